@@ -1,0 +1,13 @@
+//! The doors to the outside: wall clock, randomness and environment.
+//!
+//! Everything that would make two runs differ enters through one of these traits, so that a test can move the
+//! time, replay a seed, and run two servers with different environments in one process. `clippy.toml` keeps the
+//! other ways shut. Waiting is not here: it goes through `tokio::time`, which tests pause.
+
+mod clock;
+mod entropy;
+mod environment;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use entropy::{Entropy, OsEntropy, SeededEntropy};
+pub use environment::Environment;

@@ -1,0 +1,145 @@
+//! Stable error codes: one table from which the API's problem documents, the CLI's hints and the reference page
+//! are made. A code never changes its meaning; a sentence may be improved.
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorEntry {
+    pub code: &'static str,
+    /// The HTTP status it answers with.
+    pub status: u16,
+    /// The fixed public sentence (F34).
+    pub sentence: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+macro_rules! error_codes {
+    ($($variant:ident = $code:literal, $status:literal, $sentence:literal, $remedy:literal;)*) => {
+        /// A stable code for a public failure.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ErrorCode { $($variant),* }
+
+        impl ErrorCode {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub const fn entry(self) -> ErrorEntry {
+                match self {
+                    $(Self::$variant => ErrorEntry {
+                        code: $code, status: $status, sentence: $sentence, remedy: $remedy,
+                    }),*
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
+    // Requests
+    InvalidJson = "invalid_json", 400, "The request body is not valid JSON.", "Send a JSON document with `Content-Type: application/json`.";
+    InvalidRequest = "invalid_request", 400, "The request has a field that is missing, unknown or of the wrong type.", "Compare the request with the API reference; `detail` names the field.";
+    InvalidCursor = "invalid_cursor", 400, "The page cursor is not one that Warren gave out.", "Start again without `cursor`.";
+    PayloadTooLarge = "payload_too_large", 413, "The request body is larger than this route takes.", "Send less, or raise the limit that `detail` names.";
+    UnsupportedMediaType = "unsupported_media_type", 415, "The content type is not one this route takes.", "Send `Content-Type: application/json`.";
+    MethodNotAllowed = "method_not_allowed", 405, "The route exists, but not with this method.", "See the `Allow` header.";
+    RequestTimeout = "request_timeout", 408, "The request took too long to arrive.", "Send the request again, faster.";
+    RouteNotFound = "route_not_found", 404, "There is no such route.", "See the API reference.";
+    HostNotAllowed = "host_not_allowed", 403, "The Host header names a host that this Warren does not serve.", "Use the address that `warren up` printed, or add the name to `server.allowed_hosts`.";
+    OriginNotAllowed = "origin_not_allowed", 403, "The request comes from a page of another origin.", "Open the page from Warren's own address, or add the origin to `server.allowed_origins`.";
+    TooManyRequests = "too_many_requests", 429, "Too many requests at once.", "Wait for `Retry-After` seconds and try again.";
+    // Identity
+    Unauthenticated = "unauthenticated", 401, "The request has no valid token.", "Send `Authorization: Bearer <token>`; `warren token create` makes one.";
+    TokenExpired = "token_expired", 401, "The token has expired, was revoked, or was used up.", "Make a new one with `warren token create`, or restart `warren up` for a new sign-in link.";
+    Forbidden = "forbidden", 403, "This token may not do that.", "Use a token with the scope that `detail` names.";
+    CsrfFailed = "csrf_failed", 403, "A browser request that changes something must carry the page's own header.", "Send the header `X-Warren-Csrf: 1` from the page.";
+    TokenNotFound = "token_not_found", 404, "There is no such token.", "List tokens with `warren token ls`.";
+    TokenLimit = "token_limit", 409, "This owner already holds as many tokens as allowed.", "Revoke one, or raise `limits.max_tokens_per_owner`.";
+    // Workspaces
+    WorkspaceNotFound = "workspace_not_found", 404, "There is no such workspace.", "List workspaces with `warren ws ls`.";
+    WorkspaceNotReady = "workspace_not_ready", 409, "The workspace is not in a state that allows this.", "See its status and reason; wait, resume or wake it.";
+    WorkspaceFailed = "workspace_failed", 409, "The workspace could not be opened.", "See its reason with `warren ws show`; fix the cause, then reset it or create it again.";
+    WorkspaceEvicted = "workspace_evicted", 503, "The workspace was lost while it was in use, and could not be opened again in time.", "Try again; see `warren ws show` if it keeps happening.";
+    WorkspaceLimit = "workspace_limit", 409, "The org already has as many workspaces as allowed.", "Remove some, or raise `limits.max_workspaces_per_org`.";
+    ParentNotFound = "parent_not_found", 422, "The parent workspace does not exist in this org.", "Name an existing workspace as parent, or none.";
+    ParentCycle = "parent_cycle", 422, "A workspace cannot be its own ancestor.", "Choose another parent.";
+    VersionConflict = "version_conflict", 409, "Somebody else changed this in the meantime.", "Read it again and repeat the change.";
+    PreconditionFailed = "precondition_failed", 412, "The version in `If-Match` is not the current one.", "Read it again and repeat the change with the new ETag.";
+    TransitionRefused = "transition_refused", 409, "The workspace cannot go from its status to the one asked for.", "See the lifecycle diagram in the reference.";
+    CapabilityMissing = "capability_missing", 422, "The workspace does not have this capability.", "Create one with a provider and capabilities that include it.";
+    ProviderUnavailable = "provider_unavailable", 503, "The provider is not available on this host.", "Run `warren doctor`; it names what is missing.";
+    InvalidConfig = "invalid_config", 422, "The provider's config is not valid.", "`detail` names the field.";
+    SharingRefused = "sharing_refused", 422, "Sharing files by id must be allowed explicitly.", "Set `share_across_sessions: true`, or leave `share` out.";
+    RefUnreadable = "ref_unreadable", 409, "The record of this workspace was written by a version too far away.", "Run a version of Warren closer to the one that wrote it, or create the workspace again.";
+    // Files
+    InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
+    PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";
+    FileNotFound = "file_not_found", 404, "There is no such file or directory.", "List the directory to see what is there.";
+    FileExists = "file_exists", 409, "Something is already there.", "Choose another name, or allow overwriting.";
+    NotAFile = "not_a_file", 409, "The path names a directory where a file is needed.", "Name a file.";
+    NotADirectory = "not_a_directory", 409, "The path names a file where a directory is needed.", "Name a directory.";
+    DirectoryNotEmpty = "directory_not_empty", 409, "The directory is not empty.", "Remove it recursively.";
+    SpecialFile = "special_file", 409, "The path names a device, fifo or socket; these are never opened.", "Name a regular file.";
+    FileTooLarge = "file_too_large", 413, "The file is larger than the limit.", "Read a range, or raise `max_file_mb` in the workspace's provider config.";
+    NotText = "not_text", 409, "The file is not UTF-8 text.", "Read it as base64.";
+    EditNoMatch = "edit_no_match", 409, "The text to replace is not in the file.", "Read the file and copy the text exactly.";
+    EditManyMatches = "edit_many_matches", 409, "The text to replace is in the file more than once.", "Add surrounding text to make it unique, or set `all`.";
+    InvalidPattern = "invalid_pattern", 400, "The pattern is not valid or too complex.", "See `detail` for the place.";
+    RootProtected = "root_protected", 409, "The workspace's own root cannot be removed or moved.", "Name something inside it.";
+    PermissionDenied = "permission_denied", 403, "The host does not permit this.", "Check the owner and mode of the file.";
+    StorageFull = "storage_full", 507, "There is no space left.", "Free space, or raise the limit.";
+    // Commands
+    CommandRefused = "command_refused", 403, "The command is not allowed by this workspace's policy.", "`detail` says what was refused and what is allowed.";
+    InvalidCommand = "invalid_command", 400, "The command is empty, too long, or has a character that no command may have.", "Send `argv` with at least one word, at most 128 KiB in all, without NUL.";
+    ProgramNotFound = "program_not_found", 422, "The program was not found, or is not executable.", "Name a program that exists in the workspace's PATH.";
+    ProcessNotFound = "process_not_found", 404, "There is no such process.", "List processes; finished ones are forgotten after a while.";
+    ToolNotFound = "tool_not_found", 404, "The workspace has no such tool.", "List its tools with GET …/tools.";
+    // Platform
+    PlatformUnavailable = "platform_unavailable", 503, "Warren cannot reach its database.", "Check the database; Warren recovers by itself when it is back.";
+    ShuttingDown = "shutting_down", 503, "Warren is shutting down.", "Try again in a moment.";
+    Internal = "internal", 500, "Something went wrong inside Warren.", "Look for the `request_id` in the log.";
+    // Start-up; these reach people through the CLI.
+    ConfigInvalid = "config_invalid", 500, "The configuration is not valid.", "Run `warren config check`.";
+    DataFolderUnusable = "data_folder_unusable", 500, "The data folder cannot be used.", "Choose another one with `--data`, or fix its owner and mode.";
+    DataFolderInUse = "data_folder_in_use", 500, "Another Warren is running on this data folder.", "Stop it, or choose another folder with `--data`.";
+    AddressInUse = "address_in_use", 500, "The address is already in use.", "Choose another one with `--listen`, for example `--listen 127.0.0.1:0`.";
+    DatabaseNewer = "database_newer", 500, "The database was written by a newer Warren.", "Run that version or a later one; the database was not changed.";
+    DatabaseDamaged = "database_damaged", 500, "A migration that was applied to the database differs from the one in this binary.", "Restore a backup, or run the version that wrote the database.";
+    ServerUnreachable = "server_unreachable", 500, "The server does not answer.", "Start it with `warren up`, or set WARREN_URL to where it runs.";
+}
+
+impl ErrorCode {
+    pub const fn as_str(self) -> &'static str {
+        self.entry().code
+    }
+
+    pub fn parse(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|one| one.as_str() == code)
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S20
+    #[test]
+    fn codes_are_unique_and_every_one_has_a_sentence_and_a_remedy() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in ErrorCode::ALL {
+            let entry = code.entry();
+            assert!(seen.insert(entry.code), "{} twice", entry.code);
+            assert!(
+                entry.sentence.ends_with('.') && entry.remedy.ends_with('.'),
+                "{}",
+                entry.code
+            );
+            assert!((400..600).contains(&entry.status), "{}", entry.code);
+            assert_eq!(ErrorCode::parse(entry.code), Some(*code));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Events: facts that happened, with a sequence number, written in the transaction of the change.
+
+use crate::{OrgId, Principal, Timestamp, WorkspaceId};
+
+macro_rules! event_kinds {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $data:literal;)*) => {
+        /// The vocabulary of events. The generated reference page is made from this table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EventKind { $($(#[doc = $doc])+ $variant),* }
+
+        impl EventKind {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// `domain.subject.action`
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+
+            /// A sentence for the reference page.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+)),* }
+            }
+
+            /// The fields of the event's data, for the reference page.
+            pub const fn fields(self) -> &'static str {
+                match self { $(Self::$variant => $data),* }
+            }
+        }
+    };
+}
+
+event_kinds! {
+    /// A workspace was created.
+    WorkspaceCreated = "workspace.lifecycle.created", "name, provider, status";
+    /// A workspace's name, parent or spec changed; its generation went up if the spec did.
+    WorkspaceSpecChanged = "workspace.spec.changed", "fields, generation";
+    /// A workspace's status changed; the reason is a public sentence.
+    WorkspaceStatusChanged = "workspace.status.changed", "from, to, reason, generation";
+    /// A workspace was removed.
+    WorkspaceRemoved = "workspace.lifecycle.removed", "from";
+    /// A file of a workspace was written, moved or deleted through Warren.
+    WorkspaceFileChanged = "workspace.file.changed", "operation, path, bytes";
+    /// A command in a workspace ended.
+    WorkspaceCommandFinished = "workspace.command.finished", "program, exit_code, signal, timed_out, duration_ms";
+    /// A tool call was refused by policy, or several were: a roll-up carries their exact count.
+    WorkspaceToolRefused = "workspace.tool.refused", "tool, kind, count, window_ms";
+    /// A token was made.
+    TokenCreated = "identity.token.created", "token_id, kind, name";
+    /// A token was revoked.
+    TokenRevoked = "identity.token.revoked", "token_id";
+    /// Somebody opened a sign-in link.
+    SignedIn = "identity.session.started", "token_id";
+    /// Warren started.
+    ServerStarted = "server.process.started", "version";
+    /// Warren was asked to stop and is closing.
+    ServerStopping = "server.process.stopping", "version";
+}
+
+impl EventKind {
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A fact to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    pub at: Timestamp,
+    pub kind: EventKind,
+    pub org_id: OrgId,
+    pub workspace_id: Option<WorkspaceId>,
+    pub principal: Principal,
+    pub data: serde_json::Value,
+}
+
+/// A fact as it stands in the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Counts from 1 without gaps, in commit order.
+    pub seq: u64,
+    pub at: Timestamp,
+    pub kind: EventKind,
+    pub org_id: OrgId,
+    pub workspace_id: Option<WorkspaceId>,
+    pub principal: Principal,
+    pub data: serde_json::Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_have_three_parts() {
+        let mut seen = std::collections::BTreeSet::new();
+        for kind in EventKind::ALL {
+            assert_eq!(kind.as_str().split('.').count(), 3, "{}", kind.as_str());
+            assert!(seen.insert(kind.as_str()));
+            assert_eq!(EventKind::parse(kind.as_str()), Some(*kind));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The nouns of Warren: typed ids, statuses, specs, refs, principals, events, limits and error codes.
+//!
+//! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
+//! others do not, since `Serialize` is a promise to strangers.
+
+mod capability;
+mod error_code;
+mod event;
+mod id;
+mod limits;
+mod principal;
+mod provider_config;
+mod reference;
+mod text;
+mod time;
+mod token;
+mod workspace;
+
+pub use capability::{Capability, CapabilitySet, UnknownCapability};
+pub use error_code::{ErrorCode, ErrorEntry};
+pub use event::{Event, EventKind, NewEvent};
+pub use id::{Id, IdKind, InvalidId, OrgId, RequestId, TokenId, UserId, WorkspaceId};
+pub use limits::{Limits, MIB};
+pub use principal::{Principal, PrincipalKind};
+pub use provider_config::{
+    CommandMode, LocalConfig, MemoryConfig, ProviderConfig, ProviderKind, RunPolicy, Sharing,
+};
+pub use reference::{Ref, RefError};
+pub use text::{truncate_utf8, truncate_utf8_tail};
+pub use time::{InvalidTimestamp, Timestamp};
+pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
+pub use workspace::{
+    Desired, InvalidName, Runtime, RuntimeState, Status, StatusReason, Vitals, Workspace, WorkspaceName,
+    WorkspaceSpec,
+};

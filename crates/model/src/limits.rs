@@ -1,0 +1,48 @@
+//! The limits that hold everywhere, with their defaults. Each is a knob; none is silent.
+
+use serde::{Deserialize, Serialize};
+
+pub const MIB: u64 = 1 << 20;
+
+/// Limits of one Warren. The config tree's `[limits]` table has these names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Bytes in a JSON request body.
+    pub max_body_bytes: u64,
+    /// Rows in one page of a list.
+    pub max_page_size: u32,
+    /// Tokens one owner may hold.
+    pub max_tokens_per_owner: u32,
+    /// Workspaces of one org that are not removed.
+    pub max_workspaces_per_org: u32,
+    /// Event streams (SSE and WebSocket) open at once.
+    pub max_event_streams: u32,
+    /// Connections open at once.
+    pub max_connections: u32,
+    /// Milliseconds a client may take to send its request head.
+    pub header_timeout_ms: u64,
+    /// Milliseconds a client may take to send its request body.
+    pub body_timeout_ms: u64,
+    /// Milliseconds a connection may stay idle between requests.
+    pub idle_timeout_ms: u64,
+    /// Milliseconds a shutdown waits for requests in flight.
+    pub shutdown_timeout_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 2 * MIB,
+            max_page_size: 500,
+            max_tokens_per_owner: 100,
+            max_workspaces_per_org: 100_000,
+            max_event_streams: 2_000,
+            max_connections: 4_096,
+            header_timeout_ms: 5_000,
+            body_timeout_ms: 8_000,
+            idle_timeout_ms: 60_000,
+            shutdown_timeout_ms: 10_000,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Why a transaction failed, by what the caller can do about it.
+
+/// A failure of the store. Absence is not one: look-ups answer `Ok(None)`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The row was changed since it was read: read again and decide anew.
+    #[error("the row was changed by somebody else since it was read")]
+    Conflict,
+    /// A row with this key is already there.
+    #[error("a row with this key is already there")]
+    AlreadyExists,
+    /// The lease is no longer held under this fence: stop, somebody else owns the work.
+    #[error("the lease is no longer held")]
+    LeaseLost,
+    /// The database forbids it, such as a way out of `removed`.
+    #[error("the database refused the change: {0}")]
+    Refused(String),
+    /// No space left. Nothing was written; reads still work.
+    #[error("the database has no space left")]
+    Full,
+    /// The database cannot be reached, or is closing. Nothing was acknowledged.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// A stored value cannot be read back: a defect, or somebody edited the database.
+    #[error("a stored value cannot be read: {0}")]
+    Corrupt(String),
+    /// The database was written by a newer Warren.
+    #[error("the database has schema {found}, this Warren knows up to {known}")]
+    Newer { found: u32, known: u32 },
+    /// An applied migration is not the one in this binary.
+    #[error("migration {version} was applied in another form than this Warren has it")]
+    ChecksumMismatch { version: u32 },
+}

@@ -1,0 +1,131 @@
+//! What persistence must promise: traits per noun over one transaction, and the contract suite each backend passes.
+//!
+//! ```text
+//!   store.write(|tx| { load; decide; compare-and-set; append event })   all of it, or nothing
+//!   store.read(|tx| { … })                                              one consistent snapshot
+//! ```
+//!
+//! The work is a plain synchronous closure. That is what lets SQLite's one writer thread put many callers' work
+//! into one commit, and what keeps a transaction from being held over an await. A backend may run the closure
+//! again when the database asks for it (a deadlock in Postgres), so it must have no effect but on the transaction.
+//! `write` answers only when the work is on disk.
+
+pub mod contract;
+mod error;
+mod query;
+mod transaction;
+
+pub use error::Error;
+pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
+pub use transaction::{
+    EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, TokenReads, TokenWrites, WorkspaceReads,
+    WorkspaceWrites, WriteTx,
+};
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// Work inside a reading transaction, with its type erased.
+pub type ReadWork = Box<dyn FnMut(&mut dyn ReadTx) -> Verdict + Send>;
+/// Work inside a writing transaction, with its type erased.
+pub type WriteWork = Box<dyn FnMut(&mut dyn WriteTx) -> Verdict + Send>;
+
+/// What the work wants done with its transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Commit,
+    Rollback,
+}
+
+/// What a database says of itself, for `doctor` and `/readyz`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreHealth {
+    /// `sqlite` or `postgres`.
+    pub engine: &'static str,
+    /// The engine's own version.
+    pub engine_version: String,
+    /// The newest migration that was applied.
+    pub schema_version: u32,
+    /// What makes a commit durable, in the engine's words, such as `wal, synchronous=FULL`.
+    pub durability: String,
+}
+
+/// A database. Use `read` and `write`; the two `run_*` methods are for backends.
+#[async_trait]
+pub trait Store: Send + Sync + std::fmt::Debug {
+    async fn run_read(&self, work: ReadWork) -> Result<(), Error>;
+
+    /// Answers after the commit is durable, or after the rollback.
+    async fn run_write(&self, work: WriteWork) -> Result<(), Error>;
+
+    /// The highest event sequence this process knows to be committed. A hint to read again, never the truth:
+    /// readers keep a slow poll behind it.
+    fn newest_event(&self) -> watch::Receiver<u64>;
+
+    async fn health(&self) -> Result<StoreHealth, Error>;
+
+    /// Finishes what was accepted and lets go of the database.
+    async fn close(&self);
+}
+
+impl dyn Store {
+    /// Runs `work` on one consistent snapshot.
+    pub async fn read<T, E, F>(&self, mut work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        F: FnMut(&mut dyn ReadTx) -> Result<T, E> + Send + 'static,
+    {
+        let slot = Slot::default();
+        let filled = slot.clone();
+        self.run_read(Box::new(move |tx| filled.put(work(tx)))).await?;
+        slot.take()
+    }
+
+    /// Runs `work` in one transaction: all of it is durable when this answers `Ok`, none of it if not.
+    pub async fn write<T, E, F>(&self, mut work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        F: FnMut(&mut dyn WriteTx) -> Result<T, E> + Send + 'static,
+    {
+        let slot = Slot::default();
+        let filled = slot.clone();
+        self.run_write(Box::new(move |tx| filled.put(work(tx)))).await?;
+        slot.take()
+    }
+}
+
+/// Carries a typed result out of an erased closure; the last run counts.
+struct Slot<T, E>(Arc<Mutex<Option<Result<T, E>>>>);
+
+impl<T, E> Default for Slot<T, E> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(None)))
+    }
+}
+
+impl<T, E> Clone for Slot<T, E> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T, E: From<Error>> Slot<T, E> {
+    fn put(&self, result: Result<T, E>) -> Verdict {
+        let verdict = if result.is_ok() {
+            Verdict::Commit
+        } else {
+            Verdict::Rollback
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        verdict
+    }
+
+    fn take(&self) -> Result<T, E> {
+        let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.unwrap_or_else(|| Err(Error::Unavailable("the work was dropped before it ran".into()).into()))
+    }
+}

@@ -1,0 +1,62 @@
+//! What can be asked for, in pages.
+
+use warren_model::{OrgId, Principal, Status, WorkspaceId};
+
+/// One page of rows and where the next begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T, C> {
+    pub rows: Vec<T>,
+    /// Present when there is more: the key of the last row here.
+    pub next: Option<C>,
+}
+
+/// Workspaces in order of creation (their ids sort by time).
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkspaceQuery {
+    pub org_id: Option<OrgId>,
+    pub parent_id: Option<WorkspaceId>,
+    /// Empty: any status.
+    pub statuses: Vec<Status>,
+    /// Exact name.
+    pub name: Option<String>,
+    /// Whether rows with status `removed` are shown.
+    pub includes_removed: bool,
+    /// Only ids after this one.
+    pub after: Option<WorkspaceId>,
+    pub limit: u32,
+}
+
+impl WorkspaceQuery {
+    pub fn all(limit: u32) -> Self {
+        Self {
+            org_id: None,
+            parent_id: None,
+            statuses: Vec::new(),
+            name: None,
+            includes_removed: false,
+            after: None,
+            limit,
+        }
+    }
+}
+
+/// Events in sequence order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventQuery {
+    /// Only sequences after this one; 0 from the start.
+    pub after: u64,
+    /// What the reader may see.
+    pub org_id: Option<OrgId>,
+    pub workspace_id: Option<WorkspaceId>,
+    pub limit: u32,
+}
+
+/// Tokens in order of creation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenQuery {
+    pub org_id: Option<OrgId>,
+    pub owner: Option<Principal>,
+    pub includes_ended: bool,
+    pub after: Option<warren_model::TokenId>,
+    pub limit: u32,
+}

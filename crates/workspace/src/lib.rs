@@ -1,0 +1,12 @@
+//! What a provider must promise: capability modules, the registry that keeps workspaces open, the tools an LLM
+//! gets with their guards, and the contract suite that any provider can be held against.
+
+mod error;
+pub mod fs;
+mod path;
+mod provider;
+pub mod shell;
+
+pub use error::Error;
+pub use path::WorkspacePath;
+pub use provider::{OpenRequest, Opened, Provider, ReapReport, Workspace};

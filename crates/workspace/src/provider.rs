@@ -1,0 +1,83 @@
+//! Providers and the workspaces they open.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use warren_model::{CapabilitySet, ProviderConfig, ProviderKind, Ref, WorkspaceId};
+
+use crate::Error;
+use crate::fs::Fs;
+use crate::shell::Shell;
+
+/// What backs workspaces of one kind (W1).
+#[async_trait]
+pub trait Provider: Send + Sync + std::fmt::Debug {
+    fn kind(&self) -> ProviderKind;
+
+    /// The most a workspace of this provider can do.
+    fn capabilities(&self) -> CapabilitySet;
+
+    /// Makes the place. The answer's modules must be exactly the declared capabilities.
+    async fn open(&self, request: OpenRequest) -> Result<Opened, Error>;
+
+    /// Finds a place made earlier, possibly by another process. `config` is the workspace's current one.
+    async fn resolve(
+        &self,
+        workspace_id: WorkspaceId,
+        config: &ProviderConfig,
+        reference: &Ref,
+    ) -> Result<Arc<dyn Workspace>, Error>;
+
+    /// Deletes for good what a ref points at: files, boxes, temp directories. Gone already is success.
+    async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error>;
+
+    /// Finishes what earlier closes and dead processes left behind; never touches what is `live` (W16).
+    async fn reap(&self, live: &BTreeSet<WorkspaceId>) -> Result<ReapReport, Error>;
+}
+
+#[derive(Debug, Clone)]
+pub struct OpenRequest {
+    pub workspace_id: WorkspaceId,
+    pub config: ProviderConfig,
+    pub declared: CapabilitySet,
+}
+
+#[derive(Debug, Clone)]
+pub struct Opened {
+    pub workspace: Arc<dyn Workspace>,
+    pub reference: Ref,
+}
+
+/// What a pass of the reaper did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReapReport {
+    pub removed: u32,
+    /// Public sentences about what could not be removed.
+    pub problems: Vec<String>,
+}
+
+/// An open workspace (W2). A module is present exactly when its capability was declared.
+#[async_trait]
+pub trait Workspace: Send + Sync + std::fmt::Debug {
+    fn id(&self) -> WorkspaceId;
+
+    fn fs(&self) -> Option<&dyn Fs>;
+
+    fn shell(&self) -> Option<&dyn Shell>;
+
+    /// Limits and guarantees as they really are, for `describe()`.
+    fn limits(&self) -> serde_json::Value;
+
+    /// Ends processes and lets go of resources; files stay. Idempotent.
+    async fn close(&self) -> Result<(), Error>;
+}
+
+impl dyn Workspace {
+    /// The capabilities whose modules are here.
+    pub fn present(&self) -> CapabilitySet {
+        let fs = self.fs().map(|_| warren_model::Capability::Fs);
+        let shell = self.shell().map(|_| warren_model::Capability::Shell);
+        fs.into_iter().chain(shell).collect()
+    }
+}

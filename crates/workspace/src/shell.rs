@@ -1,0 +1,181 @@
+//! The `shell` module: commands in a workspace (W30–W33).
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::Stream;
+use warren_model::Timestamp;
+
+use crate::{Error, WorkspacePath};
+
+/// Output as it comes, then exactly one `Finished`.
+pub type RunStream = Pin<Box<dyn Stream<Item = Result<RunEvent, Error>> + Send>>;
+
+#[async_trait]
+pub trait Shell: Send + Sync + std::fmt::Debug {
+    /// Runs to its end, or to its timeout; then the whole process group is gone (W32). Dropping the future kills
+    /// it too.
+    async fn run(&self, command: Command) -> Result<RunResult, Error>;
+    /// The same with output as it comes. Dropping the stream kills the process group.
+    async fn stream(&self, command: Command) -> Result<RunStream, Error>;
+    /// Starts a process that outlives the request.
+    async fn start(&self, start: Start) -> Result<ProcessInfo, Error>;
+    /// Output from `offset` on, at most `max_bytes`, waiting up to `wait_ms` for something new.
+    async fn poll(&self, process: ProcessId, poll: Poll) -> Result<Polled, Error>;
+    async fn write_stdin(&self, process: ProcessId, bytes: Bytes, close: bool) -> Result<(), Error>;
+    async fn resize(&self, process: ProcessId, size: PtySize) -> Result<(), Error>;
+    /// Signals the whole group.
+    async fn kill(&self, process: ProcessId, signal: Signal) -> Result<(), Error>;
+    async fn list(&self) -> Result<Vec<ProcessInfo>, Error>;
+}
+
+/// What to run. `Argv` starts a program; `Script` is read by `/bin/sh`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invocation {
+    Argv(Vec<String>),
+    Script(String),
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Command {
+    pub invocation: Invocation,
+    pub cwd: WorkspacePath,
+    /// Added to the environment that is built from nothing (W33). Reserved names are refused.
+    pub env: BTreeMap<String, String>,
+    pub stdin: Bytes,
+    /// Clamped to the configured maximum; absent: that maximum.
+    pub timeout_ms: Option<u64>,
+    /// Keep the whole output in this file of the workspace (W31).
+    pub spill_to: Option<WorkspacePath>,
+}
+
+impl Command {
+    pub fn argv<I: IntoIterator<Item = S>, S: Into<String>>(words: I) -> Self {
+        Self::new(Invocation::Argv(words.into_iter().map(Into::into).collect()))
+    }
+
+    pub fn script(text: impl Into<String>) -> Self {
+        Self::new(Invocation::Script(text.into()))
+    }
+
+    fn new(invocation: Invocation) -> Self {
+        let cwd = WorkspacePath::root();
+        Self {
+            invocation,
+            cwd,
+            env: BTreeMap::new(),
+            stdin: Bytes::new(),
+            timeout_ms: None,
+            spill_to: None,
+        }
+    }
+}
+
+/// Names of variables only: values, arguments and input may hold secrets.
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let program = match &self.invocation {
+            Invocation::Argv(words) => words.first().map_or("", String::as_str),
+            Invocation::Script(_) => "/bin/sh",
+        };
+        let names: Vec<_> = self.env.keys().collect();
+        f.debug_struct("Command")
+            .field("program", &program)
+            .field("cwd", &self.cwd)
+            .field("env", &names)
+            .finish()
+    }
+}
+
+/// One of stdout and stderr, kept head and tail (W31).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// All of it, or head, a line that says how much is missing, and tail.
+    pub bytes: Bytes,
+    pub total_bytes: u64,
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunResult {
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    pub timed_out: bool,
+    pub stdout: Output,
+    pub stderr: Output,
+    pub duration_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEvent {
+    Stdout(Bytes),
+    Stderr(Bytes),
+    /// The outcome; its outputs are what was kept, as in `run`.
+    Finished(RunResult),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    pub command: Command,
+    /// A terminal instead of pipes.
+    pub pty: Option<PtySize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PtySize {
+    pub rows: u16,
+    pub columns: u16,
+}
+
+/// Counts from 1 within one open workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(pub u32);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessState {
+    Running,
+    Exited {
+        exit_code: Option<i32>,
+        signal: Option<i32>,
+        timed_out: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessInfo {
+    pub id: ProcessId,
+    /// The program's name, not its arguments.
+    pub program: String,
+    pub state: ProcessState,
+    pub started_at: Timestamp,
+    /// Bytes of output so far (stdout and stderr in the order they came).
+    pub output_bytes: u64,
+    pub has_pty: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Poll {
+    pub offset: u64,
+    pub max_bytes: u64,
+    pub wait_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Polled {
+    pub bytes: Bytes,
+    /// Where `bytes` begins: later than asked if older output is no longer kept.
+    pub offset: u64,
+    /// Ask from here next.
+    pub next_offset: u64,
+    pub state: ProcessState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    Interrupt,
+    Terminate,
+    Kill,
+}
