@@ -1,1 +1,36 @@
-//! placeholder
+//! The wire: request, response and event types with their OpenAPI schemas, and (feature `client`) the typed client.
+//!
+//! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
+//! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
+
+#[cfg(feature = "client")]
+pub mod client;
+mod commands;
+mod events;
+mod files;
+mod identity;
+mod info;
+mod problem;
+mod tools;
+mod workspaces;
+
+pub use commands::{ExecFrame, ExecRequest, ExecResult};
+pub use events::{Event, EventFrame, EventPage};
+pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
+pub use identity::{
+    CreateToken, CreatedToken, Principal, PrincipalKind, Session, SignIn, SignInLink, Token, TokenKind,
+    TokenPage,
+};
+pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
+pub use problem::Problem;
+pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
+pub use workspaces::{
+    Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,
+};
+
+/// The media type of problem documents.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+/// The header that a browser page must send with every change, so that no other site can make one.
+pub const CSRF_HEADER: &str = "x-warren-csrf";
+/// The cookie of a browser session.
+pub const SESSION_COOKIE: &str = "warren_session";

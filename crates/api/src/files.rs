@@ -1,0 +1,52 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    File,
+    Directory,
+    Symlink,
+    /// A device, fifo or socket: listed, never opened.
+    Special,
+}
+
+/// Something in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Entry {
+    /// Relative to the workspace root.
+    pub path: String,
+    /// The name has bytes that are not UTF-8; they are shown as U+FFFD, and the path cannot be used to open it.
+    pub is_lossy: bool,
+    pub kind: EntryKind,
+    pub bytes: u64,
+    pub modified_at: String,
+    /// Permission bits, octal.
+    pub mode: String,
+    pub link_target: Option<String>,
+}
+
+/// A directory, sorted by path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Listing {
+    pub path: String,
+    pub entries: Vec<Entry>,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileWritten {
+    pub path: String,
+    pub bytes: u64,
+    pub created: bool,
+}
+
+/// Moves or renames something inside the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveFile {
+    pub from: String,
+    pub to: String,
+    #[serde(default)]
+    pub overwrite: bool,
+}

@@ -1,0 +1,106 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenKind {
+    Admin,
+    User,
+    Workspace,
+    Join,
+    Runner,
+    Login,
+    Session,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PrincipalKind {
+    User,
+    Workspace,
+    Schedule,
+    Channel,
+    System,
+}
+
+/// Who acts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Principal {
+    pub kind: PrincipalKind,
+    pub id: String,
+}
+
+/// A token as it may be shown: never the secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Token {
+    pub id: String,
+    pub kind: TokenKind,
+    pub name: String,
+    /// The beginning of the secret, to recognize it by.
+    pub prefix: String,
+    pub owner: Principal,
+    pub workspace_id: Option<String>,
+    pub scopes: Vec<String>,
+    pub created_at: String,
+    pub expires_at: Option<String>,
+    pub last_used_at: Option<String>,
+    pub revoked_at: Option<String>,
+}
+
+/// A token to be made: `admin`, `user` or `workspace`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateToken {
+    pub kind: TokenKind,
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    /// For `user`: what it may do. See the reference for the names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Vec<String>>,
+    /// For `workspace`: the only one it speaks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<String>,
+    /// Absent: does not expire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 315_360_000)]
+    pub expires_in_seconds: Option<u64>,
+}
+
+/// The one answer that holds a token's secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CreatedToken {
+    /// Shown once, stored nowhere.
+    pub secret: String,
+    pub token: Token,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TokenPage {
+    pub items: Vec<Token>,
+    pub next_cursor: Option<String>,
+}
+
+/// The secret of a sign-in link, exchanged for a session cookie.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SignIn {
+    pub secret: String,
+}
+
+/// Who is asking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Session {
+    pub principal: Principal,
+    pub token_kind: TokenKind,
+    pub scopes: Vec<String>,
+    pub expires_at: Option<String>,
+}
+
+/// A new sign-in link. It works once, within ten minutes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SignInLink {
+    /// Path and fragment, to be put behind the server's address. A fragment is never sent, so it enters no log.
+    pub path: String,
+    pub expires_at: String,
+}

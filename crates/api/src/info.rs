@@ -1,0 +1,51 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Capability, Status};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Health {
+    /// `ok`, or the code of what is wrong.
+    pub status: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ServerInfo {
+    pub version: String,
+    pub providers: Vec<ProviderInfo>,
+    /// `sqlite` or `postgres`.
+    pub database: String,
+    pub durability: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ProviderInfo {
+    pub kind: String,
+    pub capabilities: Vec<Capability>,
+    /// What somebody who picks it should know.
+    pub note: String,
+}
+
+/// What the registry knows about a workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RegistryDescription {
+    pub state: String,
+    pub provider: String,
+    pub opened_at: Option<String>,
+    pub last_error: Option<String>,
+    pub last_attempt_at: Option<String>,
+    pub last_success_at: Option<String>,
+    pub opens: u64,
+    pub evictions: u64,
+    #[schema(value_type = Object)]
+    pub limits: serde_json::Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WorkspaceHealth {
+    pub workspace_id: String,
+    pub status: Status,
+    pub reason: Option<String>,
+    /// `null` when this server does not hold the workspace.
+    pub registry: Option<RegistryDescription>,
+}
