@@ -1,1 +1,8 @@
-//! placeholder
+//! The verbs of Warren, decided on paper: status transitions, access, plans for start-up.
+//!
+//! Functions from values to values, without clock, I/O or randomness. If a test here needs an async runtime, the
+//! code is in the wrong crate.
+
+pub mod access;
+pub mod lifecycle;
+pub mod startup;

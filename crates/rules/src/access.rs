@@ -1,0 +1,322 @@
+//! Who may do what: default deny (F30).
+
+use warren_model::{OrgId, Scope, ScopeSet, TokenKind, WorkspaceId};
+
+/// Who asks, as far as the decision needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    pub kind: TokenKind,
+    pub org_id: OrgId,
+    pub scopes: ScopeSet,
+    /// The only workspace a `workspace` or `runner` token speaks for.
+    pub workspace_id: Option<WorkspaceId>,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// See workspaces, their health, files and tools.
+    ReadWorkspaces,
+    /// Create, change and remove workspaces.
+    WriteWorkspaces,
+    /// Change files and call tools, under the workspace's policy.
+    UseWorkspace,
+    /// Run any command, past the policy for models.
+    RunAnyCommand,
+    ReadEvents,
+    ReadTokens,
+    WriteTokens,
+    /// What only operators do: reset, metrics, sign-in links.
+    Operate,
+    /// Ask who one is, and sign out.
+    KnowOneself,
+}
+
+impl Action {
+    pub const ALL: [Self; 9] = [
+        Self::ReadWorkspaces,
+        Self::WriteWorkspaces,
+        Self::UseWorkspace,
+        Self::RunAnyCommand,
+        Self::ReadEvents,
+        Self::ReadTokens,
+        Self::WriteTokens,
+        Self::Operate,
+        Self::KnowOneself,
+    ];
+}
+
+/// What it is asked of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// No one thing: a list, a new thing.
+    Org(OrgId),
+    Workspace {
+        id: WorkspaceId,
+        org_id: OrgId,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Allowed,
+    /// The caller may know it exists, but may not do this; the scope that would allow it, if one would.
+    Forbidden(Option<Scope>),
+    /// To the caller it does not exist.
+    Hidden,
+}
+
+/// Decides. What is not allowed here is denied.
+pub fn decide(caller: &Caller, action: Action, target: Target) -> Access {
+    match caller.kind {
+        // A session is made from a link that only an operator can make.
+        TokenKind::Admin | TokenKind::Session => Access::Allowed,
+        TokenKind::User => decide_user(caller, action, target),
+        TokenKind::Workspace | TokenKind::Runner => decide_workspace(caller, action, target),
+        // These open one door each, by their own routes, and no other.
+        TokenKind::Join | TokenKind::Login => Access::Forbidden(None),
+    }
+}
+
+fn decide_user(caller: &Caller, action: Action, target: Target) -> Access {
+    let org_id = match target {
+        Target::Org(org_id) | Target::Workspace { org_id, .. } => org_id,
+    };
+    if org_id != caller.org_id {
+        return Access::Hidden;
+    }
+    let needed = match action {
+        Action::KnowOneself => return Access::Allowed,
+        Action::Operate => return Access::Forbidden(None),
+        Action::ReadWorkspaces => Scope::WorkspacesRead,
+        Action::WriteWorkspaces => Scope::WorkspacesWrite,
+        Action::UseWorkspace | Action::RunAnyCommand => Scope::WorkspacesUse,
+        Action::ReadEvents => Scope::EventsRead,
+        Action::ReadTokens => Scope::TokensRead,
+        Action::WriteTokens => Scope::TokensWrite,
+    };
+    if caller.scopes.contains(needed) {
+        Access::Allowed
+    } else {
+        Access::Forbidden(Some(needed))
+    }
+}
+
+fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
+    let is_own = match target {
+        Target::Workspace { id, org_id } => caller.workspace_id == Some(id) && caller.org_id == org_id,
+        Target::Org(org_id) => org_id == caller.org_id,
+    };
+    if !is_own {
+        return Access::Hidden;
+    }
+    match (action, target) {
+        (Action::KnowOneself, _)
+        | (Action::ReadWorkspaces | Action::UseWorkspace | Action::ReadEvents, Target::Workspace { .. }) => {
+            Access::Allowed
+        }
+        (
+            Action::ReadWorkspaces
+            | Action::WriteWorkspaces
+            | Action::UseWorkspace
+            | Action::RunAnyCommand
+            | Action::ReadEvents
+            | Action::ReadTokens
+            | Action::WriteTokens
+            | Action::Operate,
+            _,
+        ) => Access::Forbidden(None),
+    }
+}
+
+/// A token somebody wants made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MintRequest {
+    pub kind: TokenKind,
+    pub scopes: ScopeSet,
+    pub workspace_id: Option<WorkspaceId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MintRefusal {
+    /// This kind is not made on request.
+    KindNotOffered,
+    /// Nobody makes a token that can do more than their own.
+    WiderThanOwn,
+    ScopesMissing,
+    ScopesNotForKind,
+    WorkspaceMissing,
+    WorkspaceNotForKind,
+}
+
+impl MintRefusal {
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::KindNotOffered => "kind: only admin, user and workspace tokens are made on request",
+            Self::WiderThanOwn => "a token cannot make one that may do more than itself",
+            Self::ScopesMissing => "scopes: a user token needs at least one",
+            Self::ScopesNotForKind => "scopes: only user tokens have them",
+            Self::WorkspaceMissing => "workspace_id: a workspace token needs one",
+            Self::WorkspaceNotForKind => "workspace_id: only workspace tokens have one",
+        }
+    }
+}
+
+/// Whether `caller`, who may write tokens, may make this one.
+pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRefusal> {
+    let is_operator = matches!(caller.kind, TokenKind::Admin | TokenKind::Session);
+    match request.kind {
+        TokenKind::Admin if !is_operator => Err(MintRefusal::WiderThanOwn),
+        TokenKind::Admin | TokenKind::User if request.workspace_id.is_some() => {
+            Err(MintRefusal::WorkspaceNotForKind)
+        }
+        TokenKind::Admin | TokenKind::Workspace if !request.scopes.is_empty() => {
+            Err(MintRefusal::ScopesNotForKind)
+        }
+        TokenKind::Admin => Ok(()),
+        TokenKind::User if request.scopes.is_empty() => Err(MintRefusal::ScopesMissing),
+        TokenKind::User if is_operator || request.scopes.is_within(caller.scopes) => Ok(()),
+        TokenKind::User => Err(MintRefusal::WiderThanOwn),
+        TokenKind::Workspace if request.workspace_id.is_none() => Err(MintRefusal::WorkspaceMissing),
+        TokenKind::Workspace if is_operator || caller.scopes.contains(Scope::WorkspacesUse) => Ok(()),
+        TokenKind::Workspace => Err(MintRefusal::WiderThanOwn),
+        TokenKind::Join | TokenKind::Runner | TokenKind::Login | TokenKind::Session => {
+            Err(MintRefusal::KindNotOffered)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use warren_model::Timestamp;
+
+    use super::*;
+
+    fn workspace(seed: u8) -> WorkspaceId {
+        WorkspaceId::from_parts(Timestamp::from_micros(1), [seed; 10])
+    }
+
+    fn caller(kind: TokenKind, scopes: &[Scope]) -> Caller {
+        let workspace_id = matches!(kind, TokenKind::Workspace | TokenKind::Runner).then(|| workspace(1));
+        Caller {
+            kind,
+            org_id: OrgId::DEFAULT,
+            scopes: scopes.iter().copied().collect(),
+            workspace_id,
+        }
+    }
+
+    const OTHER_ORG: OrgId = OrgId::from_bytes([9; 16]);
+
+    // F30
+    #[test]
+    fn a_user_without_scopes_can_do_nothing_but_know_who_it_is() {
+        let nobody = caller(TokenKind::User, &[]);
+        for action in Action::ALL {
+            let allowed = decide(&nobody, action, Target::Org(OrgId::DEFAULT)) == Access::Allowed;
+            assert_eq!(allowed, action == Action::KnowOneself, "{action:?}");
+        }
+    }
+
+    // F30
+    #[test]
+    fn a_workspace_token_reaches_its_own_workspace_and_sees_no_other() {
+        for kind in [TokenKind::Workspace, TokenKind::Runner] {
+            let own = Target::Workspace {
+                id: workspace(1),
+                org_id: OrgId::DEFAULT,
+            };
+            let other = Target::Workspace {
+                id: workspace(2),
+                org_id: OrgId::DEFAULT,
+            };
+            assert_eq!(
+                decide(&caller(kind, &[]), Action::UseWorkspace, own),
+                Access::Allowed
+            );
+            assert_eq!(
+                decide(&caller(kind, &[]), Action::RunAnyCommand, own),
+                Access::Forbidden(None)
+            );
+            for action in Action::ALL {
+                assert_eq!(
+                    decide(&caller(kind, &[]), action, other),
+                    Access::Hidden,
+                    "{action:?}"
+                );
+            }
+        }
+    }
+
+    // F30, F10
+    #[test]
+    fn single_use_tokens_open_no_ordinary_door() {
+        for kind in [TokenKind::Join, TokenKind::Login] {
+            for action in Action::ALL {
+                let access = decide(&caller(kind, &Scope::ALL), action, Target::Org(OrgId::DEFAULT));
+                assert_eq!(access, Access::Forbidden(None));
+            }
+        }
+    }
+
+    // F30
+    #[test]
+    fn another_org_does_not_exist() {
+        let user = caller(TokenKind::User, &Scope::ALL);
+        let target = Target::Workspace {
+            id: workspace(3),
+            org_id: OTHER_ORG,
+        };
+        assert_eq!(decide(&user, Action::ReadWorkspaces, target), Access::Hidden);
+    }
+
+    proptest! {
+        // F30, sec/U07
+        #[test]
+        fn nobody_mints_a_token_that_can_do_more_than_their_own(
+            own in proptest::collection::vec(proptest::sample::select(Scope::ALL.to_vec()), 0..6),
+            asked in proptest::collection::vec(proptest::sample::select(Scope::ALL.to_vec()), 0..6),
+        ) {
+            let minter = caller(TokenKind::User, &own);
+            let request = MintRequest {
+                kind: TokenKind::User, scopes: asked.iter().copied().collect(), workspace_id: None,
+            };
+            if decide_mint(&minter, &request).is_ok() {
+                let made = caller(TokenKind::User, &asked);
+                for action in Action::ALL {
+                    let target = Target::Org(OrgId::DEFAULT);
+                    if decide(&made, action, target) == Access::Allowed {
+                        prop_assert_eq!(decide(&minter, action, target), Access::Allowed);
+                    }
+                }
+            }
+        }
+    }
+
+    // F30, sec/U07
+    #[test]
+    fn kinds_that_are_not_made_on_request_are_refused() {
+        let admin = caller(TokenKind::Admin, &[]);
+        for kind in [
+            TokenKind::Join,
+            TokenKind::Runner,
+            TokenKind::Login,
+            TokenKind::Session,
+        ] {
+            let request = MintRequest {
+                kind,
+                scopes: ScopeSet::EMPTY,
+                workspace_id: None,
+            };
+            assert_eq!(decide_mint(&admin, &request), Err(MintRefusal::KindNotOffered));
+        }
+        let user = caller(TokenKind::User, &Scope::ALL);
+        let request = MintRequest {
+            kind: TokenKind::Admin,
+            scopes: ScopeSet::EMPTY,
+            workspace_id: None,
+        };
+        assert_eq!(decide_mint(&user, &request), Err(MintRefusal::WiderThanOwn));
+    }
+}

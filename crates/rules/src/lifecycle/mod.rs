@@ -1,0 +1,410 @@
+//! The lifecycle of a workspace: one pure table (F2).
+//!
+//! ```text
+//!                    place ready            first heartbeat
+//!   provisioning ───────────────▶ awaiting_agent ─────▶ online ◀──▶ degraded
+//!        │  (hosted runtimes go straight to online)        │ silence
+//!        ▼ could not be opened, or too late                ▼
+//!      failed ◀────────────────────────────────────────  offline
+//! ```
+//!
+//! `paused` and `hibernated` are left only when somebody asks; `removed` never. The full diagram is generated
+//! from this table into the reference. Nothing else in Warren chooses a status: handlers and sweepers send a
+//! signal, and write what comes back.
+
+mod diagram;
+#[cfg(test)]
+mod tests;
+
+pub use diagram::diagram;
+
+use warren_model::{Desired, EventKind, Runtime, RuntimeState, Status, Vitals, Workspace};
+
+/// Error rate from which a workspace is degraded, and below which it may recover (F13). The gap between the two
+/// keeps one that hovers from flapping.
+pub const DEGRADED_FROM: f64 = 0.5;
+pub const RECOVERED_BELOW: f64 = 0.1;
+
+/// What happened, or what somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// The provider opened the place.
+    PlaceReady,
+    /// The provider cannot open the place, or it is gone for good.
+    PlaceFailed,
+    /// Provisioning took longer than its budget.
+    ProvisionTimedOut,
+    /// The runtime registered or sent a heartbeat; what it reported is in the facts.
+    Heartbeat,
+    /// Nothing was heard past the deadline (F16).
+    LivenessExpired,
+    Pause,
+    Resume,
+    Hibernate,
+    Wake,
+    Restart,
+    /// An operator wants a failed workspace tried again.
+    Reset,
+    Remove,
+}
+
+impl Signal {
+    pub const ALL: [Self; 12] = [
+        Self::PlaceReady,
+        Self::PlaceFailed,
+        Self::ProvisionTimedOut,
+        Self::Heartbeat,
+        Self::LivenessExpired,
+        Self::Pause,
+        Self::Resume,
+        Self::Hibernate,
+        Self::Wake,
+        Self::Restart,
+        Self::Reset,
+        Self::Remove,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PlaceReady => "place ready",
+            Self::PlaceFailed => "place failed",
+            Self::ProvisionTimedOut => "provision timed out",
+            Self::Heartbeat => "heartbeat",
+            Self::LivenessExpired => "silent past deadline",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Hibernate => "hibernate",
+            Self::Wake => "wake",
+            Self::Restart => "restart",
+            Self::Reset => "reset",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+/// What the decision depends on beside status and signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    pub runtime: Runtime,
+    pub error_rate: f64,
+    pub runtime_state: RuntimeState,
+    /// The runtime declared `status_mgmt`.
+    pub manages_own_status: bool,
+    /// Work is in flight without progress for longer than the idle timeout (F14).
+    pub is_stalled: bool,
+    pub active_tasks: u32,
+    pub has_paused_ancestor: bool,
+    /// The caller insists, such as on hibernating with work in flight.
+    pub is_forced: bool,
+}
+
+impl Facts {
+    pub fn of(workspace: &Workspace) -> Self {
+        Self::from_vitals(workspace.spec.runtime, &workspace.vitals)
+    }
+
+    pub fn from_vitals(runtime: Runtime, vitals: &Vitals) -> Self {
+        Self {
+            runtime,
+            error_rate: vitals.error_rate,
+            runtime_state: vitals.runtime_state.clone(),
+            manages_own_status: vitals.manages_own_status,
+            is_stalled: false,
+            active_tasks: vitals.active_tasks,
+            has_paused_ancestor: false,
+            is_forced: false,
+        }
+    }
+}
+
+/// What follows from a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Change(Change),
+    /// Nothing to write.
+    Stay,
+    /// The caller asked for what cannot be.
+    Refuse(Refusal),
+}
+
+/// A new status, the reason shown with it, and the event to write in the same transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    pub to: Status,
+    /// A fixed public sentence; `None` clears the old one. A carrier that knows more may put its own in place.
+    pub reason: Option<&'static str>,
+    pub event: EventKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    Removed,
+    NotPaused,
+    NotHibernated,
+    NotFailed,
+    NotRunning,
+    AncestorPaused,
+    TasksActive,
+}
+
+impl Refusal {
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Removed => "the workspace is removed",
+            Self::NotPaused => "the workspace is not paused",
+            Self::NotHibernated => "the workspace is not hibernated",
+            Self::NotFailed => "only a failed workspace can be reset",
+            Self::NotRunning => "the workspace is paused or hibernated; resume or wake it",
+            Self::AncestorPaused => "a workspace above it is paused; resume that one first",
+            Self::TasksActive => "the workspace has tasks in flight; wait for them or force it",
+        }
+    }
+}
+
+/// The table.
+pub fn transition(status: Status, signal: Signal, facts: &Facts) -> Decision {
+    match signal {
+        Signal::PlaceReady => place_ready(status, facts),
+        Signal::PlaceFailed => place_failed(status),
+        Signal::ProvisionTimedOut => provision_timed_out(status),
+        Signal::Heartbeat => heartbeat(status, facts),
+        Signal::LivenessExpired => liveness_expired(status),
+        Signal::Pause => pause(status),
+        Signal::Resume => resume(status, facts),
+        Signal::Hibernate => hibernate(status, facts),
+        Signal::Wake => wake(status, facts),
+        Signal::Restart => restart(status),
+        Signal::Reset => reset(status),
+        Signal::Remove => remove(status),
+    }
+}
+
+/// The signal that brings a workspace towards what is wanted of it, if its status shows that one is needed (F3).
+pub fn signal_towards(status: Status, desired: Desired) -> Option<Signal> {
+    match (desired, status) {
+        (_, Status::Removed) => None,
+        (Desired::Removed, _) => Some(Signal::Remove),
+        (Desired::Paused, Status::Paused) | (Desired::Hibernated, Status::Hibernated) => None,
+        (Desired::Paused, _) => Some(Signal::Pause),
+        (Desired::Hibernated, _) => Some(Signal::Hibernate),
+        (Desired::Running, Status::Paused) => Some(Signal::Resume),
+        (Desired::Running, Status::Hibernated) => Some(Signal::Wake),
+        (
+            Desired::Running,
+            Status::Provisioning
+            | Status::AwaitingAgent
+            | Status::Online
+            | Status::Degraded
+            | Status::Offline
+            | Status::Failed,
+        ) => None,
+    }
+}
+
+fn change(to: Status, reason: Option<&'static str>) -> Decision {
+    let event = match to {
+        Status::Removed => EventKind::WorkspaceRemoved,
+        _ => EventKind::WorkspaceStatusChanged,
+    };
+    Decision::Change(Change { to, reason, event })
+}
+
+fn place_ready(status: Status, facts: &Facts) -> Decision {
+    let ready = match facts.runtime {
+        Runtime::Hosted => Status::Online,
+        Runtime::Resident | Runtime::External => Status::AwaitingAgent,
+    };
+    match status {
+        Status::Provisioning | Status::Failed => change(ready, None),
+        Status::Offline if facts.runtime == Runtime::Hosted => change(ready, None),
+        Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+fn place_failed(status: Status) -> Decision {
+    match status {
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline => change(Status::Failed, Some("The workspace could not be opened.")),
+        Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => Decision::Stay,
+    }
+}
+
+fn provision_timed_out(status: Status) -> Decision {
+    match status {
+        Status::Provisioning => change(Status::Failed, Some("The workspace was not ready in time.")),
+        Status::AwaitingAgent => change(Status::Failed, Some("The agent did not register in time.")),
+        Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+/// A live heartbeat is proof of life (F6). What the runtime says of itself comes first (F12), and what Warren
+/// infers from its numbers second, unless the runtime manages its own status (F13).
+fn heartbeat(status: Status, facts: &Facts) -> Decision {
+    match status {
+        Status::Paused | Status::Hibernated | Status::Removed => Decision::Stay,
+        Status::Provisioning | Status::AwaitingAgent | Status::Offline | Status::Failed => {
+            match trouble(facts) {
+                Some(reason) => change(Status::Degraded, Some(reason)),
+                None => change(Status::Online, None),
+            }
+        }
+        Status::Online => match trouble(facts) {
+            Some(reason) => change(Status::Degraded, Some(reason)),
+            None => Decision::Stay,
+        },
+        Status::Degraded if has_recovered(facts) => change(Status::Online, None),
+        Status::Degraded => Decision::Stay,
+    }
+}
+
+fn trouble(facts: &Facts) -> Option<&'static str> {
+    if facts.runtime_state == RuntimeState::Wedged {
+        Some("The runtime reports that it is wedged.")
+    } else if facts.is_stalled {
+        Some("Work is in flight without progress.")
+    } else if !facts.manages_own_status && facts.error_rate >= DEGRADED_FROM {
+        Some("At least half of the recent work failed.")
+    } else {
+        None
+    }
+}
+
+fn has_recovered(facts: &Facts) -> bool {
+    let says_well = facts.runtime_state == RuntimeState::Well;
+    says_well && !facts.is_stalled && (facts.manages_own_status || facts.error_rate < RECOVERED_BELOW)
+}
+
+fn liveness_expired(status: Status) -> Decision {
+    match status {
+        Status::Online | Status::Degraded => {
+            change(Status::Offline, Some("Nothing was heard from the runtime."))
+        }
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+fn pause(status: Status) -> Decision {
+    match status {
+        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Paused => Decision::Stay,
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Hibernated => change(Status::Paused, Some("Paused on request.")),
+    }
+}
+
+fn resume(status: Status, facts: &Facts) -> Decision {
+    match status {
+        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Paused if facts.has_paused_ancestor => Decision::Refuse(Refusal::AncestorPaused),
+        Status::Paused => change(Status::Provisioning, None),
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Hibernated => Decision::Refuse(Refusal::NotPaused),
+    }
+}
+
+fn hibernate(status: Status, facts: &Facts) -> Decision {
+    match status {
+        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Hibernated => Decision::Stay,
+        Status::Paused => Decision::Refuse(Refusal::NotRunning),
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed => {
+            if facts.active_tasks > 0 && !facts.is_forced {
+                Decision::Refuse(Refusal::TasksActive)
+            } else {
+                change(Status::Hibernated, Some("Asleep until a message comes."))
+            }
+        }
+    }
+}
+
+fn wake(status: Status, facts: &Facts) -> Decision {
+    match status {
+        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Hibernated if facts.has_paused_ancestor => Decision::Refuse(Refusal::AncestorPaused),
+        Status::Hibernated => change(Status::Provisioning, None),
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused => Decision::Refuse(Refusal::NotHibernated),
+    }
+}
+
+fn restart(status: Status) -> Decision {
+    match status {
+        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Paused | Status::Hibernated => Decision::Refuse(Refusal::NotRunning),
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed => change(Status::Provisioning, None),
+    }
+}
+
+fn reset(status: Status) -> Decision {
+    match status {
+        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Failed => change(Status::Provisioning, None),
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Paused
+        | Status::Hibernated => Decision::Refuse(Refusal::NotFailed),
+    }
+}
+
+fn remove(status: Status) -> Decision {
+    match status {
+        Status::Removed => Decision::Stay,
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated => change(Status::Removed, None),
+    }
+}

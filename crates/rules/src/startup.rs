@@ -1,0 +1,38 @@
+//! What to do with each workspace when Warren starts.
+
+use warren_model::{Desired, ProviderKind, Status, Workspace};
+
+/// What a starting Warren owes a workspace it finds in its database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartAction {
+    /// Known to the registry, opened when first used.
+    Keep,
+    /// Bring it to what is wanted.
+    Reconcile,
+    /// Its files lived in the process that ended: say so (W70).
+    MarkLost,
+    /// Its removal was accepted and not finished (F8).
+    FinishRemoval,
+    Nothing,
+}
+
+pub fn plan(workspace: &Workspace) -> StartAction {
+    if workspace.status == Status::Removed {
+        let has_remains = workspace.reference.is_some();
+        return if has_remains {
+            StartAction::FinishRemoval
+        } else {
+            StartAction::Nothing
+        };
+    }
+    let is_volatile = workspace.spec.provider.kind() == ProviderKind::Memory;
+    let was_opened = workspace.reference.is_some();
+    if is_volatile && was_opened && workspace.status != Status::Failed {
+        return StartAction::MarkLost;
+    }
+    let is_behind = workspace.observed_generation < workspace.generation;
+    if workspace.status == Status::Provisioning || (is_behind && workspace.spec.desired == Desired::Running) {
+        return StartAction::Reconcile;
+    }
+    StartAction::Keep
+}
