@@ -1,0 +1,107 @@
+//! Files that are made from code. `cargo xtask generate` writes them; `cargo xtask check` makes them again in memory
+//! and compares. To add one: a row in [`ALL`] with a function that returns its whole text.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use warren_model::{ErrorCode, EventKind};
+
+/// One generated file.
+pub(crate) struct Generated {
+    /// From the root of the repository.
+    pub(crate) path: &'static str,
+    pub(crate) text: fn() -> Result<String>,
+}
+
+pub(crate) const ALL: &[Generated] = &[
+    Generated {
+        path: "docs/reference/errors.md",
+        text: errors,
+    },
+    Generated {
+        path: "docs/reference/events.md",
+        text: events,
+    },
+];
+
+/// Said at the top of every page, so that nobody edits one by hand.
+fn page(title: &str, introduction: &str, body: &str) -> String {
+    let note = "<!-- Made by `cargo xtask generate`; edits are lost. -->";
+    format!("{note}\n\n# {title}\n\n{introduction}\n\n{}\n", body.trim())
+}
+
+fn errors() -> Result<String> {
+    let mut table = "| code | status | what it means | what to do |\n|---|---|---|---|\n".to_owned();
+    for code in ErrorCode::ALL {
+        let entry = code.entry();
+        let anchor = format!("<a id=\"{0}\"></a>`{0}`", entry.code);
+        writeln!(
+            table,
+            "| {anchor} | {} | {} | {} |",
+            entry.status,
+            cell(entry.sentence),
+            cell(entry.remedy)
+        )?;
+    }
+    let introduction = "Every public failure has a stable code. Over HTTP it comes as a problem document \
+                        (RFC 9457) with the status below; the command line prints the sentence and the remedy as \
+                        `hint:`. A code never changes its meaning; a sentence may be improved.";
+    Ok(page("Error codes", introduction, &table))
+}
+
+fn events() -> Result<String> {
+    let mut table = "| event | what happened | data |\n|---|---|---|\n".to_owned();
+    for kind in EventKind::ALL {
+        let fields: Vec<String> = kind
+            .fields()
+            .split(", ")
+            .map(|field| format!("`{field}`"))
+            .collect();
+        writeln!(
+            table,
+            "| `{}` | {} | {} |",
+            kind.as_str(),
+            cell(kind.meaning().trim()),
+            fields.join(", ")
+        )?;
+    }
+    let introduction = "An event is a fact, written in the same transaction as the change it tells of. Every event \
+                        has a sequence number without gaps, a time, an org, the principal that acted and, where it \
+                        concerns one, a workspace; the fields below are its data.";
+    Ok(page("Events", introduction, &table))
+}
+
+/// Text that does not end a table's cell early.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_and_every_event_has_a_row() {
+        let (errors, events) = (errors().unwrap(), events().unwrap());
+        for code in ErrorCode::ALL {
+            assert!(
+                errors.contains(&format!("</a>`{code}` | {}", code.entry().status)),
+                "{code}"
+            );
+        }
+        for kind in EventKind::ALL {
+            assert!(events.contains(&format!("| `{}` |", kind.as_str())), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_bar_does_not_end_a_cell() {
+        assert_eq!(cell("a | b\nc"), "a \\| b c");
+    }
+
+    #[test]
+    fn no_file_is_generated_twice() {
+        let paths: std::collections::BTreeSet<&str> = ALL.iter().map(|one| one.path).collect();
+        assert_eq!(paths.len(), ALL.len());
+    }
+}
