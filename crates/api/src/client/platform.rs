@@ -1,0 +1,36 @@
+//! Routes about the server itself.
+
+use reqwest::Method;
+
+use super::{ANSWER_TIMEOUT, Client, Error};
+use crate::{Health, ServerInfo};
+
+impl Client {
+    pub async fn info(&self) -> Result<ServerInfo, Error> {
+        self.answer(self.request(Method::GET, &["info"])).await
+    }
+
+    pub async fn openapi(&self) -> Result<serde_json::Value, Error> {
+        self.answer(self.request(Method::GET, &["openapi.json"])).await
+    }
+
+    /// Whether the process lives. Needs no token.
+    pub async fn healthz(&self) -> Result<Health, Error> {
+        self.answer(self.outside("healthz")).await
+    }
+
+    /// Whether it can do its work. Needs no token.
+    pub async fn readyz(&self) -> Result<Health, Error> {
+        self.answer(self.outside("readyz")).await
+    }
+
+    /// In Prometheus' text format.
+    pub async fn metrics(&self) -> Result<String, Error> {
+        let response = self.send(self.outside("metrics").timeout(ANSWER_TIMEOUT)).await?;
+        response.text().await.map_err(Error::from_body)
+    }
+
+    fn outside(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.get(self.address(&[], &[path]))
+    }
+}
