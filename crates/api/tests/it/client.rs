@@ -226,7 +226,7 @@ async fn an_upload_is_streamed_with_its_length() {
     let written = r#"{"path":"f","bytes":6,"created":true}"#;
     let peer = Peer::start(vec![json("201 Created", written), json("201 Created", written)]);
     let client = client_of(&peer);
-    let pieces = || futures_util::stream::iter(["abc", "def"].map(|piece| Ok::<_, std::io::Error>(piece)));
+    let pieces = || futures_util::stream::iter(["abc", "def"].map(Ok::<_, std::io::Error>));
     assert!(
         client
             .put_file("w1", "f", Some(6), pieces())
