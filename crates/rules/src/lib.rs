@@ -4,5 +4,10 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod backoff;
+pub mod capabilities;
+pub mod command_policy;
 pub mod lifecycle;
+pub mod refusals;
+pub mod registry;
 pub mod startup;
