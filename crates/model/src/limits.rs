@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 pub const MIB: u64 = 1 << 20;
 
 /// Limits of one Warren. The config tree's `[limits]` table has these names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Bytes in a JSON request body.
