@@ -12,6 +12,9 @@ pub(crate) mod page;
 mod server;
 mod shell;
 
+#[cfg(test)]
+pub(crate) use server::command;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

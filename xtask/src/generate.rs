@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use warren_model::{ErrorCode, EventKind};
+use warren_rules::{lifecycle, registry};
 
 /// One generated file.
 pub(crate) struct Generated {
@@ -21,6 +22,14 @@ pub(crate) const ALL: &[Generated] = &[
     Generated {
         path: "docs/reference/events.md",
         text: events,
+    },
+    Generated {
+        path: "docs/reference/lifecycle.md",
+        text: || Ok(lifecycle::diagram()),
+    },
+    Generated {
+        path: "docs/reference/registry.md",
+        text: registry_states,
     },
 ];
 
@@ -69,6 +78,13 @@ fn events() -> Result<String> {
                         has a sequence number without gaps, a time, an org, the principal that acted and, where it \
                         concerns one, a workspace; the fields below are its data.";
     Ok(page("Events", introduction, &table))
+}
+
+fn registry_states() -> Result<String> {
+    let introduction = "The registry holds the live workspaces of a process. This is its transition table, drawn by \
+                        the code that decides by it.";
+    let body = format!("```mermaid\n{}\n```", registry::diagram().trim());
+    Ok(page("States of an open workspace", introduction, &body))
 }
 
 /// Text that does not end a table's cell early.

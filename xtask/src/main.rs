@@ -19,6 +19,8 @@ mod docs_test;
 mod finding;
 mod generate;
 mod markdown;
+#[cfg(test)]
+mod scripts;
 mod tree;
 
 use std::process::ExitCode;

@@ -90,7 +90,7 @@ fn parse_ready(line: &str) -> Result<(String, String)> {
     clippy::disallowed_methods,
     reason = "the door for processes is for workspaces; this is a developer's tool"
 )]
-pub(super) fn command(program: &Path) -> Command {
+pub(crate) fn command(program: &Path) -> Command {
     Command::new(program)
 }
 

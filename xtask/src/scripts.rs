@@ -1,0 +1,172 @@
+//! Tests of the shell scripts: that they parse, that runners' reports are counted rightly, and that the set-up names
+//! what is missing. They live here because every test is a Rust test or a web test.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use crate::docs_test::command;
+
+fn root() -> PathBuf {
+    crate::tree::find_root(&std::env::current_dir().unwrap()).unwrap()
+}
+
+fn run(program: &Path, arguments: &[&str], environment: &[(&str, &Path)], input: &str) -> Output {
+    let mut child = command(program)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn count(kind: &str, layer: &str, exit_code: &str, report: &str) -> Vec<String> {
+    let output = run(
+        Path::new("scripts/count.sh"),
+        &[kind, layer, exit_code],
+        &[],
+        report,
+    );
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut lines: Vec<String> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn every_script_parses_and_may_be_run() {
+    let tree = crate::tree::Tree::load(&root()).unwrap();
+    let scripts: Vec<&str> = tree
+        .texts()
+        .map(|(path, _)| path)
+        .filter(|path| path.ends_with(".sh") || *path == ".ci/run")
+        .collect();
+    assert!(
+        scripts.contains(&"scripts/test.sh") && scripts.contains(&".ci/run"),
+        "{scripts:?}"
+    );
+    for script in scripts {
+        let output = run(Path::new("bash"), &["-n", script], &[], "");
+        assert!(
+            output.status.success(),
+            "{script}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&root().join(script).metadata().unwrap().permissions());
+        assert!(mode & 0o111 == 0o111, "{script} may not be run");
+    }
+}
+
+// Q1
+#[test]
+fn the_reports_of_all_runners_are_counted_by_layer() {
+    let nextest = "
+        PASS [   0.011s] ( 1/5) warren-model id::tests::ids_sort_by_time
+        PASS [   0.011s] ( 2/5) warren-rules lifecycle::properties::removed_is_terminal
+        SLOW [> 60.000s] ( 3/5) warren-store-sql::it contract::sqlite::leases
+        PASS [  61.000s] ( 3/5) warren-store-sql::it contract::sqlite::leases
+        FAIL [   0.011s] ( 4/5) warren-server::it files::a_file_is_read
+     SIGABRT [   0.011s] ( 5/5) warren-cli::it up::prints_the_link
+     Summary [  62.000s] 5 tests run: 3 passed, 2 failed, 0 skipped
+        FAIL [   0.011s] ( 4/5) warren-server::it files::a_file_is_read
+";
+    let counted = count("nextest", "Rust tests", "100", nextest);
+    assert_eq!(
+        counted,
+        [
+            "0 1 HTTP",
+            "0 1 end to end",
+            "1 0 contract",
+            "1 0 property",
+            "1 0 unit"
+        ]
+    );
+    let libtest = "test result: ok. 3 passed; 0 failed; 0 ignored\ntest result: FAILED. 1 passed; 2 failed; 0 ignored\n";
+    assert_eq!(count("libtest", "doc", "101", libtest), ["4 2 doc"]);
+    let vitest = " Test Files  1 failed (1)\n      Tests  1 failed | 11 passed (12)\n";
+    assert_eq!(count("vitest", "web unit", "1", vitest), ["11 1 web unit"]);
+    assert_eq!(
+        count(
+            "docs",
+            "docs' commands",
+            "0",
+            "docs' commands: 12 passed, 0 failed\n"
+        ),
+        ["12 0 docs' commands"]
+    );
+}
+
+// Q1
+#[test]
+fn a_runner_that_breaks_down_or_finds_nothing_counts_as_failed() {
+    for kind in ["nextest", "libtest", "vitest", "docs"] {
+        assert_eq!(
+            count(kind, "a layer", "101", "error: could not compile\n"),
+            ["0 1 a layer"],
+            "{kind}"
+        );
+        assert_eq!(count(kind, "a layer", "0", ""), ["0 1 a layer"], "{kind}");
+    }
+    let unhandled = "      Tests  3 passed (3)\n     Errors  1 error\n";
+    assert_eq!(
+        count("vitest", "web unit", "1", unhandled),
+        ["0 1 web unit", "3 0 web unit"]
+    );
+    assert_eq!(count("libtest", "doc", "0", ""), Vec::<String>::new());
+}
+
+// Q2
+#[test]
+fn the_set_up_names_the_package_of_every_part_that_is_missing() {
+    let bare = tempfile::tempdir().unwrap();
+    for program in ["bash", "env", "cargo", "cargo-clippy", "cargo-fmt"] {
+        std::os::unix::fs::symlink("/bin/true", bare.path().join(program)).unwrap();
+    }
+    let output = run(
+        Path::new("/bin/bash"),
+        &["scripts/setup.sh", "--check"],
+        &[("PATH", bare.path())],
+        "",
+    );
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for package in ["bubblewrap", "chromium", "ripgrep", "nodejs", "npm"] {
+        assert!(
+            said.contains(&format!("setup: {package} is missing (")),
+            "{package}: {said}"
+        );
+    }
+}
+
+// S1
+#[test]
+fn the_page_cannot_be_built_without_node_and_the_script_says_so() {
+    let bare = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/usr/bin/dirname", bare.path().join("dirname")).unwrap();
+    let output = run(
+        Path::new("/bin/bash"),
+        &["scripts/web.sh", "build"],
+        &[("PATH", bare.path())],
+        "",
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("Node is missing") && said.contains("hint: install Node"),
+        "{said}"
+    );
+}
