@@ -14,7 +14,13 @@ rm -rf "$logs" && mkdir -p "$logs"
 unset WARREN_URL WARREN_TOKEN WARREN_DATA WARREN_CONFIG
 export CARGO_TERM_COLOR=never NO_COLOR=1
 
-stop_services() { scripts/postgres.sh stop >"$logs/postgres-stop.log" 2>&1; }
+# PostgreSQL refuses to run as root, so its folder must be one that another user may enter; a checkout need not be.
+WARREN_SERVICES_DIR=$(mktemp -d) && chmod 755 "$WARREN_SERVICES_DIR"
+export WARREN_SERVICES_DIR
+stop_services() {
+  scripts/postgres.sh stop >"$logs/postgres-stop.log" 2>&1 || cat "$logs/postgres-stop.log"
+  rm -rf "$WARREN_SERVICES_DIR"
+}
 trap stop_services EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

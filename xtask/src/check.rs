@@ -9,7 +9,7 @@ mod links;
 mod machine_paths;
 mod shell_blocks;
 mod source;
-mod specification;
+pub(crate) mod specification;
 
 use crate::finding::Finding;
 use crate::tree::Tree;

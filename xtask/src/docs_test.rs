@@ -123,4 +123,43 @@ mod tests {
         let error = run(folder.path(), &[]).unwrap_err().to_string();
         assert!(error.contains("no commands found"), "{error}");
     }
+
+    /// A folder with a README and a `warren` that serves nobody but says that it is ready.
+    fn repository(readme: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("target/debug/warren");
+        std::fs::create_dir_all(binary.parent().unwrap()).unwrap();
+        let program = "#!/bin/sh\n\
+                       [ \"$1\" = up ] || exec echo \"warren $*\"\n\
+                       echo '{\"url\": \"http://127.0.0.1:9\", \"token\": \"wrn_1\"}'\n\
+                       exec sleep 1000\n";
+        std::fs::write(&binary, program).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&binary, mode).unwrap();
+        std::fs::write(folder.path().join("README.md"), readme).unwrap();
+        folder
+    }
+
+    // S51
+    #[test]
+    fn the_commands_of_a_page_are_run_against_its_own_server() {
+        let page = "```sh run\necho $WARREN_URL $WARREN_TOKEN # -> http://127.0.0.1:9 wrn_1\n```\n\
+                    ```console\n$ warren version\nwarren version\n```\n";
+        assert_eq!(run(repository(page).path(), &[]).unwrap(), ExitCode::SUCCESS);
+    }
+
+    // S51
+    #[test]
+    fn a_command_that_prints_something_else_or_fails_makes_the_run_fail() {
+        for page in [
+            "```console\n$ warren version\nwarren 7\n```\n",
+            "```sh run\nfalse\ntrue # -> x\n```\n",
+        ] {
+            assert_eq!(
+                run(repository(page).path(), &[]).unwrap(),
+                ExitCode::FAILURE,
+                "{page}"
+            );
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!   check       the house rules: edges between crates, file lengths, generated files, features, links, …
 //!   generate    write the files that are made from code
+//!   features    which tests name which id of the specification
 //!   docs-test   run the commands shown in README.md and docs/ against a real server
 //! ```
 //!
@@ -16,6 +17,7 @@
 
 mod check;
 mod docs_test;
+mod evidence;
 mod finding;
 mod generate;
 mod markdown;
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask check | generate | docs-test [FILE.md …]";
+const USAGE: &str = "usage: cargo xtask check | generate | features | docs-test [FILE.md …]";
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +40,7 @@ fn main() -> Result<ExitCode> {
     {
         Some(("check", [])) => check(&root),
         Some(("generate", [])) => generate(&root),
+        Some(("features", [])) => features(&root),
         Some(("docs-test", pages)) => docs_test::run(&root, pages),
         _ => bail!("{USAGE}"),
     }
@@ -75,6 +78,14 @@ fn generate(root: &std::path::Path) -> Result<ExitCode> {
         std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         std::fs::write(&path, text).with_context(|| format!("write {}", generated.path))?;
         println!("written    {}", generated.path);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn features(root: &std::path::Path) -> Result<ExitCode> {
+    for (id, tests) in evidence::by_id(&tree::Tree::load(root)?) {
+        let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+        println!("{id}: {}", tests.join(", "));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -86,7 +86,7 @@ fn ids_in(text: &str) -> Vec<&str> {
         .collect()
 }
 
-fn is_id(word: &str) -> bool {
+pub(crate) fn is_id(word: &str) -> bool {
     let digits = word.strip_prefix(['W', 'F', 'X', 'A', 'S', 'O', 'Q', 'P']);
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
