@@ -18,7 +18,7 @@ export CARGO_TERM_COLOR=never NO_COLOR=1
 WARREN_SERVICES_DIR=$(mktemp -d) && chmod 755 "$WARREN_SERVICES_DIR"
 export WARREN_SERVICES_DIR
 stop_services() {
-  scripts/postgres.sh stop >"$logs/postgres-stop.log" 2>&1 || cat "$logs/postgres-stop.log"
+  scripts/postgres.sh stop >"$logs/postgres-stop.log" 2>&1 || cat "$logs/postgres-stop.log" >&2
   rm -rf "$WARREN_SERVICES_DIR"
 }
 trap stop_services EXIT
