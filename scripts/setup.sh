@@ -72,7 +72,9 @@ hold_back() { # FILE MODE TEXT
 release() { for file in "${held_back[@]}"; do as_root rm -f "$file"; done; }
 trap release EXIT
 hold_back /usr/sbin/policy-rc.d 755 '#!/bin/sh\nexit 101'
-hold_back /etc/postgresql-common/createcluster.d/warren-setup.conf 644 'create_main_cluster = false'
+case " ${missing[*]} " in *" postgresql "*)
+  hold_back /etc/postgresql-common/createcluster.d/warren-setup.conf 644 'create_main_cluster = false' ;;
+esac
 
 is_listed() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
 update() { say "apt-get update" && as_root apt-get update --quiet; }

@@ -1,7 +1,9 @@
-//! Tests of the shell scripts: that they parse, that runners' reports are counted rightly, and that the set-up names
-//! what is missing. They live here because every test is a Rust test or a web test.
+//! Tests of the shell scripts: that they parse, that runners' reports are counted rightly, that the test run goes on
+//! after a failure and cleans up, and that the set-up names what is missing. They live here because every test is a
+//! Rust test or a web test.
 
 use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
@@ -65,8 +67,7 @@ fn every_script_parses_and_may_be_run() {
             "{script}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let mode =
-            std::os::unix::fs::PermissionsExt::mode(&root().join(script).metadata().unwrap().permissions());
+        let mode = root().join(script).metadata().unwrap().permissions().mode();
         assert!(mode & 0o111 == 0o111, "{script} may not be run");
     }
 }
@@ -134,7 +135,7 @@ fn a_runner_that_breaks_down_or_finds_nothing_counts_as_failed() {
 fn the_set_up_names_the_package_of_every_part_that_is_missing() {
     let bare = tempfile::tempdir().unwrap();
     for program in ["bash", "env", "cargo", "cargo-clippy", "cargo-fmt"] {
-        std::os::unix::fs::symlink("/bin/true", bare.path().join(program)).unwrap();
+        symlink("/bin/true", bare.path().join(program)).unwrap();
     }
     let output = run(
         Path::new("/bin/bash"),
@@ -156,7 +157,7 @@ fn the_set_up_names_the_package_of_every_part_that_is_missing() {
 #[test]
 fn the_page_cannot_be_built_without_node_and_the_script_says_so() {
     let bare = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("/usr/bin/dirname", bare.path().join("dirname")).unwrap();
+    symlink("/usr/bin/dirname", bare.path().join("dirname")).unwrap();
     let output = run(
         Path::new("/bin/bash"),
         &["scripts/web.sh", "build"],
@@ -169,4 +170,94 @@ fn the_page_cannot_be_built_without_node_and_the_script_says_so() {
         said.contains("Node is missing") && said.contains("hint: install Node"),
         "{said}"
     );
+}
+
+/// A folder with the real test script and stand-ins for everything it calls; `cargo` does what the test says.
+fn rehearsal(cargo: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    for script in ["scripts/test.sh", "scripts/count.sh", ".ci/run", "Makefile"] {
+        write(script, &std::fs::read_to_string(root().join(script)).unwrap());
+    }
+    write("scripts/setup.sh", "#!/bin/sh\n");
+    write("scripts/web.sh", "#!/bin/sh\n");
+    write(
+        "scripts/postgres.sh",
+        "#!/bin/sh\necho $1 >>\"$REHEARSAL/postgres.log\"\n",
+    );
+    write("bin/cargo", &format!("#!/bin/sh\n{cargo}"));
+    write("bin/cargo-nextest", "#!/bin/sh\n");
+    write("bin/npm", "#!/bin/sh\necho '      Tests  2 passed (2)'\n");
+    folder
+}
+
+/// `cargo` as it is when all is well.
+const GOOD_CARGO: &str = "case \"$*\" in
+  nextest*) echo '        PASS [   0.011s] (1/1) warren-model id::tests::ids_sort' ;;
+  *docs-test*) echo \"docs' commands: 3 passed, 0 failed\" ;;
+esac
+";
+
+fn rehearse(folder: &Path, script: &str) -> (Option<i32>, String) {
+    let path = std::env::join_paths([
+        folder.join("bin").as_path(),
+        Path::new("/usr/bin"),
+        Path::new("/bin"),
+    ])
+    .unwrap();
+    let (cache, target) = (folder.join("cache"), folder.join("target"));
+    let environment = [
+        ("PATH", Path::new(&path)),
+        ("REHEARSAL", folder),
+        ("XDG_CACHE_HOME", &cache),
+        ("CARGO_TARGET_DIR", &target),
+    ];
+    let output = run(&folder.join(script), &[], &environment, "");
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+// Q1
+#[test]
+fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
+    let folder = rehearsal(GOOD_CARGO);
+    let (code, said) = rehearse(folder.path(), "scripts/test.sh");
+    // One unit test, twice two web tests, three commands of the documents, and the steps that say yes or no.
+    assert!(said.ends_with("\n\n17 passed, 0 failed\n"), "{said}");
+    assert_eq!(code, Some(0));
+    let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();
+    assert_eq!(postgres, "start\nurl\nstop\n");
+}
+
+// Q1
+#[test]
+fn a_failing_step_does_not_hide_the_steps_after_it() {
+    let folder = rehearsal(&format!("case $1 in clippy) exit 101 ;; esac\n{GOOD_CARGO}"));
+    let (code, said) = rehearse(folder.path(), "scripts/test.sh");
+    assert!(said.ends_with("\n\n16 passed, 1 failed\n"), "{said}");
+    assert!(
+        said.contains("  clippy\n") && said.contains("── docs' commands"),
+        "{said}"
+    );
+    assert_eq!(code, Some(1));
+    let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();
+    assert!(postgres.ends_with("stop\n"), "{postgres}");
+}
+
+// Q1
+#[test]
+fn the_continuous_run_says_the_verdict_last_also_when_it_is_bad() {
+    let folder = rehearsal("exit 101\n");
+    let (code, said) = rehearse(folder.path(), ".ci/run");
+    let last = said.lines().next_back().unwrap();
+    assert!(
+        last.contains(" passed, ") && last.ends_with(" failed") && !last.ends_with(" 0 failed"),
+        "{said}"
+    );
+    assert_eq!(code, Some(2));
+    assert!(folder.path().join("cache/warren-ci/target").is_dir());
 }
