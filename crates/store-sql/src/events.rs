@@ -1,0 +1,82 @@
+//! The outbox in SQL. Events wait in the transaction and are numbered at its end by the engine.
+
+use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, WorkspaceId};
+use warren_store::{Error, EventQuery, EventReads, EventWrites, Page};
+
+use crate::select::{Select, cut_page};
+use crate::session::{Columns, Value, read_count};
+use crate::transaction::Transaction;
+
+const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
+const NEWEST: &str = "SELECT newest FROM event_sequence WHERE id = 1";
+
+/// An event that waits for its number, in the form in which it is stored.
+#[derive(Debug)]
+pub(crate) struct PendingEvent {
+    pub(crate) at: i64,
+    pub(crate) kind: &'static str,
+    pub(crate) org_id: OrgId,
+    pub(crate) workspace_id: Option<WorkspaceId>,
+    pub(crate) principal: String,
+    pub(crate) data: String,
+}
+
+impl PendingEvent {
+    fn new(event: &NewEvent) -> Result<Self, Error> {
+        let principal = event.principal.to_string();
+        Value::from(principal.as_str()).check()?;
+        let data = serde_json::to_string(&event.data)
+            .map_err(|problem| Error::Refused(format!("an event cannot be written as JSON: {problem}")))?;
+        Ok(Self {
+            at: event.at.as_micros(),
+            kind: event.kind.as_str(),
+            org_id: event.org_id,
+            workspace_id: event.workspace_id,
+            principal,
+            data,
+        })
+    }
+}
+
+impl EventReads for Transaction<'_> {
+    /// The filters have an index each, so that rows of others are not looked at, and a short page is always the
+    /// end of the log.
+    fn events(&mut self, query: &EventQuery) -> Result<Page<Event, u64>, Error> {
+        let mut select = Select::new(LIST);
+        select.and_value("seq >", Value::Int(Some(i64::try_from(query.after).unwrap_or(i64::MAX))));
+        if let Some(org_id) = query.org_id {
+            select.and_value("org_id =", org_id);
+        }
+        if let Some(workspace_id) = query.workspace_id {
+            select.and_value("workspace_id =", workspace_id);
+        }
+        let (sql, values) = select.page("seq", query.limit);
+        let rows = self.rows("events", &sql, &values, read)?;
+        Ok(cut_page(rows, query.limit, |event| event.seq))
+    }
+
+    fn newest_event_seq(&mut self) -> Result<u64, Error> {
+        Ok(self.first("event_sequence", NEWEST, &[], read_count)?.unwrap_or(0))
+    }
+}
+
+impl EventWrites for Transaction<'_> {
+    fn append_event(&mut self, event: &NewEvent) -> Result<(), Error> {
+        let pending = PendingEvent::new(event);
+        let pending = self.remember(pending)?;
+        self.pending.push(pending);
+        Ok(())
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Event, Error> {
+    Ok(Event {
+        seq: row.count()?,
+        at: row.time()?,
+        kind: row.word(EventKind::parse)?,
+        org_id: row.id()?,
+        workspace_id: row.optional_id()?,
+        principal: row.word(Principal::parse)?,
+        data: row.json()?,
+    })
+}

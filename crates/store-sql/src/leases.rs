@@ -1,0 +1,64 @@
+//! Leases in SQL: one row per name, for ever, so that its fence only grows.
+
+use warren_model::Timestamp;
+use warren_store::{Error, Lease, LeaseReads, LeaseWrites};
+
+use crate::session::{Columns, Value, read_count};
+use crate::transaction::Transaction;
+
+const GET: &str = "SELECT name, owner, fence, expires_at FROM leases WHERE name = $1 AND owner IS NOT NULL";
+/// One statement, so that of many who try at once exactly one gets a row back.
+const TAKE: &str = "INSERT INTO leases (name, owner, fence, expires_at) VALUES ($1, $2, 1, $4) \
+     ON CONFLICT (name) DO UPDATE SET \
+       fence = CASE WHEN leases.owner = excluded.owner THEN leases.fence ELSE leases.fence + 1 END, \
+       owner = excluded.owner, expires_at = excluded.expires_at \
+     WHERE leases.owner IS NULL OR leases.owner = excluded.owner OR leases.expires_at <= $3 \
+     RETURNING name, owner, fence, expires_at";
+const CHECK: &str =
+    "SELECT fence FROM leases WHERE name = $1 AND owner = $2 AND fence = $3 AND expires_at > $4";
+const RELEASE: &str = "UPDATE leases SET owner = NULL WHERE name = $1 AND owner = $2 AND fence = $3";
+
+impl LeaseReads for Transaction<'_> {
+    fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
+        self.first("leases", GET, &[name.into()], read)
+    }
+}
+
+impl LeaseWrites for Transaction<'_> {
+    fn take_lease(
+        &mut self,
+        name: &str,
+        owner: &str,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<Option<Lease>, Error> {
+        let values = [name.into(), owner.into(), now.into(), expires_at.into()];
+        self.first("leases", TAKE, &values, read)
+    }
+
+    /// The row stays locked until the commit: nobody can take the lease over between the check and the write that
+    /// it guards.
+    fn check_lease(&mut self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        let sql = format!("{CHECK}{}", self.keeps_row());
+        let [name, owner, fence] = key(lease)?;
+        let held = self.first("leases", &sql, &[name, owner, fence, now.into()], read_count)?;
+        held.map(drop).ok_or(Error::LeaseLost)
+    }
+
+    fn release_lease(&mut self, lease: &Lease) -> Result<(), Error> {
+        self.execute(RELEASE, &key(lease)?).map(drop)
+    }
+}
+
+fn key(lease: &Lease) -> Result<[Value<'_>; 3], Error> {
+    Ok([lease.name.as_str().into(), lease.owner.as_str().into(), Value::count(lease.fence)?])
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Lease, Error> {
+    Ok(Lease {
+        name: row.text()?.to_owned(),
+        owner: row.text()?.to_owned(),
+        fence: row.count()?,
+        expires_at: row.time()?,
+    })
+}

@@ -1,0 +1,200 @@
+//! Postgres: a pool of connections, one transaction per caller, and wake-ups between replicas.
+//!
+//! ```text
+//!   run_write ──▶ a connection of the pool ──▶ blocking thread: work · number events · COMMIT
+//!                                                   │ asked to run again (deadlock): roll back, wait, repeat
+//!                                                   ▼
+//!                             newest event ──▶ watchers here ──▶ NOTIFY ──▶ other replicas read the counter
+//! ```
+//!
+//! Writes run as READ COMMITTED and rely on compare-and-set; reads run as REPEATABLE READ, READ ONLY. The lock on
+//! the counter of events is taken last and held through the commit, which is what makes the numbers gap-free and
+//! in commit order.
+
+mod connect;
+mod error;
+mod session;
+mod wake;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::PgPool;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
+
+use crate::migrations::schema_version;
+use crate::transaction::{Ending, run_read_work, run_write_work};
+use error::translate;
+use session::PostgresSession;
+use wake::Wake;
+
+const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
+/// How often work is run before the caller is told that the database keeps asking for another run.
+const MAX_RUNS: u32 = 8;
+
+/// The knobs of a Postgres store.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// Connections of this process; one more listens for wake-ups.
+    pub max_connections: u32,
+    /// How long a caller waits for a connection before it is told `Unavailable`.
+    pub acquire_timeout_ms: u64,
+    /// How long the server may take over one statement.
+    pub statement_timeout_ms: u64,
+    /// How long a statement, or a migration, waits for a lock.
+    pub lock_timeout_ms: u64,
+    /// How often to look for events when no wake-up comes.
+    pub poll_interval_ms: u64,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            max_connections: 16,
+            acquire_timeout_ms: 5_000,
+            statement_timeout_ms: 30_000,
+            lock_timeout_ms: 10_000,
+            poll_interval_ms: 2_000,
+        }
+    }
+}
+
+/// A Postgres database, shared with other replicas.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pool: PgPool,
+    wake: Wake,
+    is_closed: AtomicBool,
+}
+
+impl PostgresStore {
+    /// Connects, brings the schema up to date and begins to listen for wake-ups.
+    pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, Error> {
+        let pool = connect::open_pool(url, &options).await?;
+        connect::migrate(&pool, &options).await?;
+        let newest = wake::read_newest(&pool).await?;
+        let poll_interval = Duration::from_millis(options.poll_interval_ms.max(1));
+        Ok(Self {
+            wake: Wake::start(pool.clone(), newest, poll_interval),
+            pool,
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err(Error::Unavailable("it was closed".into()));
+        }
+        Ok(())
+    }
+
+    async fn begin(&self, statement: &'static str) -> Result<PostgresSession, Error> {
+        self.check_open()?;
+        let transaction = self.pool.begin_with(statement).await.map_err(|error| translate(&error))?;
+        Ok(PostgresSession::new(transaction, Handle::current()))
+    }
+
+    /// Runs `question` on one snapshot, on a thread that may block.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut PostgresSession) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let mut session = self.begin(BEGIN_READ).await?;
+        tokio::task::spawn_blocking(move || {
+            let answer = question(&mut session);
+            session.rollback();
+            answer
+        })
+        .await
+        .unwrap_or_else(|_| Err(interrupted()))
+    }
+}
+
+fn interrupted() -> Error {
+    Error::Unavailable("the work was interrupted".into())
+}
+
+/// How one run of a caller's work ended.
+enum Run {
+    Done(Result<(), Error>),
+    /// The database undid it and asks for another run; the error is for when there is none.
+    Again(WriteWork, Error),
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn run_read(&self, mut work: ReadWork) -> Result<(), Error> {
+        self.ask(move |session| run_read_work(session, &mut work)).await
+    }
+
+    /// Once a run has begun it goes on to its end, also if the caller hangs up.
+    async fn run_write(&self, mut work: WriteWork) -> Result<(), Error> {
+        for run in 1.. {
+            let session = self.begin(BEGIN_WRITE).await?;
+            let announce = self.wake.announcer();
+            let thread = tokio::task::spawn_blocking(move || run_once(session, work, &announce));
+            match thread.await.map_err(|_| interrupted())? {
+                Run::Done(result) => return result,
+                Run::Again(_, error) if run >= MAX_RUNS => return Err(error),
+                Run::Again(again, _) => work = again,
+            }
+            tokio::time::sleep(Duration::from_millis(5 << run)).await;
+        }
+        unreachable!("the loop ends by MAX_RUNS")
+    }
+
+    fn newest_event(&self) -> watch::Receiver<u64> {
+        self.wake.newest()
+    }
+
+    async fn health(&self) -> Result<StoreHealth, Error> {
+        let schema_version = self.ask(|session| schema_version(session)).await?;
+        let server = connect::describe(&self.pool).await?;
+        Ok(StoreHealth {
+            engine: "postgres",
+            engine_version: server.version,
+            schema_version,
+            durability: server.durability,
+        })
+    }
+
+    async fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.wake.stop().await;
+        self.pool.close().await;
+    }
+}
+
+fn run_once(mut session: PostgresSession, mut work: WriteWork, announce: &wake::Announcer) -> Run {
+    let ending = run_write_work(&mut session, &mut work);
+    // Whatever the work made of it: a transaction that the database undid is undone.
+    if let Some(error) = session.asked_to_run_again() {
+        session.rollback();
+        return Run::Again(work, error);
+    }
+    match ending {
+        Ending::Commit(newest) => match session.commit() {
+            Ok(()) => {
+                if let Some(newest) = newest {
+                    announce.committed(newest);
+                }
+                Run::Done(Ok(()))
+            }
+            Err(error) if error::asks_to_run_again(&error) => Run::Again(work, translate(&error)),
+            Err(error) => Run::Done(Err(translate(&error))),
+        },
+        Ending::Rollback => {
+            session.rollback();
+            Run::Done(Ok(()))
+        }
+        Ending::Fail(error) => {
+            session.rollback();
+            Run::Done(Err(error))
+        }
+    }
+}

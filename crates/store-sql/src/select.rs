@@ -1,0 +1,72 @@
+//! Puts together the few lists that take filters. Texts differ only by which filters are there, so that prepared
+//! statements are found again.
+
+use std::fmt::Write as _;
+
+use warren_store::Page;
+
+use crate::session::Value;
+
+pub(crate) struct Select<'a> {
+    sql: String,
+    values: Vec<Value<'a>>,
+    has_condition: bool,
+}
+
+impl<'a> Select<'a> {
+    /// `head` is the statement up to, not including, `WHERE`.
+    pub(crate) fn new(head: &str) -> Self {
+        Self { sql: head.to_owned(), values: Vec::new(), has_condition: false }
+    }
+
+    /// A condition without a value.
+    pub(crate) fn and(&mut self, condition: &str) {
+        self.sql.push_str(if self.has_condition { " AND " } else { " WHERE " });
+        self.sql.push_str(condition);
+        self.has_condition = true;
+    }
+
+    /// A condition that ends with its value, such as `id >`.
+    pub(crate) fn and_value(&mut self, condition: &str, value: impl Into<Value<'a>>) {
+        self.and(condition);
+        self.push_value(value.into());
+    }
+
+    pub(crate) fn and_any_of(&mut self, column: &str, words: impl Iterator<Item = &'a str>) {
+        self.and(column);
+        self.sql.push_str(" IN (");
+        for (position, word) in words.enumerate() {
+            if position > 0 {
+                self.sql.push_str(", ");
+            }
+            self.push_value(word.into());
+        }
+        self.sql.push(')');
+    }
+
+    /// Ends the statement: in order of `key`, one row more than the page holds, to see whether there is more.
+    pub(crate) fn page(mut self, key: &str, limit: u32) -> (String, Vec<Value<'a>>) {
+        let _ = write!(self.sql, " ORDER BY {key} LIMIT");
+        self.push_value(Value::Int(Some(i64::from(page_size(limit)) + 1)));
+        (self.sql, self.values)
+    }
+
+    fn push_value(&mut self, value: Value<'a>) {
+        self.values.push(value);
+        let _ = write!(self.sql, " ${}", self.values.len());
+    }
+}
+
+/// A page of nothing would never end, so that a limit of 0 counts as 1.
+fn page_size(limit: u32) -> u32 {
+    limit.max(1)
+}
+
+/// Cuts what `Select::page` found to the page that was asked for.
+pub(crate) fn cut_page<T, C>(mut rows: Vec<T>, limit: u32, key: fn(&T) -> C) -> Page<T, C> {
+    let size = page_size(limit) as usize;
+    let has_more = rows.len() > size;
+    rows.truncate(size);
+    let next = if has_more { rows.last().map(key) } else { None };
+    Page { rows, next }
+}

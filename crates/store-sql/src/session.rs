@@ -1,0 +1,219 @@
+//! The narrow waist between the nouns and the engines: run a statement, visit its rows.
+//!
+//! The nouns are written once, in SQL that both engines read (`$1` placeholders, `ON CONFLICT`, `RETURNING`).
+//! What differs is behind this trait: how a value is bound, how events are numbered, how a row is locked.
+
+use warren_model::{Id, IdKind, Timestamp};
+use warren_store::Error;
+
+use crate::events::PendingEvent;
+
+/// One open transaction of one engine.
+pub(crate) trait Session {
+    /// Runs a statement and answers with how many rows it changed.
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error>;
+
+    /// Runs a statement and shows each row to `visit`.
+    fn query(&mut self, sql: &str, values: &[Value<'_>], visit: &mut Visit<'_>) -> Result<(), Error>;
+
+    /// Runs statements that take no values, as migrations are.
+    fn run_script(&mut self, sql: &'static str) -> Result<(), Error>;
+
+    /// Numbers the events and writes them. Called last, since it may lock the counter until the commit. Answers
+    /// with the highest number given.
+    fn number_events(&mut self, events: &[PendingEvent]) -> Result<u64, Error>;
+
+    /// What a `SELECT` ends with so that its row stays as it is until the commit.
+    fn keeps_row(&self) -> &'static str;
+}
+
+pub(crate) type Visit<'v> = dyn FnMut(&dyn Row) -> Result<(), Error> + 'v;
+
+/// A value to bind. An absent one has a type too: Postgres wants to know it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Value<'a> {
+    Int(Option<i64>),
+    Real(f64),
+    Bool(bool),
+    Text(Option<&'a str>),
+    Json(Option<&'a str>),
+    Bytes(&'a [u8]),
+    Uuid(Option<[u8; 16]>),
+}
+
+impl Value<'_> {
+    /// A counter, such as a version. Both engines count up to 2⁶³ - 1.
+    pub(crate) fn count(count: u64) -> Result<Self, Error> {
+        match i64::try_from(count) {
+            Ok(count) => Ok(Self::Int(Some(count))),
+            Err(_) => Err(Error::Refused(format!("the number {count} is too large to store"))),
+        }
+    }
+
+    /// Refuses what only one of the engines could keep, so that a program works on both or on neither: Postgres
+    /// has no NUL in text, SQLite has no NaN.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Text(Some(text)) if text.contains('\0') => {
+                Err(Error::Refused("text must not hold the character NUL".into()))
+            }
+            Self::Real(number) if !number.is_finite() => {
+                Err(Error::Refused("a number must be finite".into()))
+            }
+            Self::Int(_)
+            | Self::Real(_)
+            | Self::Bool(_)
+            | Self::Text(_)
+            | Self::Json(_)
+            | Self::Bytes(_)
+            | Self::Uuid(_) => Ok(()),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Some(text))
+    }
+}
+impl<'a> From<Option<&'a str>> for Value<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        Self::Text(text)
+    }
+}
+impl<K: IdKind> From<Id<K>> for Value<'_> {
+    fn from(id: Id<K>) -> Self {
+        Self::Uuid(Some(*id.as_bytes()))
+    }
+}
+impl<K: IdKind> From<Option<Id<K>>> for Value<'_> {
+    fn from(id: Option<Id<K>>) -> Self {
+        Self::Uuid(id.map(|id| *id.as_bytes()))
+    }
+}
+impl From<Timestamp> for Value<'_> {
+    fn from(at: Timestamp) -> Self {
+        Self::Int(Some(at.as_micros()))
+    }
+}
+impl From<Option<Timestamp>> for Value<'_> {
+    fn from(at: Option<Timestamp>) -> Self {
+        Self::Int(at.map(Timestamp::as_micros))
+    }
+}
+
+/// One row of an answer, by position.
+pub(crate) trait Row {
+    fn int(&self, at: usize) -> Result<Option<i64>, Error>;
+    fn real(&self, at: usize) -> Result<Option<f64>, Error>;
+    fn bool(&self, at: usize) -> Result<Option<bool>, Error>;
+    /// Text or JSON.
+    fn text(&self, at: usize) -> Result<Option<&str>, Error>;
+    fn bytes(&self, at: usize) -> Result<Option<&[u8]>, Error>;
+    fn uuid(&self, at: usize) -> Result<Option<[u8; 16]>, Error>;
+}
+
+/// Reads a row from left to right, so that a list of columns and its reader cannot drift apart by a number.
+pub(crate) struct Columns<'r> {
+    row: &'r dyn Row,
+    table: &'static str,
+    at: usize,
+}
+
+impl<'r> Columns<'r> {
+    pub(crate) fn new(table: &'static str, row: &'r dyn Row) -> Self {
+        Self { row, table, at: 0 }
+    }
+
+    fn step(&mut self) -> usize {
+        self.at += 1;
+        self.at - 1
+    }
+
+    /// A value that does not make sense in the column that was just read.
+    pub(crate) fn corrupt(&self, problem: impl std::fmt::Display) -> Error {
+        Error::Corrupt(format!("{}, column {}: {problem}", self.table, self.at))
+    }
+
+    fn present<T>(&self, value: Option<T>) -> Result<T, Error> {
+        value.ok_or_else(|| self.corrupt("a value is missing"))
+    }
+
+    pub(crate) fn optional_int(&mut self) -> Result<Option<i64>, Error> {
+        let at = self.step();
+        self.row.int(at)
+    }
+
+    pub(crate) fn count(&mut self) -> Result<u64, Error> {
+        let number = self.optional_int()?;
+        u64::try_from(self.present(number)?).map_err(|_| self.corrupt("a count is negative"))
+    }
+
+    pub(crate) fn real(&mut self) -> Result<f64, Error> {
+        let at = self.step();
+        let number = self.row.real(at)?;
+        self.present(number)
+    }
+
+    pub(crate) fn bool(&mut self) -> Result<bool, Error> {
+        let at = self.step();
+        let truth = self.row.bool(at)?;
+        self.present(truth)
+    }
+
+    pub(crate) fn optional_text(&mut self) -> Result<Option<&'r str>, Error> {
+        let at = self.step();
+        self.row.text(at)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'r str, Error> {
+        let text = self.optional_text()?;
+        self.present(text)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'r [u8], Error> {
+        let at = self.step();
+        let bytes = self.row.bytes(at)?;
+        self.present(bytes)
+    }
+
+    pub(crate) fn optional_id<K: IdKind>(&mut self) -> Result<Option<Id<K>>, Error> {
+        let at = self.step();
+        Ok(self.row.uuid(at)?.map(Id::from_bytes))
+    }
+
+    pub(crate) fn id<K: IdKind>(&mut self) -> Result<Id<K>, Error> {
+        let id = self.optional_id()?;
+        self.present(id)
+    }
+
+    pub(crate) fn optional_time(&mut self) -> Result<Option<Timestamp>, Error> {
+        Ok(self.optional_int()?.map(Timestamp::from_micros))
+    }
+
+    pub(crate) fn time(&mut self) -> Result<Timestamp, Error> {
+        let at = self.optional_time()?;
+        self.present(at)
+    }
+
+    /// Text that stands for one of a set of values.
+    pub(crate) fn word<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
+        let word = self.text()?;
+        parse(word).ok_or_else(|| self.corrupt(format_args!("unknown word `{word}`")))
+    }
+
+    pub(crate) fn optional_json<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, Error> {
+        let text = self.optional_text()?;
+        text.map(|text| serde_json::from_str(text).map_err(|problem| self.corrupt(problem))).transpose()
+    }
+
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, Error> {
+        let value = self.optional_json()?;
+        self.present(value)
+    }
+}
+
+/// Reads a row that is one count.
+pub(crate) fn read_count(row: &mut Columns<'_>) -> Result<u64, Error> {
+    row.count()
+}

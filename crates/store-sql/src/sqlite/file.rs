@@ -1,0 +1,144 @@
+//! Opening the file: who may read it, how it keeps what is written, and which schema it has.
+
+use std::fs::{OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use warren_store::{Error, EventReads as _};
+
+use super::SqliteOptions;
+use super::error::translate;
+use super::session::SqliteSession;
+use crate::migrations::{self, SQLITE};
+use crate::transaction::Transaction;
+
+/// What `settle` makes sure of.
+pub(super) const DURABILITY: &str = "wal, synchronous=FULL";
+
+/// More than the distinct statements of the nouns; lists with filters share the rest.
+const CACHED_STATEMENTS: usize = 128;
+
+const NOW: &str = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)";
+
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) newest_event: u64,
+}
+
+/// Opens or creates the database for the one writer.
+pub(super) fn open_for_writing(path: &Path, options: &SqliteOptions) -> Result<Opened, Error> {
+    keep_private(path)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)?;
+    // Before anything is changed: a newer database is left as it is, down to its journal mode.
+    refuse_unknown_past(&connection)?;
+    settle(&connection, options)?;
+    migrate(&connection)?;
+    let newest_event = Transaction::new(&mut SqliteSession::new(&connection)).newest_event_seq()?;
+    Ok(Opened { connection, newest_event })
+}
+
+pub(super) fn open_for_reading(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
+}
+
+/// Makes the file so that only its owner can read it. SQLite gives its side files the mode of the main one.
+fn keep_private(path: &Path) -> Result<(), Error> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(|problem| unusable(path, &problem))?;
+    let metadata = file.metadata().map_err(|problem| unusable(path, &problem))?;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(|problem| unusable(path, &problem))?;
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, problem: &io::Error) -> Error {
+    let place = path.display();
+    Error::Unavailable(match problem.kind() {
+        io::ErrorKind::NotFound => format!("the folder of {place} does not exist"),
+        io::ErrorKind::PermissionDenied => format!("{place} may not be opened by this user"),
+        io::ErrorKind::IsADirectory => format!("{place} is a folder"),
+        _ => format!("{place} cannot be opened: {problem}"),
+    })
+}
+
+fn connect(path: &Path, mode: OpenFlags, options: &SqliteOptions) -> Result<Connection, Error> {
+    let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let connection = Connection::open_with_flags(path, flags).map_err(translate)?;
+    let wait = Duration::from_millis(options.busy_timeout_ms.into());
+    connection.busy_timeout(wait).map_err(translate)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    // What savepoints must be able to undo is kept in memory, not in a temporary file.
+    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;").map_err(translate)?;
+    Ok(connection)
+}
+
+/// Makes commits durable and checks that they are: a file system without shared memory refuses WAL quietly.
+fn settle(connection: &Connection, options: &SqliteOptions) -> Result<(), Error> {
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(translate)?;
+    // The size limit gives back the space of a log that once grew large.
+    connection
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;")
+        .map_err(translate)?;
+    let synchronous: i64 =
+        connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(translate)?;
+    if mode != "wal" || synchronous != 2 {
+        return Err(Error::Unavailable(format!(
+            "commits would not be durable here: journal_mode is {mode}, synchronous is {synchronous}; \
+             use a local file system"
+        )));
+    }
+    if let Some(max_bytes) = options.max_bytes {
+        limit_size(connection, max_bytes)?;
+    }
+    Ok(())
+}
+
+fn limit_size(connection: &Connection, max_bytes: u64) -> Result<(), Error> {
+    let page_size: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0)).map_err(translate)?;
+    let max_pages = i64::try_from(max_bytes).unwrap_or(i64::MAX) / page_size.max(1);
+    connection
+        .query_row(&format!("PRAGMA max_page_count = {}", max_pages.max(1)), [], |row| row.get::<_, i64>(0))
+        .map(drop)
+        .map_err(translate)
+}
+
+fn refuse_unknown_past(connection: &Connection) -> Result<(), Error> {
+    let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'";
+    let has_past: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(translate)?;
+    if has_past == 0 {
+        return Ok(());
+    }
+    let applied = migrations::applied(&mut SqliteSession::new(connection))?;
+    migrations::plan(SQLITE, &applied).map(drop)
+}
+
+fn migrate(connection: &Connection) -> Result<(), Error> {
+    loop {
+        connection.execute_batch("BEGIN IMMEDIATE").map_err(translate)?;
+        let step = migrations::apply_next(&mut SqliteSession::new(connection), SQLITE, NOW);
+        match step {
+            Ok(has_more) => {
+                connection.execute_batch("COMMIT").map_err(translate)?;
+                if !has_more {
+                    return Ok(());
+                }
+            }
+            Err(error) => {
+                // The error that led here says more than a failing rollback could.
+                let _ = connection.execute_batch("ROLLBACK");
+                return Err(error);
+            }
+        }
+    }
+}

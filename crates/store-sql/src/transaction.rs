@@ -1,0 +1,128 @@
+//! A transaction as the nouns see it: statements, events kept back for the end, and the one rule of failing.
+//!
+//! When the database fails a statement, the whole transaction has failed: later statements answer with the same
+//! error and it is never committed, even if the caller looks away. Postgres behaves like that anyway, and worse:
+//! it answers a COMMIT of such a transaction with a quiet rollback. What callers may get over (a row that is
+//! already there, a version that moved on) is therefore never told by a failing statement but by a count of rows.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use warren_store::{Error, ReadWork, Verdict, WriteWork};
+
+use crate::events::PendingEvent;
+use crate::session::{Columns, Session, Value};
+
+pub(crate) struct Transaction<'s> {
+    session: &'s mut dyn Session,
+    pub(crate) pending: Vec<PendingEvent>,
+    failure: Option<Error>,
+}
+
+impl<'s> Transaction<'s> {
+    pub(crate) fn new(session: &'s mut dyn Session) -> Self {
+        Self { session, pending: Vec::new(), failure: None }
+    }
+
+    pub(crate) fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
+        self.admit(values)?;
+        let result = self.session.execute(sql, values);
+        self.remember(result)
+    }
+
+    /// Runs a query and reads each row with `read`; `table` names it in errors.
+    pub(crate) fn rows<T>(
+        &mut self,
+        table: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: fn(&mut Columns<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        self.admit(values)?;
+        let mut rows = Vec::new();
+        let result = self.session.query(sql, values, &mut |row| {
+            rows.push(read(&mut Columns::new(table, row))?);
+            Ok(())
+        });
+        self.remember(result).map(|()| rows)
+    }
+
+    pub(crate) fn first<T>(
+        &mut self,
+        table: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: fn(&mut Columns<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        Ok(self.rows(table, sql, values, read)?.pop())
+    }
+
+    pub(crate) fn keeps_row(&self) -> &'static str {
+        self.session.keeps_row()
+    }
+
+    /// Refuses work after a failure, and values that only one engine could keep. The latter never reach the
+    /// database, but doom the transaction all the same.
+    fn admit(&mut self, values: &[Value<'_>]) -> Result<(), Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let checked = values.iter().try_for_each(Value::check);
+        self.remember(checked)
+    }
+
+    pub(crate) fn remember<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &result {
+            self.failure = Some(error.clone());
+        }
+        result
+    }
+
+    /// Writes what was kept back. `Ok` means that a commit is right; it carries the highest event number given.
+    fn finish(mut self) -> Result<Option<u64>, Error> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if self.pending.is_empty() {
+            return Ok(None);
+        }
+        self.session.number_events(&self.pending).map(Some)
+    }
+}
+
+/// What is to be done with a transaction after its work ran.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// Commit; the highest event number given, if any.
+    Commit(Option<u64>),
+    /// The caller changed its mind and has its reason.
+    Rollback,
+    /// Roll back and tell the caller.
+    Fail(Error),
+}
+
+/// Runs a caller's writing work. A panic in it is the caller's failure, not the database's.
+pub(crate) fn run_write_work(session: &mut dyn Session, work: &mut WriteWork) -> Ending {
+    let mut transaction = Transaction::new(session);
+    match catch_unwind(AssertUnwindSafe(|| work(&mut transaction))) {
+        Ok(Verdict::Commit) => match transaction.finish() {
+            Ok(newest) => Ending::Commit(newest),
+            Err(error) => Ending::Fail(error),
+        },
+        Ok(Verdict::Rollback) => Ending::Rollback,
+        Err(_) => Ending::Fail(panicked()),
+    }
+}
+
+/// Runs a caller's reading work.
+pub(crate) fn run_read_work(session: &mut dyn Session, work: &mut ReadWork) -> Result<(), Error> {
+    let mut transaction = Transaction::new(session);
+    match catch_unwind(AssertUnwindSafe(|| work(&mut transaction))) {
+        Ok(Verdict::Commit | Verdict::Rollback) => Ok(()),
+        Err(_) => Err(panicked()),
+    }
+}
+
+/// The message of the panic stays out of it: the panic hook has printed it, and it may hold a secret.
+fn panicked() -> Error {
+    Error::Refused("the work inside the transaction panicked".into())
+}

@@ -1,0 +1,180 @@
+//! Workspaces in SQL.
+
+use warren_model::{
+    OrgId, RuntimeState, Status, StatusReason, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
+};
+use warren_store::{Error, Page, WorkspaceQuery, WorkspaceReads, WorkspaceWrites};
+
+use crate::select::{Select, cut_page};
+use crate::session::{Columns, Value, read_count};
+use crate::transaction::Transaction;
+
+/// The order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "id, org_id, parent_id, name, spec, generation, observed_generation, version, status, reason, reference, \
+         error_rate, active_tasks, runtime_state, manages_own_status, last_heartbeat_at, liveness_deadline, \
+         created_at, updated_at, provisioning_started_at, removed_at"
+    };
+}
+
+const GET: &str = concat!("SELECT ", columns!(), " FROM workspaces WHERE id = $1");
+const LIST: &str = concat!("SELECT ", columns!(), " FROM workspaces");
+const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND status <> 'removed'";
+const INSERT: &str = concat!(
+    "INSERT INTO workspaces (",
+    columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
+     ON CONFLICT (id) DO NOTHING"
+);
+const UPDATE: &str = "UPDATE workspaces SET org_id = $2, parent_id = $3, name = $4, spec = $5, generation = $6, \
+     observed_generation = $7, version = $8, status = $9, reason = $10, reference = $11, error_rate = $12, \
+     active_tasks = $13, runtime_state = $14, manages_own_status = $15, last_heartbeat_at = $16, \
+     liveness_deadline = $17, created_at = $18, updated_at = $19, provisioning_started_at = $20, \
+     removed_at = $21 WHERE id = $1 AND version = $22";
+
+impl WorkspaceReads for Transaction<'_> {
+    fn workspace(&mut self, id: WorkspaceId) -> Result<Option<Workspace>, Error> {
+        self.first("workspaces", GET, &[id.into()], read)
+    }
+
+    fn workspaces(&mut self, query: &WorkspaceQuery) -> Result<Page<Workspace, WorkspaceId>, Error> {
+        let mut select = Select::new(LIST);
+        if let Some(org_id) = query.org_id {
+            select.and_value("org_id =", org_id);
+        }
+        if !query.includes_removed {
+            select.and("status <> 'removed'");
+        }
+        if !query.statuses.is_empty() {
+            select.and_any_of("status", query.statuses.iter().map(|status| status.as_str()));
+        }
+        if let Some(parent_id) = query.parent_id {
+            select.and_value("parent_id =", parent_id);
+        }
+        if let Some(name) = &query.name {
+            select.and_value("name =", name.as_str());
+        }
+        if let Some(after) = query.after {
+            select.and_value("id >", after);
+        }
+        let (sql, values) = select.page("id", query.limit);
+        let rows = self.rows("workspaces", &sql, &values, read)?;
+        Ok(cut_page(rows, query.limit, |workspace| workspace.id))
+    }
+
+    fn count_workspaces(&mut self, org_id: OrgId) -> Result<u64, Error> {
+        let count = self.first("workspaces", COUNT, &[org_id.into()], read_count)?;
+        Ok(count.unwrap_or(0))
+    }
+}
+
+impl WorkspaceWrites for Transaction<'_> {
+    fn insert_workspace(&mut self, workspace: &Workspace) -> Result<(), Error> {
+        let json = StoredJson::of(workspace)?;
+        let values = values(workspace, &json, workspace.version)?;
+        match self.execute(INSERT, &values)? {
+            0 => Err(Error::AlreadyExists),
+            _ => Ok(()),
+        }
+    }
+
+    fn update_workspace(&mut self, workspace: &Workspace, expected_version: u64) -> Result<u64, Error> {
+        let version = expected_version
+            .checked_add(1)
+            .ok_or_else(|| Error::Refused("the version cannot grow further".into()))?;
+        let json = StoredJson::of(workspace)?;
+        let [id, rest @ ..] = values(workspace, &json, version)?;
+        let mut all = [id; 22];
+        all[1..21].copy_from_slice(&rest);
+        all[21] = Value::count(expected_version)?;
+        match self.execute(UPDATE, &all)? {
+            0 => Err(Error::Conflict),
+            _ => Ok(version),
+        }
+    }
+}
+
+/// The two columns that hold JSON, written out.
+struct StoredJson {
+    spec: String,
+    reference: Option<String>,
+}
+
+impl StoredJson {
+    fn of(workspace: &Workspace) -> Result<Self, Error> {
+        let unwritable = |problem| Error::Refused(format!("a value cannot be written as JSON: {problem}"));
+        Ok(Self {
+            spec: serde_json::to_string(&workspace.spec).map_err(unwritable)?,
+            reference: match &workspace.reference {
+                Some(reference) => Some(serde_json::to_string(reference).map_err(unwritable)?),
+                None => None,
+            },
+        })
+    }
+}
+
+fn values<'a>(
+    workspace: &'a Workspace,
+    json: &'a StoredJson,
+    version: u64,
+) -> Result<[Value<'a>; 21], Error> {
+    let vitals = &workspace.vitals;
+    Ok([
+        workspace.id.into(),
+        workspace.org_id.into(),
+        workspace.parent_id.into(),
+        workspace.name.as_str().into(),
+        Value::Json(Some(&json.spec)),
+        Value::count(workspace.generation)?,
+        Value::count(workspace.observed_generation)?,
+        Value::count(version)?,
+        workspace.status.as_str().into(),
+        workspace.reason.as_ref().map(StatusReason::as_str).into(),
+        Value::Json(json.reference.as_deref()),
+        Value::Real(vitals.error_rate),
+        Value::Int(Some(i64::from(vitals.active_tasks))),
+        vitals.runtime_state.as_str().into(),
+        Value::Bool(vitals.manages_own_status),
+        vitals.last_heartbeat_at.into(),
+        vitals.liveness_deadline.into(),
+        workspace.created_at.into(),
+        workspace.updated_at.into(),
+        workspace.provisioning_started_at.into(),
+        workspace.removed_at.into(),
+    ])
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Workspace, Error> {
+    Ok(Workspace {
+        id: row.id()?,
+        org_id: row.id()?,
+        parent_id: row.optional_id()?,
+        name: row.word(|name| name.parse().ok())?,
+        spec: row.json::<WorkspaceSpec>()?,
+        generation: row.count()?,
+        observed_generation: row.count()?,
+        version: row.count()?,
+        status: row.word(Status::parse)?,
+        reason: row.optional_text()?.map(StatusReason::new),
+        reference: row.optional_json()?,
+        vitals: read_vitals(row)?,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+        provisioning_started_at: row.optional_time()?,
+        removed_at: row.optional_time()?,
+    })
+}
+
+fn read_vitals(row: &mut Columns<'_>) -> Result<Vitals, Error> {
+    let error_rate = row.real()?;
+    let active_tasks = row.count()?;
+    Ok(Vitals {
+        error_rate,
+        active_tasks: u32::try_from(active_tasks).map_err(|_| row.corrupt("too many tasks"))?,
+        runtime_state: RuntimeState::from_report(row.text()?),
+        manages_own_status: row.bool()?,
+        last_heartbeat_at: row.optional_time()?,
+        liveness_deadline: row.optional_time()?,
+    })
+}
