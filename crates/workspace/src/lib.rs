@@ -3,10 +3,14 @@
 
 mod error;
 pub mod fs;
+mod metrics;
 mod path;
 mod provider;
+pub mod registry;
 pub mod shell;
 
 pub use error::Error;
+pub use metrics::{NoMetrics, RegistryMetrics};
 pub use path::WorkspacePath;
 pub use provider::{OpenRequest, Opened, Provider, ReapReport, Workspace};
+pub use registry::Registry;

@@ -22,6 +22,8 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error>;
 
     /// Finds a place made earlier, possibly by another process. `config` is the workspace's current one.
+    /// `Error::Evicted` means that what the ref points at exists no more; the registry then does as its policy for
+    /// lost places says.
     async fn resolve(
         &self,
         workspace_id: WorkspaceId,

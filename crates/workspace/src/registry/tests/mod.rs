@@ -1,0 +1,6 @@
+//! The registry against a scripted provider, under a paused clock.
+
+mod closing;
+mod evictions;
+mod opening;
+mod scripted;
