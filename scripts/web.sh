@@ -32,7 +32,19 @@ need_node() {
 install() {
   if [ "$(cat "$memory/lock" 2>/dev/null)" = "$(lock_sum)" ]; then return; fi
   echo "web: installing packages" >&2
-  npm ci --no-audit --no-fund --loglevel=error
+  if ! node -e '
+    const [wanted, { packages: { "": locked } }] = process.argv.slice(1).map((file) => require(file));
+    for (const kind of ["dependencies", "devDependencies"])
+      require("assert").deepEqual(locked[kind], wanted[kind]);
+  ' ./package.json ./package-lock.json 2>/dev/null; then
+    echo "web: package-lock.json does not fit package.json" >&2
+    echo "hint: run npm install in web/ and commit package-lock.json" >&2
+    exit 1
+  fi
+  # Not `npm ci`: it refuses a lock file made where the optional binaries of other platforms could not be had. This
+  # installs the locked versions just the same, and writes neither file.
+  rm -rf node_modules
+  npm install --no-save --no-audit --no-fund --loglevel=error >&2
   mkdir -p "$memory"
   lock_sum >"$memory/lock"
 }
@@ -44,8 +56,19 @@ build() {
   source_sum >"$memory/sources"
 }
 
+# One command per line: within `a && b`, bash would not stop at a failure inside a.
 case "${1:-}" in
-  install) need_node && install ;;
-  build) need_node && install && build ;;
-  *) echo "usage: scripts/web.sh install | build" >&2 && exit 2 ;;
+  install)
+    need_node
+    install
+    ;;
+  build)
+    need_node
+    install
+    build
+    ;;
+  *)
+    echo "usage: scripts/web.sh install | build" >&2
+    exit 2
+    ;;
 esac
