@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the benchmarks and writes docs/benchmarks.md. Each benchmark prints its chapter in Markdown on standard output
-# (stderr is for talk), with Warren and the baseline measured in the same run.
+# Runs the benchmarks and writes docs/benchmarks.md. Each benchmark prints its chapter on standard output (stderr is for
+# talk), in Markdown or as plain text, with Warren and the baseline measured in the same run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +27,15 @@ for bench in "${benches[@]}"; do
   cargo bench --locked --package "$package" --bench "$target" | tee "$results/$package-$target.md"
 done
 
+chapter() { # FILE TITLE
+  if grep -q '^## ' "$1"; then
+    cat "$1"
+  elif grep -q '^|' "$1"; then
+    printf '## %s\n\n' "$2" && cat "$1"
+  else
+    printf '## %s\n\n```text\n' "$2" && cat "$1" && printf '```\n'
+  fi
+}
 version_of() { "$@" 2>/dev/null | head -n 1 || true; }
 {
   echo "<!-- Written by \`make bench\`; edits are lost. -->"
@@ -48,7 +57,7 @@ version_of() { "$@" 2>/dev/null | head -n 1 || true; }
   for bench in "${benches[@]}"; do
     read -r package target <<<"$bench"
     echo
-    cat "$results/$package-$target.md"
+    chapter "$results/$package-$target.md" "$package: $target"
   done
 } >"$page"
 echo "bench: wrote $page" >&2
