@@ -53,7 +53,7 @@ socket_folder() {
     if [ ${#dir} -le 80 ]; then
         printf '%s' "$dir"
     else
-        printf '/tmp/warren-postgres-%s' "$(printf '%s' "$dir" | cksum | cut -d' ' -f1)"
+        printf '%s/warren-postgres-%s' "${TMPDIR:-/tmp}" "$(printf '%s' "$dir" | cksum | cut -d' ' -f1)"
     fi
 }
 
