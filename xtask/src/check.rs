@@ -21,42 +21,15 @@ pub(crate) struct Check {
 }
 
 pub(crate) const ALL: &[Check] = &[
-    Check {
-        name: "edges between crates",
-        run: edges::check,
-    },
-    Check {
-        name: "crate names and first paragraphs",
-        run: crates::check,
-    },
-    Check {
-        name: "file lengths",
-        run: length::check,
-    },
-    Check {
-        name: "no skipped tests, no #[allow]",
-        run: source::check,
-    },
-    Check {
-        name: "generated files are fresh",
-        run: fresh::check,
-    },
-    Check {
-        name: "docs/features.md is true",
-        run: features::check,
-    },
-    Check {
-        name: "links in documents resolve",
-        run: links::check,
-    },
-    Check {
-        name: "commands in documents are run by a test",
-        run: shell_blocks::check,
-    },
-    Check {
-        name: "no machine paths, no registry hosts",
-        run: machine_paths::check,
-    },
+    Check { name: "edges between crates", run: edges::check },
+    Check { name: "crate names and first paragraphs", run: crates::check },
+    Check { name: "file lengths", run: length::check },
+    Check { name: "no skipped tests, no #[allow]", run: source::check },
+    Check { name: "generated files are fresh", run: fresh::check },
+    Check { name: "docs/features.md is true", run: features::check },
+    Check { name: "links in documents resolve", run: links::check },
+    Check { name: "commands in documents are run by a test", run: shell_blocks::check },
+    Check { name: "no machine paths, no registry hosts", run: machine_paths::check },
 ];
 
 #[cfg(test)]
@@ -68,16 +41,8 @@ mod tests {
     fn the_repository_keeps_its_own_rules() {
         let root = crate::tree::find_root(&std::env::current_dir().unwrap()).unwrap();
         let tree = Tree::load(&root).unwrap();
-        let findings: Vec<String> = ALL
-            .iter()
-            .flat_map(|check| (check.run)(&tree))
-            .map(|finding| finding.to_string())
-            .collect();
-        assert!(
-            findings.is_empty(),
-            "{} findings\n{}",
-            findings.len(),
-            findings.join("\n")
-        );
+        let findings: Vec<String> =
+            ALL.iter().flat_map(|check| (check.run)(&tree)).map(|finding| finding.to_string()).collect();
+        assert!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
     }
 }

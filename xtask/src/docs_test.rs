@@ -28,10 +28,7 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<ExitCode> {
     let binary = binary(root, &Environment::of_process())?;
     let tree = Tree::load(root)?;
     let (mut passed, mut failed) = (0, 0);
-    for (path, text) in tree
-        .with_extension(&["md"])
-        .filter(|(path, _)| page::is_page(path))
-    {
+    for (path, text) in tree.with_extension(&["md"]).filter(|(path, _)| page::is_page(path)) {
         let steps = page::steps(text).with_context(|| path.to_owned())?;
         if steps.is_empty() || !(only.is_empty() || only.iter().any(|name| name == path)) {
             continue;
@@ -55,24 +52,15 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<ExitCode> {
         "no commands found: tag a block in README.md or docs/ with `sh run` or `console`"
     );
     println!("docs' commands: {passed} passed, {failed} failed");
-    Ok(if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn binary(root: &Path, environment: &Environment) -> Result<PathBuf> {
     let given = environment.get("WARREN_BIN").map(PathBuf::from);
-    let target = environment
-        .get("CARGO_TARGET_DIR")
-        .map_or_else(|| root.join("target"), PathBuf::from);
+    let target = environment.get("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let binary = given.unwrap_or_else(|| root.join(target).join("debug/warren"));
     if !binary.is_file() {
-        bail!(
-            "{} does not exist; build it with `cargo build --package warren-cli`",
-            binary.display()
-        );
+        bail!("{} does not exist; build it with `cargo build --package warren-cli`", binary.display());
     }
     binary.canonicalize().context("find the binary")
 }
@@ -82,13 +70,10 @@ fn run_page(binary: &Path, steps: &[Step]) -> Result<Vec<Result<(), String>>> {
     let folder = tempfile::tempdir().context("make a folder for the page")?;
     let server = server::Server::start(binary, folder.path())?;
     let outcomes = shell::run(binary, folder.path(), &server, steps)?;
-    let verdicts = steps
-        .iter()
-        .enumerate()
-        .map(|(index, step)| match outcomes.get(index) {
-            Some(outcome) => step.judge(outcome),
-            None => Err("        not run: a step before it failed".to_owned()),
-        });
+    let verdicts = steps.iter().enumerate().map(|(index, step)| match outcomes.get(index) {
+        Some(outcome) => step.judge(outcome),
+        None => Err("        not run: a step before it failed".to_owned()),
+    });
     Ok(verdicts.collect())
 }
 
@@ -100,9 +85,7 @@ mod tests {
     fn the_binary_is_the_one_given_or_the_debug_build_and_must_exist() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        let given: Environment = [("WARREN_BIN", root.join("mine").to_str().unwrap())]
-            .into_iter()
-            .collect();
+        let given: Environment = [("WARREN_BIN", root.join("mine").to_str().unwrap())].into_iter().collect();
         let error = binary(root, &given).unwrap_err().to_string();
         assert!(error.contains("does not exist; build it with"), "{error}");
         std::fs::write(root.join("mine"), "").unwrap();
@@ -151,15 +134,9 @@ mod tests {
     // S51
     #[test]
     fn a_command_that_prints_something_else_or_fails_makes_the_run_fail() {
-        for page in [
-            "```console\n$ warren version\nwarren 7\n```\n",
-            "```sh run\nfalse\ntrue # -> x\n```\n",
-        ] {
-            assert_eq!(
-                run(repository(page).path(), &[]).unwrap(),
-                ExitCode::FAILURE,
-                "{page}"
-            );
+        for page in ["```console\n$ warren version\nwarren 7\n```\n", "```sh run\nfalse\ntrue # -> x\n```\n"]
+        {
+            assert_eq!(run(repository(page).path(), &[]).unwrap(), ExitCode::FAILURE, "{page}");
         }
     }
 }

@@ -36,10 +36,7 @@ fn claims(text: &str) -> Vec<Claim<'_>> {
             ids.extend(ids_in(comment));
         } else if let Some(test) = test_name(line) {
             if !ids.is_empty() {
-                claims.push(Claim {
-                    ids: std::mem::take(&mut ids),
-                    test,
-                });
+                claims.push(Claim { ids: std::mem::take(&mut ids), test });
             }
         } else if !line.starts_with("#[") {
             ids.clear();
@@ -50,18 +47,13 @@ fn claims(text: &str) -> Vec<Claim<'_>> {
 
 /// The security cases have ids of their own (`sec/F10`), which only look like these.
 fn ids_in(comment: &str) -> impl Iterator<Item = &str> {
-    let words = comment
-        .split([',', ' ', ':', ';', '.'])
-        .filter(|word| specification::is_id(word));
+    let words = comment.split([',', ' ', ':', ';', '.']).filter(|word| specification::is_id(word));
     words.filter(|_| !comment.contains("security") && !comment.contains("sec/"))
 }
 
 /// The name in `fn name(` or the title in `test("title", …`.
 fn test_name(line: &str) -> Option<&str> {
-    if let Some(rest) = line
-        .strip_prefix("async fn ")
-        .or_else(|| line.strip_prefix("fn "))
-    {
+    if let Some(rest) = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn ")) {
         return rest.split(['(', '<']).next();
     }
     let call = line.strip_prefix("test").or_else(|| line.strip_prefix("it"))?;
@@ -72,25 +64,13 @@ fn test_name(line: &str) -> Option<&str> {
 
 /// As docs/features.md names it.
 fn full_name(tree: &Tree, path: &str, test: &str) -> String {
-    let Some(krate) = tree
-        .crates()
-        .find(|one| path.starts_with(&format!("{}/", one.folder)))
-    else {
+    let Some(krate) = tree.crates().find(|one| path.starts_with(&format!("{}/", one.folder))) else {
         return format!("web: {test}");
     };
-    let inside = path[krate.folder.len() + 1..]
-        .trim_start_matches("src/")
-        .trim_start_matches("tests/");
-    let modules = inside
-        .trim_end_matches(".rs")
-        .split('/')
-        .filter(|part| !matches!(*part, "lib" | "main" | "mod"));
-    [krate.name]
-        .into_iter()
-        .chain(modules)
-        .chain([test])
-        .collect::<Vec<_>>()
-        .join("::")
+    let inside = path[krate.folder.len() + 1..].trim_start_matches("src/").trim_start_matches("tests/");
+    let modules =
+        inside.trim_end_matches(".rs").split('/').filter(|part| !matches!(*part, "lib" | "main" | "mod"));
+    [krate.name].into_iter().chain(modules).chain([test]).collect::<Vec<_>>().join("::")
 }
 
 #[cfg(test)]
@@ -100,28 +80,16 @@ mod tests {
     #[test]
     fn a_comment_of_ids_belongs_to_the_test_beneath_it() {
         let text = "// W20, W21: no escape\n#[tokio::test]\nasync fn stays_inside() {}\n\n// W22\nlet x = 1;\nfn other() {}\n";
-        assert_eq!(
-            claims(text),
-            [Claim {
-                ids: vec!["W20", "W21"],
-                test: "stays_inside"
-            }]
-        );
+        assert_eq!(claims(text), [Claim { ids: vec!["W20", "W21"], test: "stays_inside" }]);
         assert_eq!(
             claims("// S44\n  test(\"reconnects\", async () => {"),
-            [Claim {
-                ids: vec!["S44"],
-                test: "reconnects"
-            }]
+            [Claim { ids: vec!["S44"], test: "reconnects" }]
         );
     }
 
     #[test]
     fn a_security_case_is_not_an_id_of_the_specification() {
-        assert_eq!(
-            claims("// F10 (security)\nfn a() {}\n// sec/F11 and F12\nfn b() {}"),
-            []
-        );
+        assert_eq!(claims("// F10 (security)\nfn a() {}\n// sec/F11 and F12\nfn b() {}"), []);
     }
 
     #[test]
@@ -133,10 +101,7 @@ mod tests {
             ("web/tests/map.test.tsx", "// S40\nit('draws', () => {})"),
         ]);
         let expected = vec![
-            (
-                "W20",
-                vec!["store-sql::b".to_owned(), "store-sql::it::files::a".to_owned()],
-            ),
+            ("W20", vec!["store-sql::b".to_owned(), "store-sql::it::files::a".to_owned()]),
             ("S40", vec!["web: draws".to_owned()]),
         ];
         assert_eq!(by_id(&tree), expected);

@@ -13,20 +13,12 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn in_file(path: &str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line: None,
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Self { path: path.to_owned(), line: None, what: what.into(), remedy: remedy.into() }
     }
 
     /// `line` counts from 1.
     pub(crate) fn at(path: &str, line: usize, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            line: Some(line),
-            ..Self::in_file(path, what, remedy)
-        }
+        Self { line: Some(line), ..Self::in_file(path, what, remedy) }
     }
 }
 

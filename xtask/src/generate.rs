@@ -15,22 +15,10 @@ pub(crate) struct Generated {
 }
 
 pub(crate) const ALL: &[Generated] = &[
-    Generated {
-        path: "docs/reference/errors.md",
-        text: errors,
-    },
-    Generated {
-        path: "docs/reference/events.md",
-        text: events,
-    },
-    Generated {
-        path: "docs/reference/lifecycle.md",
-        text: || Ok(lifecycle::diagram()),
-    },
-    Generated {
-        path: "docs/reference/registry.md",
-        text: registry_states,
-    },
+    Generated { path: "docs/reference/errors.md", text: errors },
+    Generated { path: "docs/reference/events.md", text: events },
+    Generated { path: "docs/reference/lifecycle.md", text: || Ok(lifecycle::diagram()) },
+    Generated { path: "docs/reference/registry.md", text: registry_states },
 ];
 
 /// Said at the top of every page, so that nobody edits one by hand.
@@ -61,18 +49,8 @@ fn errors() -> Result<String> {
 fn events() -> Result<String> {
     let mut table = "| event | what happened | data |\n|---|---|---|\n".to_owned();
     for kind in EventKind::ALL {
-        let fields: Vec<String> = kind
-            .fields()
-            .split(", ")
-            .map(|field| format!("`{field}`"))
-            .collect();
-        writeln!(
-            table,
-            "| `{}` | {} | {} |",
-            kind.as_str(),
-            cell(kind.meaning().trim()),
-            fields.join(", ")
-        )?;
+        let fields: Vec<String> = kind.fields().split(", ").map(|field| format!("`{field}`")).collect();
+        writeln!(table, "| `{}` | {} | {} |", kind.as_str(), cell(kind.meaning().trim()), fields.join(", "))?;
     }
     let introduction = "An event is a fact, written in the same transaction as the change it tells of. Every event \
                         has a sequence number without gaps, a time, an org, the principal that acted and, where it \
@@ -100,10 +78,7 @@ mod tests {
     fn every_code_and_every_event_has_a_row() {
         let (errors, events) = (errors().unwrap(), events().unwrap());
         for code in ErrorCode::ALL {
-            assert!(
-                errors.contains(&format!("</a>`{code}` | {}", code.entry().status)),
-                "{code}"
-            );
+            assert!(errors.contains(&format!("</a>`{code}` | {}", code.entry().status)), "{code}");
         }
         for kind in EventKind::ALL {
             assert!(events.contains(&format!("| `{}` |", kind.as_str())), "{kind:?}");

@@ -10,10 +10,7 @@
 //! A check is a plain function from a [`tree::Tree`] (the repository's text, in memory) to findings, so that each
 //! has a unit test with a bad example that makes it fail.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a command line program answers on its standard output"
-)]
+#![expect(clippy::print_stdout, reason = "a command line program answers on its standard output")]
 
 mod check;
 mod docs_test;
@@ -34,10 +31,7 @@ const USAGE: &str = "usage: cargo xtask check | generate | features | docs-test 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let root = tree::find_root(&std::env::current_dir().context("find the current folder")?)?;
-    match arguments
-        .split_first()
-        .map(|(first, rest)| (first.as_str(), rest))
-    {
+    match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("check", [])) => check(&root),
         Some(("generate", [])) => generate(&root),
         Some(("features", [])) => features(&root),

@@ -38,14 +38,7 @@ impl<'a> Document<'a> {
                 }
                 None if ticks.len() >= 3 => {
                     let info = trimmed[ticks.len()..].trim();
-                    Some((
-                        ticks,
-                        Fence {
-                            line: index + 1,
-                            info,
-                            body: Vec::new(),
-                        },
-                    ))
+                    Some((ticks, Fence { line: index + 1, info, body: Vec::new() }))
                 }
                 None => {
                     document.prose.push((index + 1, line));
@@ -94,12 +87,8 @@ fn heading_of(line: &str) -> Option<&str> {
 
 /// The anchor that forges give a heading.
 fn slug(heading: &str) -> String {
-    let kept = heading
-        .chars()
-        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.map(|c| if c == ' ' { '-' } else { c })
-        .flat_map(char::to_lowercase)
-        .collect()
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
 fn without_code_spans(line: &str) -> String {
@@ -114,22 +103,8 @@ mod tests {
     fn blocks_are_taken_apart_with_their_place_and_tag() {
         let document = Document::parse("a\n```sh run\nls\n```\nb\n````md\n```sh\n```\n````\n");
         assert_eq!(document.prose, [(1, "a"), (5, "b")]);
-        assert_eq!(
-            document.fences[0],
-            Fence {
-                line: 2,
-                info: "sh run",
-                body: vec!["ls"]
-            }
-        );
-        assert_eq!(
-            document.fences[1],
-            Fence {
-                line: 6,
-                info: "md",
-                body: vec!["```sh", "```"]
-            }
-        );
+        assert_eq!(document.fences[0], Fence { line: 2, info: "sh run", body: vec!["ls"] });
+        assert_eq!(document.fences[1], Fence { line: 6, info: "md", body: vec!["```sh", "```"] });
     }
 
     #[test]
@@ -141,19 +116,13 @@ mod tests {
     fn links_in_code_are_not_links() {
         let document =
             Document::parse("[a](b.md) `[c](d.md)` ![e](<f.png> \"title\")\n```\n[g](h.md)\n```\n");
-        assert_eq!(
-            document.links(),
-            [(1, "b.md".to_owned()), (1, "f.png".to_owned())]
-        );
+        assert_eq!(document.links(), [(1, "b.md".to_owned()), (1, "f.png".to_owned())]);
     }
 
     #[test]
     fn anchors_are_those_a_forge_would_make() {
         let document =
             Document::parse("# The way of a request\n## `make up`, and S3!\n<a id=\"here\"></a>\n");
-        assert_eq!(
-            document.anchors(),
-            ["the-way-of-a-request", "make-up-and-s3", "here"]
-        );
+        assert_eq!(document.anchors(), ["the-way-of-a-request", "make-up-and-s3", "here"]);
     }
 }

@@ -28,22 +28,10 @@ fn run(program: &Path, arguments: &[&str], environment: &[(&str, &Path)], input:
 }
 
 fn count(kind: &str, layer: &str, exit_code: &str, report: &str) -> Vec<String> {
-    let output = run(
-        Path::new("scripts/count.sh"),
-        &[kind, layer, exit_code],
-        &[],
-        report,
-    );
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let mut lines: Vec<String> = String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let output = run(Path::new("scripts/count.sh"), &[kind, layer, exit_code], &[], report);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut lines: Vec<String> =
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
     lines.sort();
     lines
 }
@@ -56,17 +44,10 @@ fn every_script_parses_and_may_be_run() {
         .map(|(path, _)| path)
         .filter(|path| path.ends_with(".sh") || *path == ".ci/run")
         .collect();
-    assert!(
-        scripts.contains(&"scripts/test.sh") && scripts.contains(&".ci/run"),
-        "{scripts:?}"
-    );
+    assert!(scripts.contains(&"scripts/test.sh") && scripts.contains(&".ci/run"), "{scripts:?}");
     for script in scripts {
         let output = run(Path::new("bash"), &["-n", script], &[], "");
-        assert!(
-            output.status.success(),
-            "{script}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
         let mode = root().join(script).metadata().unwrap().permissions().mode();
         assert!(mode & 0o111 == 0o111, "{script} may not be run");
     }
@@ -86,27 +67,13 @@ fn the_reports_of_all_runners_are_counted_by_layer() {
         FAIL [   0.011s] ( 4/5) warren-server::it files::a_file_is_read
 ";
     let counted = count("nextest", "Rust tests", "100", nextest);
-    assert_eq!(
-        counted,
-        [
-            "0 1 HTTP",
-            "0 1 end to end",
-            "1 0 contract",
-            "1 0 property",
-            "1 0 unit"
-        ]
-    );
+    assert_eq!(counted, ["0 1 HTTP", "0 1 end to end", "1 0 contract", "1 0 property", "1 0 unit"]);
     let libtest = "test result: ok. 3 passed; 0 failed; 0 ignored\ntest result: FAILED. 1 passed; 2 failed; 0 ignored\n";
     assert_eq!(count("libtest", "doc", "101", libtest), ["4 2 doc"]);
     let vitest = " Test Files  1 failed (1)\n      Tests  1 failed | 11 passed (12)\n";
     assert_eq!(count("vitest", "web unit", "1", vitest), ["11 1 web unit"]);
     assert_eq!(
-        count(
-            "docs",
-            "docs' commands",
-            "0",
-            "docs' commands: 12 passed, 0 failed\n"
-        ),
+        count("docs", "docs' commands", "0", "docs' commands: 12 passed, 0 failed\n"),
         ["12 0 docs' commands"]
     );
 }
@@ -115,18 +82,11 @@ fn the_reports_of_all_runners_are_counted_by_layer() {
 #[test]
 fn a_runner_that_breaks_down_or_finds_nothing_counts_as_failed() {
     for kind in ["nextest", "libtest", "vitest", "docs"] {
-        assert_eq!(
-            count(kind, "a layer", "101", "error: could not compile\n"),
-            ["0 1 a layer"],
-            "{kind}"
-        );
+        assert_eq!(count(kind, "a layer", "101", "error: could not compile\n"), ["0 1 a layer"], "{kind}");
         assert_eq!(count(kind, "a layer", "0", ""), ["0 1 a layer"], "{kind}");
     }
     let unhandled = "      Tests  3 passed (3)\n     Errors  1 error\n";
-    assert_eq!(
-        count("vitest", "web unit", "1", unhandled),
-        ["0 1 web unit", "3 0 web unit"]
-    );
+    assert_eq!(count("vitest", "web unit", "1", unhandled), ["0 1 web unit", "3 0 web unit"]);
     assert_eq!(count("libtest", "doc", "0", ""), Vec::<String>::new());
 }
 
@@ -137,19 +97,11 @@ fn the_set_up_names_the_package_of_every_part_that_is_missing() {
     for program in ["bash", "env", "cargo", "cargo-clippy", "cargo-fmt"] {
         symlink("/bin/true", bare.path().join(program)).unwrap();
     }
-    let output = run(
-        Path::new("/bin/bash"),
-        &["scripts/setup.sh", "--check"],
-        &[("PATH", bare.path())],
-        "",
-    );
+    let output = run(Path::new("/bin/bash"), &["scripts/setup.sh", "--check"], &[("PATH", bare.path())], "");
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     for package in ["bubblewrap", "chromium", "ripgrep", "nodejs", "npm"] {
-        assert!(
-            said.contains(&format!("setup: {package} is missing (")),
-            "{package}: {said}"
-        );
+        assert!(said.contains(&format!("setup: {package} is missing (")), "{package}: {said}");
     }
 }
 
@@ -158,18 +110,10 @@ fn the_set_up_names_the_package_of_every_part_that_is_missing() {
 fn the_page_cannot_be_built_without_node_and_the_script_says_so() {
     let bare = tempfile::tempdir().unwrap();
     symlink("/usr/bin/dirname", bare.path().join("dirname")).unwrap();
-    let output = run(
-        Path::new("/bin/bash"),
-        &["scripts/web.sh", "build"],
-        &[("PATH", bare.path())],
-        "",
-    );
+    let output = run(Path::new("/bin/bash"), &["scripts/web.sh", "build"], &[("PATH", bare.path())], "");
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("Node is missing") && said.contains("hint: install Node"),
-        "{said}"
-    );
+    assert!(said.contains("Node is missing") && said.contains("hint: install Node"), "{said}");
 }
 
 /// A folder with the real test script and stand-ins for everything it calls; `cargo` does what the test says.
@@ -186,10 +130,7 @@ fn rehearsal(cargo: &str) -> tempfile::TempDir {
     }
     write("scripts/setup.sh", "#!/bin/sh\n");
     write("scripts/web.sh", "#!/bin/sh\n");
-    write(
-        "scripts/postgres.sh",
-        "#!/bin/sh\necho $1 >>\"$REHEARSAL/postgres.log\"\n",
-    );
+    write("scripts/postgres.sh", "#!/bin/sh\necho $1 >>\"$REHEARSAL/postgres.log\"\n");
     write("bin/cargo", &format!("#!/bin/sh\n{cargo}"));
     write("bin/cargo-nextest", "#!/bin/sh\n");
     write("bin/npm", "#!/bin/sh\necho '      Tests  2 passed (2)'\n");
@@ -204,12 +145,8 @@ esac
 ";
 
 fn rehearse(folder: &Path, script: &str) -> (Option<i32>, String) {
-    let path = std::env::join_paths([
-        folder.join("bin").as_path(),
-        Path::new("/usr/bin"),
-        Path::new("/bin"),
-    ])
-    .unwrap();
+    let path = std::env::join_paths([folder.join("bin").as_path(), Path::new("/usr/bin"), Path::new("/bin")])
+        .unwrap();
     let (cache, target) = (folder.join("cache"), folder.join("target"));
     let environment = [
         ("PATH", Path::new(&path)),
@@ -239,10 +176,7 @@ fn a_failing_step_does_not_hide_the_steps_after_it() {
     let folder = rehearsal(&format!("case $1 in clippy) exit 101 ;; esac\n{GOOD_CARGO}"));
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
     assert!(said.ends_with("\n\n16 passed, 1 failed\n"), "{said}");
-    assert!(
-        said.contains("  clippy\n") && said.contains("── docs' commands"),
-        "{said}"
-    );
+    assert!(said.contains("  clippy\n") && said.contains("── docs' commands"), "{said}");
     assert_eq!(code, Some(1));
     let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();
     assert!(postgres.ends_with("stop\n"), "{postgres}");

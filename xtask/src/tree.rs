@@ -32,29 +32,18 @@ impl Tree {
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 continue;
             }
-            let relative = entry
-                .path()
-                .strip_prefix(root)
-                .context("a walk stays below its root")?;
+            let relative = entry.path().strip_prefix(root).context("a walk stays below its root")?;
             let name = relative.to_string_lossy().replace('\\', "/");
             let bytes = std::fs::read(entry.path()).with_context(|| format!("read {name}"))?;
             files.insert(name, String::from_utf8(bytes).ok());
         }
-        Ok(Self {
-            root: Some(root.to_owned()),
-            files,
-        })
+        Ok(Self { root: Some(root.to_owned()), files })
     }
 
     #[cfg(test)]
     pub(crate) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
-        let files = files
-            .into_iter()
-            .map(|(path, text)| (path.to_owned(), Some(text.to_owned())));
-        Self {
-            root: None,
-            files: files.collect(),
-        }
+        let files = files.into_iter().map(|(path, text)| (path.to_owned(), Some(text.to_owned())));
+        Self { root: None, files: files.collect() }
     }
 
     /// The folder it was read from; a tree made in a test has none.
@@ -72,17 +61,12 @@ impl Tree {
 
     pub(crate) fn has_folder(&self, path: &str) -> bool {
         let prefix = format!("{path}/");
-        self.files
-            .range(prefix.clone()..)
-            .next()
-            .is_some_and(|(first, _)| first.starts_with(&prefix))
+        self.files.range(prefix.clone()..).next().is_some_and(|(first, _)| first.starts_with(&prefix))
     }
 
     /// Every text file as (path, text).
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files
-            .iter()
-            .filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
+        self.files.iter().filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
     }
 
     /// Text files whose names end in `.` and one of the extensions.
@@ -91,8 +75,7 @@ impl Tree {
         extensions: &'a [&'a str],
     ) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.texts().filter(|(path, _)| {
-            path.rsplit_once('.')
-                .is_some_and(|(_, extension)| extensions.contains(&extension))
+            path.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension))
         })
     }
 
@@ -161,9 +144,6 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("xtask/src")).unwrap();
         assert!(find_root(folder.path()).is_err());
         std::fs::write(folder.path().join("xtask/Cargo.toml"), "").unwrap();
-        assert_eq!(
-            find_root(&folder.path().join("xtask/src")).unwrap(),
-            folder.path()
-        );
+        assert_eq!(find_root(&folder.path().join("xtask/src")).unwrap(), folder.path());
     }
 }

@@ -4,20 +4,14 @@ use crate::finding::Finding;
 use crate::tree::{CrateFolder, Tree};
 
 /// Names that say nothing: everything could go in, so everything would.
-const EMPTY_NAMES: &[&str] = &[
-    "common", "utils", "util", "helpers", "helper", "core", "shared", "types", "manager",
-];
+const EMPTY_NAMES: &[&str] =
+    &["common", "utils", "util", "helpers", "helper", "core", "shared", "types", "manager"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = tree
-        .crates()
-        .flat_map(|one| check_paragraphs(tree, one))
-        .collect();
+    let mut findings: Vec<Finding> = tree.crates().flat_map(|one| check_paragraphs(tree, one)).collect();
     findings.extend(tree.crates().filter_map(|one| empty_name(one.manifest, one.name)));
-    findings.extend(
-        tree.with_extension(&["rs"])
-            .filter_map(|(path, _)| empty_name(path, module_name(path)?)),
-    );
+    findings
+        .extend(tree.with_extension(&["rs"]).filter_map(|(path, _)| empty_name(path, module_name(path)?)));
     findings
 }
 
@@ -63,24 +57,14 @@ mod tests {
 
     #[test]
     fn a_crate_that_says_what_it_is_for_passes() {
-        assert_eq!(
-            count(
-                "crates/model/src/lib.rs",
-                "//! The nouns of Warren:\n//! ids and statuses.\n"
-            ),
-            0
-        );
+        assert_eq!(count("crates/model/src/lib.rs", "//! The nouns of Warren:\n//! ids and statuses.\n"), 0);
     }
 
     #[test]
     fn a_crate_without_a_first_sentence_is_found() {
-        for text in [
-            "",
-            "fn main() {}",
-            "//! placeholder",
-            "// The nouns of Warren, all of them.",
-            "//! Short.",
-        ] {
+        for text in
+            ["", "fn main() {}", "//! placeholder", "// The nouns of Warren, all of them.", "//! Short."]
+        {
             assert_eq!(count("crates/model/src/lib.rs", text), 1, "{text:?}");
         }
     }
@@ -88,11 +72,9 @@ mod tests {
     #[test]
     fn a_name_that_says_nothing_is_found_for_crates_files_and_folders() {
         assert_eq!(check(&Tree::of([("crates/utils/Cargo.toml", "")])).len(), 1);
-        for path in [
-            "crates/model/src/helpers.rs",
-            "crates/model/src/shared/mod.rs",
-            "crates/model/tests/it/util.rs",
-        ] {
+        for path in
+            ["crates/model/src/helpers.rs", "crates/model/src/shared/mod.rs", "crates/model/tests/it/util.rs"]
+        {
             assert_eq!(count(path, ""), 1, "{path}");
         }
     }

@@ -44,37 +44,12 @@ const ROOMS: &[Room] = &[
     Room {
         name: "model",
         may_use: Only(&[]),
-        never_sees: &[
-            "axum",
-            "fastrand",
-            "getrandom",
-            "hyper",
-            "rand",
-            "rusqlite",
-            "sqlx",
-            "tokio",
-        ],
+        never_sees: &["axum", "fastrand", "getrandom", "hyper", "rand", "rusqlite", "sqlx", "tokio"],
     },
-    Room {
-        name: "doors",
-        may_use: Only(&["model"]),
-        never_sees: DATABASES_AND_WEB,
-    },
-    Room {
-        name: "rules",
-        may_use: Only(&["model"]),
-        never_sees: ASYNC_AND_IO,
-    },
-    Room {
-        name: "store",
-        may_use: Only(&["model"]),
-        never_sees: DATABASES_AND_WEB,
-    },
-    Room {
-        name: "store-sql",
-        may_use: Only(&["doors", "model", "store"]),
-        never_sees: &["axum", "hyper"],
-    },
+    Room { name: "doors", may_use: Only(&["model"]), never_sees: DATABASES_AND_WEB },
+    Room { name: "rules", may_use: Only(&["model"]), never_sees: ASYNC_AND_IO },
+    Room { name: "store", may_use: Only(&["model"]), never_sees: DATABASES_AND_WEB },
+    Room { name: "store-sql", may_use: Only(&["doors", "model", "store"]), never_sees: &["axum", "hyper"] },
     Room {
         name: "workspace",
         may_use: Only(&["doors", "model", "rules"]),
@@ -85,21 +60,9 @@ const ROOMS: &[Room] = &[
         may_use: Only(&["doors", "init", "model", "snapshots", "workspace"]),
         never_sees: &["axum"],
     },
-    Room {
-        name: "init",
-        may_use: Only(&[]),
-        never_sees: DATABASES_AND_WEB,
-    },
-    Room {
-        name: "snapshots",
-        may_use: Only(&["doors", "model"]),
-        never_sees: DATABASES_AND_WEB,
-    },
-    Room {
-        name: "llm",
-        may_use: Only(&["doors", "model"]),
-        never_sees: DATABASES_AND_WEB,
-    },
+    Room { name: "init", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
+    Room { name: "snapshots", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
+    Room { name: "llm", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
     Room {
         name: "agent",
         may_use: Only(&["doors", "llm", "model", "rules", "store", "workspace"]),
@@ -115,54 +78,23 @@ const ROOMS: &[Room] = &[
         may_use: Only(&["doors", "fleet", "model", "rules", "store"]),
         never_sees: DATABASES_AND_WEB,
     },
-    Room {
-        name: "api",
-        may_use: Only(&[]),
-        never_sees: DATABASES_AND_WEB,
-    },
+    Room { name: "api", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
     Room {
         name: "server",
-        may_use: Only(&[
-            "agent",
-            "api",
-            "doors",
-            "exchange",
-            "fleet",
-            "model",
-            "store",
-            "workspace",
-        ]),
+        may_use: Only(&["agent", "api", "doors", "exchange", "fleet", "model", "store", "workspace"]),
         never_sees: DATABASES_AND_BACKENDS,
     },
-    Room {
-        name: "runner",
-        may_use: Only(&["api", "doors", "model"]),
-        never_sees: DATABASES_AND_WEB,
-    },
-    Room {
-        name: "cli",
-        may_use: Everything,
-        never_sees: &[],
-    },
-    Room {
-        name: "testkit",
-        may_use: Everything,
-        never_sees: &[],
-    },
-    Room {
-        name: "xtask",
-        may_use: Everything,
-        never_sees: &[],
-    },
+    Room { name: "runner", may_use: Only(&["api", "doors", "model"]), never_sees: DATABASES_AND_WEB },
+    Room { name: "cli", may_use: Everything, never_sees: &[] },
+    Room { name: "testkit", may_use: Everything, never_sees: &[] },
+    Room { name: "xtask", may_use: Everything, never_sees: &[] },
 ];
 
 /// May stand under `[dev-dependencies]` alone.
 const TESTS_ONLY: &str = "testkit";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.crates()
-        .flat_map(|one| check_crate(one, tree.text(one.manifest).unwrap_or_default()))
-        .collect()
+    tree.crates().flat_map(|one| check_crate(one, tree.text(one.manifest).unwrap_or_default())).collect()
 }
 
 fn check_crate(one: CrateFolder<'_>, manifest: &str) -> Vec<Finding> {
@@ -177,29 +109,18 @@ fn check_crate(one: CrateFolder<'_>, manifest: &str) -> Vec<Finding> {
     let manifest: Table = match manifest.parse() {
         Ok(manifest) => manifest,
         Err(error) => {
-            return vec![Finding::in_file(
-                one.manifest,
-                error.to_string(),
-                "write valid TOML",
-            )];
+            return vec![Finding::in_file(one.manifest, error.to_string(), "write valid TOML")];
         }
     };
     let dependencies = normal_dependencies(&manifest);
-    dependencies
-        .iter()
-        .filter_map(|dependency| forbidden(room, dependency, one.manifest))
-        .collect()
+    dependencies.iter().filter_map(|dependency| forbidden(room, dependency, one.manifest)).collect()
 }
 
 fn forbidden(room: &Room, dependency: &str, manifest: &str) -> Option<Finding> {
     let Some(ours) = dependency.strip_prefix("warren-") else {
         return room.never_sees.contains(&dependency).then(|| {
             let what = format!("`{}` must never see `{dependency}`", room.name);
-            Finding::in_file(
-                manifest,
-                what,
-                "move the code that needs it to the room that owns it",
-            )
+            Finding::in_file(manifest, what, "move the code that needs it to the room that owns it")
         });
     };
     if ours == TESTS_ONLY {
@@ -223,11 +144,7 @@ fn forbidden(room: &Room, dependency: &str, manifest: &str) -> Option<Finding> {
 /// Names of packages, also where a dependency is renamed.
 fn normal_dependencies(manifest: &Table) -> Vec<String> {
     let targets = manifest.get("target").and_then(Value::as_table);
-    let tables = targets
-        .into_iter()
-        .flat_map(Table::values)
-        .filter_map(Value::as_table)
-        .chain([manifest]);
+    let tables = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table).chain([manifest]);
     let mut names = Vec::new();
     for table in tables {
         for section in ["dependencies", "build-dependencies"] {
@@ -245,10 +162,7 @@ mod tests {
     use super::*;
 
     fn findings(manifest_path: &str, manifest: &str) -> Vec<String> {
-        check(&Tree::of([(manifest_path, manifest)]))
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        check(&Tree::of([(manifest_path, manifest)])).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -259,19 +173,11 @@ mod tests {
 
     #[test]
     fn an_edge_that_is_not_in_the_design_is_found() {
-        let found = findings(
-            "crates/model/Cargo.toml",
-            "[dependencies]\nwarren-doors.workspace = true\n",
-        );
+        let found = findings("crates/model/Cargo.toml", "[dependencies]\nwarren-doors.workspace = true\n");
         assert!(found[0].contains("`model` must not use `doors`"), "{found:?}");
-        let found = findings(
-            "crates/server/Cargo.toml",
-            "[dependencies]\nwarren-store-sql.workspace = true\n",
-        );
-        assert!(
-            found[0].contains("`server` must not use `store-sql`"),
-            "{found:?}"
-        );
+        let found =
+            findings("crates/server/Cargo.toml", "[dependencies]\nwarren-store-sql.workspace = true\n");
+        assert!(found[0].contains("`server` must not use `store-sql`"), "{found:?}");
     }
 
     #[test]
@@ -287,11 +193,8 @@ mod tests {
     #[test]
     fn testkit_is_free_for_tests_and_nothing_else() {
         assert!(
-            findings(
-                "crates/server/Cargo.toml",
-                "[dev-dependencies]\nwarren-testkit.workspace = true"
-            )
-            .is_empty()
+            findings("crates/server/Cargo.toml", "[dev-dependencies]\nwarren-testkit.workspace = true")
+                .is_empty()
         );
         for room in ["server", "cli"] {
             let path = format!("crates/{room}/Cargo.toml");

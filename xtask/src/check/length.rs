@@ -10,10 +10,7 @@ const SOURCE: &[&str] = &["rs", "ts", "tsx", "css", "js", "mjs", "sh", "py", "sq
 const GENERATED: &[&str] = &["web/src/api/schema.d.ts", "web/src/api/schema.ts"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.with_extension(SOURCE)
-        .filter(|(path, _)| !GENERATED.contains(path))
-        .filter_map(too_long)
-        .collect()
+    tree.with_extension(SOURCE).filter(|(path, _)| !GENERATED.contains(path)).filter_map(too_long).collect()
 }
 
 fn too_long((path, text): (&str, &str)) -> Option<Finding> {
@@ -40,10 +37,6 @@ mod tests {
         ]);
         let found = check(&tree);
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].to_string().contains("crates/a/src/long.rs: 801 lines"),
-            "{}",
-            found[0]
-        );
+        assert!(found[0].to_string().contains("crates/a/src/long.rs: 801 lines"), "{}", found[0]);
     }
 }

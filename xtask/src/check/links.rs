@@ -5,9 +5,7 @@ use crate::markdown::Document;
 use crate::tree::Tree;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.with_extension(&["md"])
-        .flat_map(|(path, text)| check_document(tree, path, text))
-        .collect()
+    tree.with_extension(&["md"]).flat_map(|(path, text)| check_document(tree, path, text)).collect()
 }
 
 fn check_document(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
@@ -15,12 +13,7 @@ fn check_document(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
     let links = document.links();
     let broken = links.iter().filter_map(|(line, target)| {
         let what = breach(tree, path, &document, target)?;
-        Some(Finding::at(
-            path,
-            *line,
-            what,
-            "correct the link, or add what it names",
-        ))
+        Some(Finding::at(path, *line, what, "correct the link, or add what it names"))
     });
     broken.collect()
 }
@@ -29,27 +22,19 @@ fn breach(tree: &Tree, path: &str, document: &Document<'_>, target: &str) -> Opt
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
-    let (file, anchor) = target
-        .split_once('#')
-        .map_or((target, None), |(file, anchor)| (file, Some(anchor)));
+    let (file, anchor) = target.split_once('#').map_or((target, None), |(file, anchor)| (file, Some(anchor)));
     if file.is_empty() {
         let anchors = document.anchors();
-        return anchor
-            .filter(|name| !anchors.iter().any(|one| one == name))
-            .map(no_heading);
+        return anchor.filter(|name| !anchors.iter().any(|one| one == name)).map(no_heading);
     }
     let Some(resolved) = resolve(path, file) else {
         return Some(format!("the link `{target}` leads out of the repository"));
     };
     if !tree.has_file(&resolved) && !tree.has_folder(&resolved) {
-        return Some(format!(
-            "the link `{target}` leads to nothing ({resolved} does not exist)"
-        ));
+        return Some(format!("the link `{target}` leads to nothing ({resolved} does not exist)"));
     }
     let anchors = Document::parse(tree.text(&resolved)?).anchors();
-    anchor
-        .filter(|name| resolved.ends_with(".md") && !anchors.iter().any(|one| one == name))
-        .map(no_heading)
+    anchor.filter(|name| resolved.ends_with(".md") && !anchors.iter().any(|one| one == name)).map(no_heading)
 }
 
 fn no_heading(anchor: &str) -> String {
@@ -58,11 +43,8 @@ fn no_heading(anchor: &str) -> String {
 
 /// A path relative to a document's folder, from the root.
 fn resolve(document: &str, target: &str) -> Option<String> {
-    let mut parts: Vec<&str> = if target.starts_with('/') {
-        Vec::new()
-    } else {
-        document.split('/').collect()
-    };
+    let mut parts: Vec<&str> =
+        if target.starts_with('/') { Vec::new() } else { document.split('/').collect() };
     parts.pop();
     for part in target.split('/') {
         match part {

@@ -5,25 +5,17 @@
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-/// Folders that exist on somebody's machine. Matched as the start of an absolute path.
-const MACHINE_FOLDERS: &[&str] = &["/root", "/home", "/tmp", "/work", "/Users"];
+/// Folders below which every machine has something else. Matched as the start of an absolute path.
+const MACHINE_FOLDERS: &[&str] = &["/root/", "/home/", "/tmp/", "/work/", "/Users/"];
 
 /// Files that speak of such paths because that is their subject.
 const SUBJECT: &[&str] = &["xtask/src/check/machine_paths.rs"];
 
 /// Keys that say where packages come from, and the hosts that are everybody's.
-const SOURCES: &[&str] = &[
-    "\"resolved\":",
-    "source = \"registry+",
-    "registry=",
-    "registry =",
-    "index-url",
-    "replace-with",
-];
-const PUBLIC_HOSTS: &[&str] = &[
-    "https://registry.npmjs.org/",
-    "https://github.com/rust-lang/crates.io-index",
-];
+const SOURCES: &[&str] =
+    &["\"resolved\":", "source = \"registry+", "registry=", "registry =", "index-url", "replace-with"];
+const PUBLIC_HOSTS: &[&str] =
+    &["https://registry.npmjs.org/", "https://github.com/rust-lang/crates.io-index"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     tree.texts()
@@ -42,32 +34,24 @@ fn check_text(path: &str, text: &str) -> Vec<Finding> {
         }
         if names_private_source(path, line) {
             let what = "packages are taken from a host that is not public";
-            findings.push(Finding::at(
-                path,
-                index + 1,
-                what,
-                "keep mirrors in your own configuration",
-            ));
+            findings.push(Finding::at(path, index + 1, what, "keep mirrors in your own configuration"));
         }
     }
     findings
 }
 
-/// Whether `folder` stands in the line as the start of a path: not within a longer name, and followed by `/` or an end.
+/// Whether a path below `folder` stands in the line, and not merely a longer one that has it in its middle.
 fn has_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(start, _)| {
         let before = line[..start].chars().next_back();
         let after = line[start + folder.len()..].chars().next();
-        let starts = before.is_none_or(|c| c.is_whitespace() || "\"'`(=:<>[,|".contains(c));
-        let ends = after.is_none_or(|c| c == '/' || c.is_whitespace() || "\"'`),;:|".contains(c));
-        starts && ends
+        before.is_none_or(|c| c.is_whitespace() || "\"'`(=:<>[,|".contains(c))
+            && after.is_some_and(|c| c.is_alphanumeric() || "._-$%{*".contains(c))
     })
 }
 
 fn names_private_source(path: &str, line: &str) -> bool {
-    let configures = ["lock", "json", "toml", "npmrc", "conf", "cfg"]
-        .iter()
-        .any(|end| path.ends_with(end));
+    let configures = ["lock", "json", "toml", "npmrc", "conf", "cfg"].iter().any(|end| path.ends_with(end));
     configures
         && SOURCES.iter().any(|key| line.contains(key))
         && line.contains("://")
@@ -87,9 +71,9 @@ mod tests {
         for text in [
             "cd /work/main",
             "\"/home/ann/x\"",
-            "see /root",
+            "see /root/x",
             "a\nlet d = \"/tmp/data\";",
-            "x=/tmp",
+            "x=/tmp/$$",
             "(/Users/ann)",
         ] {
             assert_eq!(count("docs/a.md", text), 1, "{text:?}");
@@ -104,6 +88,8 @@ mod tests {
             "/workspaces/{id}",
             "/rooted",
             "the /homes/x",
+            "home: \"/home\"",
+            "${TMPDIR:-/tmp}/x",
             "$D/tmp/x",
         ] {
             assert_eq!(count("docs/a.md", text), 0, "{text:?}");
@@ -114,19 +100,10 @@ mod tests {
     fn a_private_registry_is_found_and_the_public_one_is_not() {
         let private = "\"resolved\": \"https://mirror.example/npm/a.tgz\"";
         assert_eq!(count("web/package-lock.json", private), 1);
-        assert_eq!(
-            count(
-                "web/package-lock.json",
-                "\"resolved\": \"https://registry.npmjs.org/a.tgz\""
-            ),
-            0
-        );
+        assert_eq!(count("web/package-lock.json", "\"resolved\": \"https://registry.npmjs.org/a.tgz\""), 0);
         assert_eq!(count("web/.npmrc", "registry=https://mirror.example/"), 1);
         assert_eq!(
-            count(
-                "Cargo.lock",
-                "source = \"registry+https://github.com/rust-lang/crates.io-index\""
-            ),
+            count("Cargo.lock", "source = \"registry+https://github.com/rust-lang/crates.io-index\""),
             0
         );
     }

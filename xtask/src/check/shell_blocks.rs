@@ -9,15 +9,10 @@ use crate::markdown::{Document, Fence};
 use crate::tree::Tree;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let pages = tree
-        .with_extension(&["md"])
-        .filter(|(path, _)| page::is_page(path));
+    let pages = tree.with_extension(&["md"]).filter(|(path, _)| page::is_page(path));
     let findings = pages.flat_map(|(path, text)| {
         let fences = Document::parse(text).fences;
-        fences
-            .iter()
-            .flat_map(|fence| check_block(tree, path, fence))
-            .collect::<Vec<_>>()
+        fences.iter().flat_map(|fence| check_block(tree, path, fence)).collect::<Vec<_>>()
     });
     findings.collect()
 }
@@ -28,12 +23,7 @@ fn check_block(tree: &Tree, path: &str, fence: &Fence<'_>) -> Vec<Finding> {
         Tag::Untested => unknown_targets(tree, path, fence),
         Tag::Untagged => {
             let remedy = "tag it `sh run` or `console`; where a test cannot run it, `sh no-run`";
-            vec![Finding::at(
-                path,
-                fence.line,
-                "a shell block that no test runs",
-                remedy,
-            )]
+            vec![Finding::at(path, fence.line, "a shell block that no test runs", remedy)]
         }
     }
 }
@@ -61,10 +51,7 @@ fn unknown_targets(tree: &Tree, path: &str, fence: &Fence<'_>) -> Vec<Finding> {
 }
 
 fn makefile_targets(makefile: &str) -> impl Iterator<Item = &str> {
-    makefile
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .map(|(target, _)| target.trim())
+    makefile.lines().filter_map(|line| line.split_once(':')).map(|(target, _)| target.trim())
 }
 
 #[cfg(test)]
@@ -72,10 +59,8 @@ mod tests {
     use super::*;
 
     fn findings(page: &str) -> Vec<String> {
-        let tree = Tree::of([
-            ("README.md", page),
-            ("Makefile", "up:\n\tcargo build\ntest: up\n\tcargo test\n"),
-        ]);
+        let tree =
+            Tree::of([("README.md", page), ("Makefile", "up:\n\tcargo build\ntest: up\n\tcargo test\n")]);
         check(&tree).iter().map(ToString::to_string).collect()
     }
 
@@ -90,10 +75,7 @@ mod tests {
     fn a_shell_block_that_no_test_runs_is_found() {
         for tag in ["sh", "bash", "shell", "sh ran"] {
             let found = findings(&format!("a\n```{tag}\nwarren version\n```\n"));
-            assert!(
-                found.len() == 1 && found[0].contains("README.md:2: a shell block"),
-                "{tag}: {found:?}"
-            );
+            assert!(found.len() == 1 && found[0].contains("README.md:2: a shell block"), "{tag}: {found:?}");
         }
     }
 

@@ -16,68 +16,24 @@ const EXPECT: &str = "use #[expect(…, reason = \"…\")], which tells when it 
 const SCRIPT: &[&str] = &["ts", "tsx", "js", "mjs"];
 
 const BANNED: &[Banned] = &[
-    Banned {
-        extensions: &["rs"],
-        word: "#[ignore",
-        remedy: RUN_IT,
-    },
-    Banned {
-        extensions: &["rs"],
-        word: "#[allow(",
-        remedy: EXPECT,
-    },
-    Banned {
-        extensions: &["rs"],
-        word: "#![allow(",
-        remedy: EXPECT,
-    },
-    Banned {
-        extensions: SCRIPT,
-        word: "test.skip(",
-        remedy: RUN_IT,
-    },
-    Banned {
-        extensions: SCRIPT,
-        word: "it.skip(",
-        remedy: RUN_IT,
-    },
-    Banned {
-        extensions: SCRIPT,
-        word: "describe.skip(",
-        remedy: RUN_IT,
-    },
-    Banned {
-        extensions: SCRIPT,
-        word: "test.only(",
-        remedy: RUN_IT,
-    },
-    Banned {
-        extensions: SCRIPT,
-        word: "it.only(",
-        remedy: RUN_IT,
-    },
-    Banned {
-        extensions: SCRIPT,
-        word: "describe.only(",
-        remedy: RUN_IT,
-    },
+    Banned { extensions: &["rs"], word: "#[ignore", remedy: RUN_IT },
+    Banned { extensions: &["rs"], word: "#[allow(", remedy: EXPECT },
+    Banned { extensions: &["rs"], word: "#![allow(", remedy: EXPECT },
+    Banned { extensions: SCRIPT, word: "test.skip(", remedy: RUN_IT },
+    Banned { extensions: SCRIPT, word: "it.skip(", remedy: RUN_IT },
+    Banned { extensions: SCRIPT, word: "describe.skip(", remedy: RUN_IT },
+    Banned { extensions: SCRIPT, word: "test.only(", remedy: RUN_IT },
+    Banned { extensions: SCRIPT, word: "it.only(", remedy: RUN_IT },
+    Banned { extensions: SCRIPT, word: "describe.only(", remedy: RUN_IT },
 ];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for banned in BANNED {
         for (path, text) in tree.with_extension(banned.extensions) {
-            let hits = text
-                .lines()
-                .enumerate()
-                .filter(|(_, line)| code_of(line).contains(banned.word));
+            let hits = text.lines().enumerate().filter(|(_, line)| code_of(line).contains(banned.word));
             findings.extend(hits.map(|(index, _)| {
-                Finding::at(
-                    path,
-                    index + 1,
-                    format!("`{}` in code", banned.word),
-                    banned.remedy,
-                )
+                Finding::at(path, index + 1, format!("`{}` in code", banned.word), banned.remedy)
             }));
         }
     }
@@ -125,9 +81,6 @@ mod tests {
 
     #[test]
     fn comments_and_strings_may_speak_of_it() {
-        assert_eq!(
-            count("a.rs", "// never #[ignore]\nlet a = \"say \\\" #[allow(x)]\";"),
-            0
-        );
+        assert_eq!(count("a.rs", "// never #[ignore]\nlet a = \"say \\\" #[allow(x)]\";"), 0);
     }
 }

@@ -77,13 +77,8 @@ fn difference(file: &SpecFile, text: &str) -> Option<Finding> {
 
 /// An id begins a list item (`- W1 …`) or a row of a table (`| P1 | …`).
 fn ids_in(text: &str) -> Vec<&str> {
-    let starts = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("- ").or_else(|| line.strip_prefix("| ")));
-    starts
-        .filter_map(|rest| rest.split(' ').next())
-        .filter(|word| is_id(word))
-        .collect()
+    let starts = text.lines().filter_map(|line| line.strip_prefix("- ").or_else(|| line.strip_prefix("| ")));
+    starts.filter_map(|rest| rest.split(' ').next()).filter(|word| is_id(word)).collect()
 }
 
 pub(crate) fn is_id(word: &str) -> bool {
@@ -95,10 +90,7 @@ pub(crate) fn is_id(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    const FILE: SpecFile = SpecFile {
-        name: "quality",
-        ids: &["Q1", "P1"],
-    };
+    const FILE: SpecFile = SpecFile { name: "quality", ids: &["Q1", "P1"] };
 
     #[test]
     fn ids_are_read_from_lists_and_tables() {

@@ -87,17 +87,12 @@ impl Step {
         };
         let codes = format!("exit code {}, expected {}", outcome.exit_code, self.exit_code);
         let output = indent(&outcome.output);
-        Err(format!(
-            "        {codes}\n        expected:\n{expected}\n        printed:\n{output}"
-        ))
+        Err(format!("        {codes}\n        expected:\n{expected}\n        printed:\n{output}"))
     }
 }
 
 fn indent(text: &str) -> String {
-    text.lines()
-        .map(|line| format!("          {line}"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    text.lines().map(|line| format!("          {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Patterns against all lines, where a pattern of `…` alone takes any number of them.
@@ -200,21 +195,12 @@ fn console_steps(fence: &Fence<'_>) -> Result<Vec<Step>> {
 }
 
 fn exit_code(line: &str) -> Option<i32> {
-    line.trim()
-        .strip_prefix("[exit ")?
-        .strip_suffix(']')?
-        .parse()
-        .ok()
+    line.trim().strip_prefix("[exit ")?.strip_suffix(']')?.parse().ok()
 }
 
 impl Step {
     fn new(line: usize) -> Self {
-        Self {
-            line,
-            script: String::new(),
-            exit_code: 0,
-            output: Expected::Anything,
-        }
+        Self { line, script: String::new(), exit_code: 0, output: Expected::Anything }
     }
 
     fn expect_within(&mut self, expected: &str) {
@@ -237,15 +223,8 @@ mod tests {
     }
 
     fn judge(output: Expected, printed: &str) -> bool {
-        let step = Step {
-            output,
-            ..Step::new(1)
-        };
-        step.judge(&Outcome {
-            exit_code: 0,
-            output: printed.to_owned(),
-        })
-        .is_ok()
+        let step = Step { output, ..Step::new(1) };
+        step.judge(&Outcome { exit_code: 0, output: printed.to_owned() }).is_ok()
     }
 
     #[test]
@@ -261,18 +240,11 @@ mod tests {
     fn a_script_is_cut_at_its_expectations() {
         let text = "```sh run\nid=7\necho $id   # -> 7\n\nwarren ws ls\n# -> demo\n# -> online\nfalse # -> [exit 1]\ntrue\n```\n";
         let steps = steps(text).unwrap();
-        let shown: Vec<_> = steps
-            .iter()
-            .map(|step| (step.line, step.script.as_str(), step.exit_code))
-            .collect();
+        let shown: Vec<_> =
+            steps.iter().map(|step| (step.line, step.script.as_str(), step.exit_code)).collect();
         assert_eq!(
             shown,
-            [
-                (2, "id=7\necho $id\n", 0),
-                (5, "warren ws ls\n\n", 0),
-                (8, "false\n", 1),
-                (9, "true\n", 0)
-            ]
+            [(2, "id=7\necho $id\n", 0), (5, "warren ws ls\n\n", 0), (8, "false\n", 1), (9, "true\n", 0)]
         );
         assert_eq!(steps[0].output, within_lines(&["7"]));
         assert_eq!(steps[1].output, within_lines(&["demo", "online"]));
@@ -290,21 +262,13 @@ mod tests {
 
     #[test]
     fn output_before_a_command_is_a_mistake_of_the_page() {
-        assert!(
-            steps("```console\nhello\n```\n")
-                .unwrap_err()
-                .to_string()
-                .contains("line 2")
-        );
+        assert!(steps("```console\nhello\n```\n").unwrap_err().to_string().contains("line 2"));
     }
 
     #[test]
     fn whole_output_is_compared_with_gaps_where_the_page_leaves_them() {
         let pattern = |lines: &[&str]| Expected::Whole(lines.iter().map(|&line| line.to_owned()).collect());
-        assert!(judge(
-            pattern(&["id  … ready", "…", "end"]),
-            "id  42 ready\nx\ny\nend\n"
-        ));
+        assert!(judge(pattern(&["id  … ready", "…", "end"]), "id  42 ready\nx\ny\nend\n"));
         assert!(judge(pattern(&["…"]), ""));
         assert!(!judge(pattern(&["id  … ready"]), "id  42 ready\nmore\n"));
         assert!(!judge(pattern(&["a", "b"]), "a\n"));
@@ -319,15 +283,7 @@ mod tests {
 
     #[test]
     fn a_wrong_exit_code_fails_and_is_told_with_what_was_printed() {
-        let told = Step::new(1)
-            .judge(&Outcome {
-                exit_code: 3,
-                output: "boom".to_owned(),
-            })
-            .unwrap_err();
-        assert!(
-            told.contains("exit code 3, expected 0") && told.contains("boom"),
-            "{told}"
-        );
+        let told = Step::new(1).judge(&Outcome { exit_code: 3, output: "boom".to_owned() }).unwrap_err();
+        assert!(told.contains("exit code 3, expected 0") && told.contains("boom"), "{told}");
     }
 }

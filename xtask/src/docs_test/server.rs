@@ -39,25 +39,14 @@ impl Server {
             // Read on, so that the server never blocks on a full pipe.
             let _ = std::io::copy(&mut lines, &mut std::io::sink());
         });
-        let mut server = Self {
-            child,
-            url: String::new(),
-            token: String::new(),
-        };
+        let mut server = Self { child, url: String::new(), token: String::new() };
         let log = || std::fs::read_to_string(folder.join("server.log")).unwrap_or_default();
         let Ok(first) = receiver.recv_timeout(START_DEADLINE) else {
-            bail!(
-                "`warren up` said nothing within {} s\n{}",
-                START_DEADLINE.as_secs(),
-                log()
-            );
+            bail!("`warren up` said nothing within {} s\n{}", START_DEADLINE.as_secs(), log());
         };
         let first = first.context("read what `warren up` prints")?;
         (server.url, server.token) = parse_ready(&first).with_context(|| {
-            format!(
-                "`warren up --json` printed {first:?} instead of its address\n{}",
-                log()
-            )
+            format!("`warren up --json` printed {first:?} instead of its address\n{}", log())
         })?;
         Ok(server)
     }
@@ -74,16 +63,8 @@ impl Drop for Server {
 /// The one line `{"url": …, "token": …}` that says that the server is ready.
 fn parse_ready(line: &str) -> Result<(String, String)> {
     let ready: serde_json::Value = serde_json::from_str(line).context("not JSON")?;
-    let field = |name: &str| {
-        ready
-            .get(name)
-            .and_then(|value| value.as_str())
-            .map(str::to_owned)
-    };
-    Ok((
-        field("url").context("no `url`")?,
-        field("token").context("no `token`")?,
-    ))
+    let field = |name: &str| ready.get(name).and_then(|value| value.as_str()).map(str::to_owned);
+    Ok((field("url").context("no `url`")?, field("token").context("no `token`")?))
 }
 
 #[expect(
@@ -103,23 +84,13 @@ mod tests {
         let (url, token) = parse_ready("{\"url\": \"http://127.0.0.1:1\", \"token\": \"t\"}\n").unwrap();
         assert_eq!((url.as_str(), token.as_str()), ("http://127.0.0.1:1", "t"));
         assert!(parse_ready("listening").is_err());
-        assert!(
-            parse_ready("{\"url\": \"x\"}")
-                .unwrap_err()
-                .to_string()
-                .contains("token")
-        );
+        assert!(parse_ready("{\"url\": \"x\"}").unwrap_err().to_string().contains("token"));
     }
 
     #[test]
     fn a_program_that_ends_without_a_word_is_an_error_with_its_log() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Server::start(Path::new("/bin/false"), folder.path())
-            .err()
-            .unwrap();
-        assert!(
-            format!("{error:#}").contains("instead of its address"),
-            "{error:#}"
-        );
+        let error = Server::start(Path::new("/bin/false"), folder.path()).err().unwrap();
+        assert!(format!("{error:#}").contains("instead of its address"), "{error:#}");
     }
 }

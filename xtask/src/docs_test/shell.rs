@@ -94,9 +94,7 @@ fn whole_script(results: &Path, steps: &[Step]) -> Result<String> {
 
 /// A page that hangs is ended with everything it started.
 fn wait_or_kill(mut bash: Child, deadline: Duration) {
-    let group = i32::try_from(bash.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
+    let group = i32::try_from(bash.id()).ok().and_then(rustix::process::Pid::from_raw);
     let (sender, receiver) = mpsc::channel();
     let waiter = std::thread::spawn(move || {
         let _ = bash.wait();
@@ -116,10 +114,7 @@ fn outcomes(results: &Path, steps: usize) -> Vec<Outcome> {
         let bytes = std::fs::read(results.join(format!("{index}.out"))).ok()?;
         let code = std::fs::read_to_string(results.join(format!("{index}.code"))).ok();
         let exit_code = code.and_then(|code| code.trim().parse().ok()).unwrap_or(KILLED);
-        Some(Outcome {
-            exit_code,
-            output: String::from_utf8_lossy(&bytes).into_owned(),
-        })
+        Some(Outcome { exit_code, output: String::from_utf8_lossy(&bytes).into_owned() })
     };
     (0..steps).map_while(outcome).collect()
 }
@@ -135,10 +130,7 @@ mod tests {
     }
 
     fn shown(outcomes: &[Outcome]) -> Vec<(i32, &str)> {
-        outcomes
-            .iter()
-            .map(|outcome| (outcome.exit_code, outcome.output.trim()))
-            .collect()
+        outcomes.iter().map(|outcome| (outcome.exit_code, outcome.output.trim())).collect()
     }
 
     #[test]
@@ -163,10 +155,7 @@ mod tests {
     #[test]
     fn a_page_that_hangs_is_ended_with_its_children() {
         let text = "```sh run\necho before; sleep 1000 & sleep 1000\n```\n";
-        assert_eq!(
-            shown(&run_page(text, Duration::from_millis(300))),
-            [(KILLED, "before")]
-        );
+        assert_eq!(shown(&run_page(text, Duration::from_millis(300))), [(KILLED, "before")]);
     }
 
     #[test]
