@@ -54,6 +54,8 @@ build() {
   echo "web: building the page" >&2
   npm run --silent build >&2
   source_sum >"$memory/sources"
+  # Cargo watches the files that were embedded last time; a page that was not there then would go unnoticed.
+  touch ../crates/server/src/page.rs
 }
 
 # One command per line: within `a && b`, bash would not stop at a failure inside a.
