@@ -70,7 +70,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn close(&self);
 }
 
-impl dyn Store {
+impl dyn Store + '_ {
     /// Runs `work` on one consistent snapshot.
     pub async fn read<T, E, F>(&self, mut work: F) -> Result<T, E>
     where
@@ -115,11 +115,7 @@ impl<T, E> Clone for Slot<T, E> {
 
 impl<T, E: From<Error>> Slot<T, E> {
     fn put(&self, result: Result<T, E>) -> Verdict {
-        let verdict = if result.is_ok() {
-            Verdict::Commit
-        } else {
-            Verdict::Rollback
-        };
+        let verdict = if result.is_ok() { Verdict::Commit } else { Verdict::Rollback };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         verdict
     }

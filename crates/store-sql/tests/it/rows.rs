@@ -1,0 +1,86 @@
+//! Rows to write in tests that go beyond the contract.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use warren_doors::{Entropy, OsEntropy};
+use warren_model::{
+    CapabilitySet, Desired, EventKind, Id, IdKind, MemoryConfig, NewEvent, OrgId, Principal, ProviderConfig,
+    Runtime, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceSpec,
+};
+use warren_store::{Error, Store};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_763_200_000_123_456);
+
+pub(crate) fn id<K: IdKind>() -> Id<K> {
+    let entropy: &dyn Entropy = &OsEntropy;
+    entropy.id(NOW)
+}
+
+pub(crate) fn workspace() -> Workspace {
+    Workspace {
+        id: id(),
+        org_id: OrgId::DEFAULT,
+        parent_id: None,
+        name: "box".parse().unwrap(),
+        spec: WorkspaceSpec {
+            desired: Desired::Running,
+            runtime: Runtime::Hosted,
+            provider: ProviderConfig::Memory(MemoryConfig::default()),
+            capabilities: CapabilitySet::EMPTY,
+        },
+        generation: 1,
+        observed_generation: 0,
+        version: 1,
+        status: Status::Online,
+        reason: None,
+        reference: None,
+        vitals: Vitals::default(),
+        created_at: NOW,
+        updated_at: NOW,
+        provisioning_started_at: None,
+        removed_at: None,
+    }
+}
+
+pub(crate) fn token(secret: &TokenSecret) -> Token {
+    Token {
+        id: id(),
+        kind: TokenKind::Admin,
+        hash: secret.hash(),
+        prefix: secret.display_prefix(),
+        name: "admin".into(),
+        owner: Principal::system("test"),
+        org_id: OrgId::DEFAULT,
+        workspace_id: None,
+        scopes: ScopeSet::EMPTY,
+        created_at: NOW,
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        used_at: None,
+    }
+}
+
+pub(crate) fn event(data: Value) -> NewEvent {
+    NewEvent {
+        at: NOW,
+        kind: EventKind::ServerStarted,
+        org_id: OrgId::DEFAULT,
+        workspace_id: None,
+        principal: Principal::system("test"),
+        data,
+    }
+}
+
+pub(crate) async fn insert(store: &Arc<dyn Store>, workspace: &Workspace) {
+    let row = workspace.clone();
+    let inserted: Result<(), Error> = store.write(move |tx| tx.insert_workspace(&row)).await;
+    assert_eq!(inserted, Ok(()));
+}
+
+pub(crate) async fn append(store: &Arc<dyn Store>, data: Value) {
+    let new = event(data);
+    let appended: Result<(), Error> = store.write(move |tx| tx.append_event(&new)).await;
+    assert_eq!(appended, Ok(()));
+}

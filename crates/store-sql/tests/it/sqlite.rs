@@ -1,0 +1,222 @@
+//! SQLite: the contract, and what is true of a file.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use tempfile::TempDir;
+use warren_model::{TokenKind, TokenSecret};
+use warren_store::{Error, Store};
+use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
+
+use crate::rows;
+
+pub(crate) struct Database {
+    folder: TempDir,
+    store: Arc<dyn Store>,
+}
+
+impl Database {
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("warren.db")
+    }
+}
+
+async fn open_with(options: SqliteOptions) -> Database {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let store = SqliteStore::open(folder.path().join("warren.db"), options).await.unwrap();
+    Database { store: Arc::new(store), folder }
+}
+
+async fn fresh() -> Database {
+    open_with(SqliteOptions::default()).await
+}
+
+/// F1, F2, F22, F30, F40, Q4
+mod contract {
+    use super::fresh;
+
+    warren_store::contract_tests!(fresh);
+}
+
+/// The suite must also hold without grouping: groups are an optimization.
+mod contract_one_commit_each {
+    use super::{Database, SqliteOptions, open_with};
+
+    async fn ungrouped() -> Database {
+        open_with(SqliteOptions { max_group: 1, ..SqliteOptions::default() }).await
+    }
+
+    warren_store::contract_tests!(ungrouped);
+}
+
+fn files_of(database: &Database) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(database.folder.path()).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+// F30: sec/U02
+#[tokio::test]
+async fn a_token_secret_is_in_no_file_of_the_database() {
+    let database = fresh().await;
+    let secret = TokenSecret::new(TokenKind::Admin, *b"planted-secret-0123456789abcdefg");
+    let token = rows::token(&secret);
+    let inserted: Result<(), Error> = database.store.write(move |tx| tx.insert_token(&token)).await;
+    assert_eq!(inserted, Ok(()));
+    let body = &secret.reveal()[secret.display_prefix().len()..];
+    let found = |needle: &[u8]| {
+        files_of(&database).iter().any(|file| {
+            let bytes = std::fs::read(file).unwrap();
+            bytes.windows(needle.len()).any(|window| window == needle)
+        })
+    };
+    // The control: what is stored can be found this way.
+    assert!(found(&secret.hash().0), "the hash is in the file");
+    assert!(found(secret.display_prefix().as_bytes()), "the prefix is in the file");
+    assert!(!found(body.as_bytes()), "the secret is in the file");
+    assert!(!found(b"planted-secret"), "the secret's bytes are in the file");
+}
+
+#[tokio::test]
+async fn the_files_belong_to_their_owner_alone() {
+    let database = fresh().await;
+    rows::append(&database.store, json!({})).await;
+    let names: BTreeSet<_> = files_of(&database)
+        .iter()
+        .map(|file| file.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert!(names.contains("warren.db") && names.contains("warren.db-wal"), "{names:?}");
+    for file in files_of(&database) {
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_others_could_read_is_made_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("warren.db");
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let store = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap();
+    store.close().await;
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+async fn open_error(path: &Path) -> Error {
+    SqliteStore::open(path, SqliteOptions::default()).await.unwrap_err()
+}
+
+// Rule 5
+#[tokio::test]
+async fn a_place_that_cannot_be_used_is_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = open_error(&folder.path().join("no/such/warren.db")).await;
+    assert!(matches!(&missing, Error::Unavailable(why) if why.contains("does not exist")), "{missing:?}");
+    let a_folder = open_error(folder.path()).await;
+    assert!(matches!(&a_folder, Error::Unavailable(why) if why.contains("is a folder")), "{a_folder:?}");
+    let other = folder.path().join("letter.txt");
+    std::fs::write(&other, "Dear database, ".repeat(1_000)).unwrap();
+    let not_ours = open_error(&other).await;
+    assert!(matches!(not_ours, Error::Corrupt(_)), "{not_ours:?}");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "Dear database, ".repeat(1_000));
+}
+
+// Q20
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_is_there_for_whoever_opens_the_files_next() {
+    let database = fresh().await;
+    let workspace = rows::workspace();
+    rows::insert(&database.store, &workspace).await;
+    // A copy of the files as they lie on disk, with the store still open: what a crash would leave.
+    let after_crash = tempfile::tempdir().unwrap();
+    for file in files_of(&database) {
+        if !file.to_string_lossy().ends_with("-shm") {
+            std::fs::copy(&file, after_crash.path().join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let path = after_crash.path().join("warren.db");
+    let reopened: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(&path, SqliteOptions::default()).await.unwrap());
+    let found = reopened.read(move |tx| tx.workspace(workspace.id)).await;
+    assert_eq!(found, Ok::<_, Error>(Some(workspace)));
+}
+
+// Q22, I11
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_database_keeps_what_it_has_and_still_answers() {
+    let database = open_with(SqliteOptions { max_bytes: Some(400 * 1024), ..SqliteOptions::default() }).await;
+    let mut kept = 0;
+    let full = loop {
+        let result: Result<(), Error> =
+            database.store.write(|tx| tx.append_event(&rows::event(json!("x".repeat(20_000))))).await;
+        match result {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 100, "the limit was passed");
+    };
+    assert_eq!(full, Error::Full);
+    assert!(kept > 0);
+    let newest: Result<u64, Error> = database.store.read(|tx| tx.newest_event_seq()).await;
+    assert_eq!(newest, Ok(kept), "reads still work, and nothing half-written is seen");
+    // Callers that share a commit with one that does not fit are told, and lose nothing they were promised.
+    let mut callers = tokio::task::JoinSet::new();
+    for caller in 0..40 {
+        let store = database.store();
+        callers.spawn(async move {
+            let size = if caller % 2 == 0 { 20_000 } else { 1 };
+            let result: Result<(), Error> =
+                store.write(move |tx| tx.append_event(&rows::event(json!("x".repeat(size))))).await;
+            result
+        });
+    }
+    while let Some(result) = callers.join_next().await {
+        match result.unwrap() {
+            Ok(()) => kept += 1,
+            Err(error) => assert_eq!(error, Error::Full),
+        }
+    }
+    let newest: Result<u64, Error> = database.store.read(|tx| tx.newest_event_seq()).await;
+    assert_eq!(newest, Ok(kept));
+    database.store.close().await;
+    let raw = rusqlite::Connection::open(database.path()).unwrap();
+    let verdict: String = raw.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+}
+
+// D10: another process that holds the file is waited for, and then told of.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_held_by_another_process_is_unavailable_and_then_works_again() {
+    let database = open_with(SqliteOptions { busy_timeout_ms: 50, ..SqliteOptions::default() }).await;
+    let holder = rusqlite::Connection::open(database.path()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let result: Result<(), Error> = database.store.write(|tx| tx.append_event(&rows::event(json!({})))).await;
+    assert!(matches!(result, Err(Error::Unavailable(_))), "{result:?}");
+    holder.execute_batch("ROLLBACK").unwrap();
+    rows::append(&database.store, json!({})).await;
+}
+
+#[tokio::test]
+async fn a_closed_database_leaves_one_file() {
+    let database = fresh().await;
+    rows::append(&database.store, json!({})).await;
+    database.store.close().await;
+    assert_eq!(files_of(&database), [database.path()]);
+}
+
+#[tokio::test]
+async fn an_address_opens_the_right_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("sqlite:{}", folder.path().join("warren.db").display());
+    let store = warren_store_sql::open(&address).await.unwrap();
+    assert_eq!(store.health().await.unwrap().engine, "sqlite");
+    let refused = warren_store_sql::open("mysql://localhost/warren").await.unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+}

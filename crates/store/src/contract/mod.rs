@@ -1,0 +1,115 @@
+//! The contract suite: what every backend must do, as plain async functions that panic with what went wrong.
+//!
+//! A backend calls [`contract_tests!`](crate::contract_tests) in its integration tests with the path of an async
+//! function that opens a fresh, empty database, and gets one test per case. What that function returns must have
+//! a method `store(&self) -> Arc<dyn Store>`; it is dropped at the end of the case, and may then clear up.
+
+pub mod events;
+pub mod leases;
+mod samples;
+pub mod tokens;
+pub mod transactions;
+pub mod workspaces;
+
+/// Makes one `#[tokio::test]` for each case of the suite, in one module per noun.
+#[macro_export]
+macro_rules! contract_tests {
+    ($open:path) => {
+        $crate::contract_tests! { @modules $open;
+            workspaces {
+                every_status_comes_back_as_it_was_written
+                every_field_comes_back_as_it_was_written
+                absence_is_none
+                an_id_is_taken_once
+                an_unknown_parent_is_refused
+                lists_come_in_order_and_in_pages
+                filters_narrow_and_removed_rows_are_hidden
+                removed_rows_do_not_count
+                a_stale_version_conflicts_and_writes_nothing
+                parallel_increments_are_all_counted
+                removed_is_terminal
+                a_removed_workspace_can_still_be_written
+                what_one_engine_could_not_keep_is_refused
+            }
+            events {
+                every_kind_comes_back_as_it_was_written
+                numbers_begin_at_one_and_rollbacks_leave_no_gap
+                numbers_have_no_gap_under_concurrent_writers_and_rollbacks
+                a_reader_that_follows_misses_nothing
+                events_of_one_transaction_keep_their_order
+                filters_hide_what_belongs_to_others
+                pages_lead_to_the_end_of_the_log
+                the_signal_moves_after_the_commit_and_not_before
+                unicode_and_large_data_come_back_as_they_were_written
+            }
+            leases {
+                a_lease_is_taken_once_of_many
+                an_expired_lease_is_taken_over_with_a_larger_fence
+                an_old_fence_is_refused
+                the_same_owner_keeps_the_fence
+                a_lease_ends_at_the_very_moment_it_expires
+                a_released_lease_is_free_and_its_fence_still_grows
+                a_lost_lease_rolls_back_the_write_it_guards
+            }
+            tokens {
+                every_field_and_kind_comes_back_as_it_was_written
+                a_token_is_found_by_its_hash_only
+                a_hash_is_stored_once
+                a_token_of_an_unknown_workspace_is_refused
+                a_token_is_revoked_once
+                a_token_is_used_up_by_one_of_many
+                last_use_only_moves_forward
+                ended_and_passing_tokens_do_not_count
+                lists_are_filtered_and_come_in_pages
+            }
+            transactions {
+                an_error_leaves_nothing_behind
+                a_transaction_sees_its_own_writes_and_others_do_not
+                a_read_is_one_consistent_snapshot
+                a_refused_statement_dooms_its_transaction
+                a_conflict_can_be_got_over
+                a_panic_is_the_callers_own
+                one_failure_does_not_touch_its_neighbours
+                health_tells_engine_schema_and_durability
+                closing_finishes_what_was_accepted_and_refuses_the_rest
+            }
+        }
+    };
+    (@modules $open:path; $($noun:ident { $($case:ident)* })*) => {
+        $(mod $noun {
+            use super::*;
+
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                let database = $open().await;
+                $crate::contract::$noun::$case(database.store()).await;
+            })*
+        })*
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    /// A case that is written but not listed would never run.
+    #[test]
+    fn every_case_is_listed() {
+        let list = include_str!("mod.rs");
+        let sources = [
+            include_str!("workspaces.rs"),
+            include_str!("events.rs"),
+            include_str!("leases.rs"),
+            include_str!("tokens.rs"),
+            include_str!("transactions.rs"),
+        ];
+        let mut count = 0;
+        for line in sources.iter().flat_map(|source| source.lines()) {
+            if let Some(rest) = line.strip_prefix("pub async fn ") {
+                let name = rest.split('(').next().unwrap();
+                let is_listed = list.lines().any(|line| line.trim() == name);
+                assert!(is_listed, "{name} is not in contract_tests!");
+                count += 1;
+            }
+        }
+        assert!(count > 40, "found {count} cases");
+    }
+}

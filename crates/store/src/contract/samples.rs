@@ -1,0 +1,130 @@
+//! Rows to write, and short ways to write and read them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warren_model::{
+    Capability, Desired, EventKind, Id, IdKind, LocalConfig, NewEvent, OrgId, Principal, ProviderConfig,
+    Runtime, ScopeSet, Status, Timestamp, Token, TokenHash, TokenId, TokenKind, Vitals, Workspace,
+    WorkspaceId, WorkspaceSpec,
+};
+
+use crate::{Error, EventQuery, Store};
+
+pub(super) const NOW: Timestamp = Timestamp::from_micros(1_763_200_000_123_456);
+
+/// Ids in ascending order. The counter is a source of names, not of state: which numbers a case gets does not
+/// matter to it.
+pub(super) fn id<K: IdKind>() -> Id<K> {
+    static COUNTER: AtomicU64 = AtomicU64::new(1);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let mut random = [0; 10];
+    random[2..].copy_from_slice(&count.to_be_bytes());
+    Id::from_parts(NOW, random)
+}
+
+pub(super) fn workspace() -> Workspace {
+    Workspace {
+        id: id(),
+        org_id: OrgId::DEFAULT,
+        parent_id: None,
+        name: "build box".parse().expect("a good name"),
+        spec: WorkspaceSpec {
+            desired: Desired::Running,
+            runtime: Runtime::Hosted,
+            provider: ProviderConfig::Local(LocalConfig::default()),
+            capabilities: [Capability::Fs, Capability::Shell].into_iter().collect(),
+        },
+        generation: 1,
+        observed_generation: 0,
+        version: 1,
+        status: Status::Provisioning,
+        reason: None,
+        reference: None,
+        vitals: Vitals::default(),
+        created_at: NOW,
+        updated_at: NOW,
+        provisioning_started_at: Some(NOW),
+        removed_at: None,
+    }
+}
+
+pub(super) fn token() -> Token {
+    let id: TokenId = id();
+    let mut hash = [0; 32];
+    hash[..16].copy_from_slice(id.as_bytes());
+    Token {
+        id,
+        kind: TokenKind::User,
+        hash: TokenHash(hash),
+        prefix: "wrn_user_abcd".into(),
+        name: "laptop".into(),
+        owner: Principal::system("owner"),
+        org_id: OrgId::DEFAULT,
+        workspace_id: None,
+        scopes: ScopeSet::all(),
+        created_at: NOW,
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        used_at: None,
+    }
+}
+
+pub(super) fn event(data: serde_json::Value) -> NewEvent {
+    NewEvent {
+        at: NOW,
+        kind: EventKind::WorkspaceStatusChanged,
+        org_id: OrgId::DEFAULT,
+        workspace_id: None,
+        principal: Principal::system("contract"),
+        data,
+    }
+}
+
+pub(super) fn all_events(after: u64, limit: u32) -> EventQuery {
+    EventQuery { after, org_id: None, workspace_id: None, limit }
+}
+
+pub(super) async fn insert(store: &dyn Store, workspace: &Workspace) {
+    let row = workspace.clone();
+    let inserted = store.write(move |tx| tx.insert_workspace(&row)).await;
+    assert_eq!(inserted, Ok(()), "a workspace is inserted");
+}
+
+pub(super) async fn get(store: &dyn Store, id: WorkspaceId) -> Option<Workspace> {
+    store.read(move |tx| tx.workspace(id)).await.expect("a workspace is read")
+}
+
+/// Writes a workspace at the version it carries.
+pub(super) async fn update(store: &dyn Store, workspace: &Workspace) -> Result<u64, Error> {
+    let row = workspace.clone();
+    store.write(move |tx| tx.update_workspace(&row, row.version)).await
+}
+
+pub(super) async fn append(store: &dyn Store, event: &NewEvent) {
+    let event = event.clone();
+    let appended: Result<(), Error> = store.write(move |tx| tx.append_event(&event)).await;
+    assert_eq!(appended, Ok(()), "an event is appended");
+}
+
+pub(super) async fn newest_seq(store: &dyn Store) -> u64 {
+    store.read(|tx| tx.newest_event_seq()).await.expect("the newest number is read")
+}
+
+/// The whole log, in pages of 100.
+pub(super) async fn log(store: &dyn Store) -> Vec<warren_model::Event> {
+    let mut events = Vec::new();
+    let mut after = Some(0);
+    while let Some(from) = after {
+        let page = store.read(move |tx| tx.events(&all_events(from, 100))).await.expect("a page is read");
+        events.extend(page.rows);
+        after = page.next;
+    }
+    events
+}
+
+pub(super) fn assert_gap_free(events: &[warren_model::Event]) {
+    for (expected, event) in (1..).zip(events) {
+        assert_eq!(event.seq, expected, "the log has a gap or is out of order");
+    }
+}
