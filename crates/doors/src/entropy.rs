@@ -84,10 +84,6 @@ mod tests {
     #[test]
     fn fractions_stay_in_range() {
         let entropy = SeededEntropy::new(1);
-        assert!(
-            (0..10_000)
-                .map(|_| entropy.fraction())
-                .all(|f| (0.0..1.0).contains(&f))
-        );
+        assert!((0..10_000).map(|_| entropy.fraction()).all(|f| (0.0..1.0).contains(&f)));
     }
 }

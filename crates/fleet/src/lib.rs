@@ -1,1 +1,129 @@
-//! placeholder
+//! Carriers of the lifecycle: what `rules` decides is written and brought about here.
+//!
+//! Every change follows one shape, `load → decide → compare-and-set + event`, in one transaction. What must
+//! happen afterwards (open, close, delete) is found again from the row itself, so that a crash between the two
+//! loses nothing: the next start asks the same question and gets the same answer.
+
+mod error;
+mod identity;
+mod journal;
+mod reconcile;
+mod refs;
+mod workspaces;
+
+pub use error::Error;
+pub use identity::{Identity, MintToken, Minted};
+pub use journal::Use;
+pub use refs::StoredRefs;
+pub use workspaces::{CreateWorkspace, PatchWorkspace};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use warren_doors::{Clock, Entropy};
+use warren_model::{EventKind, Limits, NewEvent, OrgId, Principal};
+use warren_store::{Store, StoreHealth};
+use warren_workspace::Registry;
+
+/// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// What the fleet is made of. Everything comes from outside; two fleets can live in one process.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub registry: Registry,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub limits: Limits,
+}
+
+/// The control plane. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct Fleet(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    parts: Parts,
+    /// Work that must finish even if the client that asked for it hangs up.
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+    under_way: reconcile::UnderWay,
+}
+
+impl Fleet {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(Inner {
+            parts,
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            under_way: reconcile::UnderWay::default(),
+        }))
+    }
+
+    /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
+    /// on. Returns when every workspace is known; the unfinished work runs in the background.
+    pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.take_up_workspaces().await?;
+        self.append(self.server_event(EventKind::ServerStarted, version)).await?;
+        let fleet = self.clone();
+        self.0.tasks.spawn(async move { fleet.keep_house().await });
+        Ok(())
+    }
+
+    /// Stops taking up work, waits for what is under way, and closes all workspaces.
+    pub async fn stop(&self, version: &str) {
+        self.0.stopping.cancel();
+        if let Err(error) = self.append(self.server_event(EventKind::ServerStopping, version)).await {
+            tracing::warn!(%error, "the stop could not be recorded");
+        }
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        let report = self.registry().close_all(CLOSE_LIMIT).await;
+        if report.left_to_reaper > 0 {
+            tracing::warn!(count = report.left_to_reaper, "some workspaces did not close in time");
+        }
+        self.store().close().await;
+    }
+
+    pub fn registry(&self) -> &Registry {
+        &self.0.parts.registry
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.0.parts.limits
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.parts.store
+    }
+
+    pub async fn store_health(&self) -> Result<StoreHealth, Error> {
+        Ok(self.store().health().await?)
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.0.parts.clock
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.0.parts.entropy
+    }
+
+    async fn append(&self, event: NewEvent) -> Result<(), Error> {
+        self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await
+    }
+
+    fn server_event(&self, kind: EventKind, version: &str) -> NewEvent {
+        NewEvent {
+            at: self.clock().now(),
+            kind,
+            org_id: OrgId::DEFAULT,
+            workspace_id: None,
+            principal: Principal::system("server"),
+            data: serde_json::json!({ "version": version }),
+        }
+    }
+}

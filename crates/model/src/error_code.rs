@@ -137,11 +137,7 @@ mod tests {
         for code in ErrorCode::ALL {
             let entry = code.entry();
             assert!(seen.insert(entry.code), "{} twice", entry.code);
-            assert!(
-                entry.sentence.ends_with('.') && entry.remedy.ends_with('.'),
-                "{}",
-                entry.code
-            );
+            assert!(entry.sentence.ends_with('.') && entry.remedy.ends_with('.'), "{}", entry.code);
             assert!((400..600).contains(&entry.status), "{}", entry.code);
             assert_eq!(ErrorCode::parse(entry.code), Some(*code));
         }

@@ -54,10 +54,7 @@ impl<K: IdKind> Id<K> {
     /// Builds a UUIDv7 from the time and ten random bytes; both come from outside.
     pub fn from_parts(at: Timestamp, random: [u8; 10]) -> Self {
         let ms = u64::try_from(at.as_millis()).unwrap_or(0);
-        Self(
-            uuid::Builder::from_unix_timestamp_millis(ms, &random).into_uuid(),
-            PhantomData,
-        )
+        Self(uuid::Builder::from_unix_timestamp_millis(ms, &random).into_uuid(), PhantomData)
     }
 
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -125,9 +122,7 @@ impl<K: IdKind> FromStr for Id<K> {
         if text.len() != 36 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Err(invalid);
         }
-        Uuid::try_parse(text)
-            .map(|uuid| Self(uuid, PhantomData))
-            .map_err(|_| invalid)
+        Uuid::try_parse(text).map(|uuid| Self(uuid, PhantomData)).map_err(|_| invalid)
     }
 }
 

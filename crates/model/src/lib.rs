@@ -19,7 +19,10 @@ mod workspace;
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
-pub use id::{Id, IdKind, InvalidId, OrgId, RequestId, TokenId, UserId, WorkspaceId};
+pub use id::{
+    Id, IdKind, InvalidId, OrgId, OrgKind, RequestId, TokenId, TokenIdKind, UserId, WorkspaceId,
+    WorkspaceKind,
+};
 pub use limits::{Limits, MIB};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{

@@ -20,12 +20,12 @@ pub struct Limits {
     pub max_event_streams: u32,
     /// Connections open at once.
     pub max_connections: u32,
-    /// Milliseconds a client may take to send its request head.
+    /// Milliseconds a connection may take to send its next request head, waiting for it included.
     pub header_timeout_ms: u64,
-    /// Milliseconds a client may take to send its request body.
+    /// Milliseconds a client may take to send a JSON body, or the next piece of an upload.
     pub body_timeout_ms: u64,
-    /// Milliseconds a connection may stay idle between requests.
-    pub idle_timeout_ms: u64,
+    /// Milliseconds a client may take none of what is sent to it.
+    pub stall_timeout_ms: u64,
     /// Milliseconds a shutdown waits for requests in flight.
     pub shutdown_timeout_ms: u64,
 }
@@ -39,9 +39,9 @@ impl Default for Limits {
             max_workspaces_per_org: 100_000,
             max_event_streams: 2_000,
             max_connections: 4_096,
-            header_timeout_ms: 5_000,
+            header_timeout_ms: 8_000,
             body_timeout_ms: 8_000,
-            idle_timeout_ms: 60_000,
+            stall_timeout_ms: 30_000,
             shutdown_timeout_ms: 10_000,
         }
     }

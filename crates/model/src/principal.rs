@@ -15,13 +15,7 @@ pub enum PrincipalKind {
 }
 
 impl PrincipalKind {
-    pub const ALL: [Self; 5] = [
-        Self::User,
-        Self::Workspace,
-        Self::Schedule,
-        Self::Channel,
-        Self::System,
-    ];
+    pub const ALL: [Self; 5] = [Self::User, Self::Workspace, Self::Schedule, Self::Channel, Self::System];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,34 +41,22 @@ pub struct Principal {
 
 impl Principal {
     pub fn user(id: crate::UserId) -> Self {
-        Self {
-            kind: PrincipalKind::User,
-            id: id.to_string(),
-        }
+        Self { kind: PrincipalKind::User, id: id.to_string() }
     }
 
     pub fn workspace(id: crate::WorkspaceId) -> Self {
-        Self {
-            kind: PrincipalKind::Workspace,
-            id: id.to_string(),
-        }
+        Self { kind: PrincipalKind::Workspace, id: id.to_string() }
     }
 
     /// A part of Warren itself, such as `reconciler`.
     pub fn system(part: &str) -> Self {
-        Self {
-            kind: PrincipalKind::System,
-            id: part.to_owned(),
-        }
+        Self { kind: PrincipalKind::System, id: part.to_owned() }
     }
 
     /// Reads the `kind:id` form back.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, id) = text.split_once(':')?;
-        Some(Self {
-            kind: PrincipalKind::parse(kind)?,
-            id: id.to_owned(),
-        })
+        Some(Self { kind: PrincipalKind::parse(kind)?, id: id.to_owned() })
     }
 }
 

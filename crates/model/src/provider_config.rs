@@ -70,9 +70,7 @@ impl ProviderConfig {
         match ProviderKind::parse(&kind) {
             Some(ProviderKind::Memory) => read_fields(value).map(Self::Memory),
             Some(ProviderKind::Local) => read_fields(value).map(Self::Local),
-            None => Err(format!(
-                "kind: unknown provider `{kind}`; expected one of {kinds}"
-            )),
+            None => Err(format!("kind: unknown provider `{kind}`; expected one of {kinds}")),
         }
     }
 }
@@ -103,11 +101,7 @@ pub struct MemoryConfig {
 
 impl Default for MemoryConfig {
     fn default() -> Self {
-        Self {
-            max_file_mb: 10,
-            max_grep_file_mb: 10,
-            max_total_mb: 256,
-        }
+        Self { max_file_mb: 10, max_grep_file_mb: 10, max_total_mb: 256 }
     }
 }
 
@@ -181,9 +175,7 @@ mod tests {
     use super::*;
 
     fn problem(json: &str) -> String {
-        serde_json::from_str::<ProviderConfig>(json)
-            .unwrap_err()
-            .to_string()
+        serde_json::from_str::<ProviderConfig>(json).unwrap_err().to_string()
     }
 
     // W1
@@ -203,10 +195,7 @@ mod tests {
     fn a_config_round_trips_through_its_stored_form() {
         let config = ProviderConfig::Local(LocalConfig {
             pass_env: vec!["LANG".into()],
-            share: Some(Sharing {
-                id: "team".into(),
-                share_across_sessions: true,
-            }),
+            share: Some(Sharing { id: "team".into(), share_across_sessions: true }),
             ..LocalConfig::default()
         });
         let stored = serde_json::to_string(&config).unwrap();

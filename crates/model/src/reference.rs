@@ -38,11 +38,7 @@ impl Ref {
         }
         let (oldest, newest) = (current.saturating_sub(1).max(1), current + 1);
         if !(oldest..=newest).contains(&self.schema_version) {
-            return Err(RefError::UnreadableVersion {
-                found: self.schema_version,
-                oldest,
-                newest,
-            });
+            return Err(RefError::UnreadableVersion { found: self.schema_version, oldest, newest });
         }
         serde_path_to_error::deserialize(&self.payload).map_err(|error| RefError::BadPayload {
             path: format!("payload.{}", error.path()),
@@ -62,12 +58,7 @@ mod tests {
     }
 
     fn reference(version: u32, payload: serde_json::Value) -> Ref {
-        Ref {
-            provider: "local".into(),
-            schema_version: version,
-            capabilities: CapabilitySet::EMPTY,
-            payload,
-        }
+        Ref { provider: "local".into(), schema_version: version, capabilities: CapabilitySet::EMPTY, payload }
     }
 
     // W4
@@ -79,10 +70,7 @@ mod tests {
         }
         for version in [1, 5] {
             let message = read(version).unwrap_err().to_string();
-            assert!(
-                message.contains("schema_version") && message.contains("2 to 4"),
-                "{message}"
-            );
+            assert!(message.contains("schema_version") && message.contains("2 to 4"), "{message}");
             assert!(
                 message.contains(&version.to_string()) && message.contains("create it again"),
                 "{message}"
@@ -94,20 +82,8 @@ mod tests {
     #[test]
     fn payloads_are_strict_and_name_the_path() {
         let unknown = reference(1, serde_json::json!({"dir": "a", "extra": 1}));
-        assert!(
-            unknown
-                .read::<Payload>("local", 1)
-                .unwrap_err()
-                .to_string()
-                .contains("extra")
-        );
+        assert!(unknown.read::<Payload>("local", 1).unwrap_err().to_string().contains("extra"));
         let mistyped = reference(1, serde_json::json!({"dir": 7}));
-        assert!(
-            mistyped
-                .read::<Payload>("local", 1)
-                .unwrap_err()
-                .to_string()
-                .contains("payload.dir")
-        );
+        assert!(mistyped.read::<Payload>("local", 1).unwrap_err().to_string().contains("payload.dir"));
     }
 }

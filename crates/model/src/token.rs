@@ -33,15 +33,8 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    pub const ALL: [Self; 7] = [
-        Self::Admin,
-        Self::User,
-        Self::Workspace,
-        Self::Join,
-        Self::Runner,
-        Self::Login,
-        Self::Session,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Admin, Self::User, Self::Workspace, Self::Join, Self::Runner, Self::Login, Self::Session];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -179,11 +172,7 @@ impl TokenSecret {
             return Err(InvalidToken);
         }
         let (body, sum) = text.split_at(text.len() - 6);
-        if checksum(body) == sum {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidToken)
-        }
+        if checksum(body) == sum { Ok(Self(text.to_owned())) } else { Err(InvalidToken) }
     }
 
     pub fn hash(&self) -> TokenHash {

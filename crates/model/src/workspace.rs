@@ -114,11 +114,7 @@ impl FromStr for WorkspaceName {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let length = text.chars().count();
         let is_clean = text.trim() == text && !text.chars().any(char::is_control);
-        if (1..=100).contains(&length) && is_clean {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidName)
-        }
+        if (1..=100).contains(&length) && is_clean { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod backoff;
 pub mod capabilities;
 pub mod command_policy;
 pub mod lifecycle;
+pub mod reconcile;
 pub mod refusals;
 pub mod registry;
 pub mod startup;

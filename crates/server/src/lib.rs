@@ -1,1 +1,33 @@
-//! placeholder
+//! HTTP, SSE and WebSocket: Warren as strangers see it.
+//!
+//! ```text
+//!   accept loop ─▶ connection limits ─▶ host and origin ─▶ request id ─▶ route ─▶ who asks? ─▶ handler
+//!   (http/)        (http/)              (guard)            (problem)              (auth)       (routes/)
+//! ```
+//!
+//! A handler turns wire types into model types, asks the fleet or the registry, and turns the answer back. It
+//! decides nothing. Every route but the few named in `auth::PUBLIC` needs a token: a new route is closed until
+//! somebody opens it.
+
+mod app;
+mod auth;
+mod convert;
+mod event_hub;
+mod extract;
+mod guard;
+mod http;
+mod openapi;
+mod page;
+mod problem;
+mod routes;
+mod telemetry;
+
+pub use app::{App, ServerConfig};
+pub use auth::PUBLIC;
+pub use guard::Guard;
+pub use http::{Server, ServerError};
+pub use openapi::{document as openapi_document, json as openapi_json};
+pub use telemetry::Telemetry;
+
+/// The version of this build.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,306 @@
+//! Tokens: making, checking, using up and revoking them (F30, F31).
+
+use serde_json::json;
+use warren_model::{
+    ErrorCode, EventKind, NewEvent, OrgId, Principal, ScopeSet, Timestamp, Token, TokenId, TokenKind,
+    TokenSecret, UserId, WorkspaceId,
+};
+use warren_rules::access::{self, Access, Action, Caller, MintRefusal, MintRequest, Target};
+use warren_store::{Page, TokenQuery};
+
+use crate::{Error, Fleet};
+
+/// How long a sign-in link works.
+const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
+/// How long a browser stays signed in.
+const SESSION_LIFETIME_MS: i64 = 7 * 24 * 3_600 * 1_000;
+/// `last_used_at` is that exact, so that a busy token does not cost a write per request.
+const TOUCH_INTERVAL_MS: i64 = 60 * 1_000;
+const MAX_NAME_CHARACTERS: usize = 100;
+
+/// Who is asking, proven by a token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Identity {
+    pub principal: Principal,
+    pub token: Token,
+}
+
+impl Identity {
+    fn caller(&self) -> Caller {
+        Caller {
+            kind: self.token.kind,
+            org_id: self.token.org_id,
+            scopes: self.token.scopes,
+            workspace_id: self.token.workspace_id,
+        }
+    }
+
+    /// The org whose rows this caller may see; `None` for operators, who see all.
+    pub fn visible_org(&self) -> Option<OrgId> {
+        match self.token.kind {
+            TokenKind::Admin | TokenKind::Session => None,
+            _ => Some(self.token.org_id),
+        }
+    }
+
+    /// Asks the one access rule.
+    pub fn may(&self, action: Action, target: Target) -> Result<(), Error> {
+        match access::decide(&self.caller(), action, target) {
+            Access::Allowed => Ok(()),
+            Access::Forbidden(Some(scope)) => {
+                let detail = format!("needs the scope `{}`", scope.as_str());
+                Err(Error::with_detail(ErrorCode::Forbidden, detail))
+            }
+            Access::Forbidden(None) => {
+                let detail = format!("a `{}` token cannot do this", self.token.kind.as_str());
+                Err(Error::with_detail(ErrorCode::Forbidden, detail))
+            }
+            Access::Hidden => Err(Error::new(ErrorCode::WorkspaceNotFound)),
+        }
+    }
+
+    /// The same, for something that is not about one workspace.
+    pub fn may_in_own_org(&self, action: Action) -> Result<(), Error> {
+        self.may(action, Target::Org(self.token.org_id))
+    }
+}
+
+/// A token somebody asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MintToken {
+    pub kind: TokenKind,
+    pub name: String,
+    pub scopes: ScopeSet,
+    pub workspace_id: Option<WorkspaceId>,
+    pub expires_in_ms: Option<i64>,
+}
+
+/// A new token with its secret, in the one moment in which it exists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minted {
+    pub token: Token,
+    pub secret: TokenSecret,
+}
+
+impl Fleet {
+    /// Proves who is asking. The secret is looked up by its hash.
+    pub async fn identify(&self, secret: &str) -> Result<Identity, Error> {
+        let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
+        let token = self.store().read(move |tx| tx.token_by_hash(&hash).map_err(Error::from)).await?;
+        let token = token.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
+        let now = self.clock().now();
+        if has_ended(&token, now) {
+            return Err(Error::new(ErrorCode::TokenExpired));
+        }
+        self.touch(&token, now);
+        Ok(Identity { principal: token.owner.clone(), token })
+    }
+
+    /// Whether a token that was good a while ago still is; for streams that stay open (sec/U05).
+    pub async fn is_still_valid(&self, id: TokenId) -> Result<bool, Error> {
+        let token = self.store().read(move |tx| tx.token(id).map_err(Error::from)).await?;
+        let now = self.clock().now();
+        Ok(token.is_some_and(|token| !has_ended(&token, now)))
+    }
+
+    fn touch(&self, token: &Token, now: Timestamp) {
+        let is_recent = token.last_used_at.is_some_and(|last| now.ms_since(last) < TOUCH_INTERVAL_MS);
+        if is_recent {
+            return;
+        }
+        let (fleet, id) = (self.clone(), token.id);
+        self.0.tasks.spawn(async move {
+            let touched = fleet.store().write(move |tx| tx.touch_token(id, now).map_err(Error::from)).await;
+            if let Err(error) = touched {
+                tracing::warn!(token.id = %id, %error, "the last use of a token could not be recorded");
+            }
+        });
+    }
+
+    /// Makes a token for somebody who asks for it.
+    pub async fn mint(&self, who: &Identity, request: MintToken) -> Result<Minted, Error> {
+        who.may_in_own_org(Action::WriteTokens)?;
+        let wish =
+            MintRequest { kind: request.kind, scopes: request.scopes, workspace_id: request.workspace_id };
+        access::decide_mint(&who.caller(), &wish).map_err(|refusal| {
+            let code = match refusal {
+                MintRefusal::WiderThanOwn => ErrorCode::Forbidden,
+                _ => ErrorCode::InvalidRequest,
+            };
+            Error::with_detail(code, refusal.sentence())
+        })?;
+        if let Some(id) = request.workspace_id {
+            self.workspace(who, Action::UseWorkspace, id).await?;
+        }
+        let owner = match request.workspace_id {
+            Some(id) => Principal::workspace(id),
+            None => who.principal.clone(),
+        };
+        self.mint_for(owner, who.token.org_id, who.principal.clone(), request).await
+    }
+
+    /// Makes the admin token of the person who runs this Warren. Only the binary itself calls this.
+    pub async fn mint_operator_token(&self, name: &str) -> Result<Minted, Error> {
+        let operator = Principal::user(UserId::OPERATOR);
+        let request = MintToken {
+            kind: TokenKind::Admin,
+            name: name.to_owned(),
+            scopes: ScopeSet::EMPTY,
+            workspace_id: None,
+            expires_in_ms: None,
+        };
+        self.mint_for(operator, OrgId::DEFAULT, Principal::system("server"), request).await
+    }
+
+    /// Makes a sign-in link's secret. Only the binary itself, and operators through it, call this.
+    pub async fn mint_sign_in(&self) -> Result<Minted, Error> {
+        let request = MintToken {
+            kind: TokenKind::Login,
+            name: "sign-in link".to_owned(),
+            scopes: ScopeSet::EMPTY,
+            workspace_id: None,
+            expires_in_ms: Some(LINK_LIFETIME_MS),
+        };
+        let operator = Principal::user(UserId::OPERATOR);
+        self.mint_for(operator.clone(), OrgId::DEFAULT, operator, request).await
+    }
+
+    async fn mint_for(
+        &self,
+        owner: Principal,
+        org_id: OrgId,
+        by: Principal,
+        request: MintToken,
+    ) -> Result<Minted, Error> {
+        let length = request.name.chars().count();
+        if !(1..=MAX_NAME_CHARACTERS).contains(&length) || request.name.chars().any(char::is_control) {
+            let detail = "name: 1 to 100 characters without control characters";
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        let now = self.clock().now();
+        let secret = TokenSecret::new(request.kind, self.entropy().secret());
+        let token = Token {
+            id: self.entropy().id(now),
+            kind: request.kind,
+            hash: secret.hash(),
+            prefix: secret.display_prefix(),
+            name: request.name,
+            owner,
+            org_id,
+            workspace_id: request.workspace_id,
+            scopes: request.scopes,
+            created_at: now,
+            expires_at: request.expires_in_ms.map(|ms| now.plus_ms(ms)),
+            last_used_at: None,
+            revoked_at: None,
+            used_at: None,
+        };
+        let max = u64::from(self.limits().max_tokens_per_owner);
+        let row = token.clone();
+        self.store()
+            .write(move |tx| {
+                let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::Session);
+                if is_counted && tx.count_tokens(&row.owner, now)? >= max {
+                    return Err(Error::new(ErrorCode::TokenLimit));
+                }
+                tx.insert_token(&row)?;
+                tx.append_event(&token_event(&row, EventKind::TokenCreated, &by, now))?;
+                Ok(())
+            })
+            .await?;
+        Ok(Minted { token, secret })
+    }
+
+    /// Exchanges a sign-in link for a browser session; of two that try the same link, one succeeds.
+    pub async fn sign_in(&self, secret: &str) -> Result<Minted, Error> {
+        let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
+        let now = self.clock().now();
+        let session_secret = TokenSecret::new(TokenKind::Session, self.entropy().secret());
+        let session_id = self.entropy().id(now);
+        let for_row = session_secret.clone();
+        let token = self
+            .store()
+            .write(move |tx| {
+                let link = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
+                if link.kind != TokenKind::Login {
+                    return Err(Error::new(ErrorCode::Unauthenticated));
+                }
+                if has_ended(&link, now) || !tx.use_up_token(link.id, now)? {
+                    return Err(Error::new(ErrorCode::TokenExpired));
+                }
+                let session = Token {
+                    id: session_id,
+                    kind: TokenKind::Session,
+                    hash: for_row.hash(),
+                    prefix: for_row.display_prefix(),
+                    name: "browser".to_owned(),
+                    created_at: now,
+                    expires_at: Some(now.plus_ms(SESSION_LIFETIME_MS)),
+                    ..link
+                };
+                tx.insert_token(&session)?;
+                tx.append_event(&token_event(&session, EventKind::SignedIn, &session.owner, now))?;
+                Ok(session)
+            })
+            .await?;
+        Ok(Minted { token, secret: session_secret })
+    }
+
+    /// Revokes a token; doing it twice is fine. A `user` sees its own org's tokens only.
+    pub async fn revoke(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
+        who.may_in_own_org(Action::WriteTokens)?;
+        self.revoke_as(who, id).await
+    }
+
+    /// Ends the caller's own token.
+    pub async fn sign_out(&self, who: &Identity) -> Result<(), Error> {
+        self.revoke_as(who, who.token.id).await
+    }
+
+    async fn revoke_as(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
+        let (visible_org, by) = (who.visible_org(), who.principal.clone());
+        let now = self.clock().now();
+        self.store()
+            .write(move |tx| {
+                let not_found = || Error::new(ErrorCode::TokenNotFound);
+                let token = tx.token(id)?.ok_or_else(not_found)?;
+                if visible_org.is_some_and(|org| org != token.org_id) {
+                    return Err(not_found());
+                }
+                if tx.revoke_token(id, now)? {
+                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &by, now))?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    pub async fn tokens(
+        &self,
+        who: &Identity,
+        after: Option<TokenId>,
+        limit: u32,
+    ) -> Result<Page<Token, TokenId>, Error> {
+        who.may_in_own_org(Action::ReadTokens)?;
+        let limit = limit.min(self.limits().max_page_size);
+        let query =
+            TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
+        self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await
+    }
+}
+
+fn has_ended(token: &Token, now: Timestamp) -> bool {
+    let has_expired = token.expires_at.is_some_and(|at| at <= now);
+    has_expired || token.revoked_at.is_some() || token.used_at.is_some()
+}
+
+fn token_event(token: &Token, kind: EventKind, by: &Principal, at: Timestamp) -> NewEvent {
+    NewEvent {
+        at,
+        kind,
+        org_id: token.org_id,
+        workspace_id: token.workspace_id,
+        principal: by.clone(),
+        data: json!({ "token_id": token.id.to_string(), "kind": token.kind.as_str(), "name": token.name }),
+    }
+}

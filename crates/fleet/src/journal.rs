@@ -1,0 +1,68 @@
+//! Events about the use of a workspace: they record what was done, and no request waits for them.
+
+use serde_json::json;
+use warren_model::{EventKind, NewEvent, OrgId, Principal, WorkspaceId, truncate_utf8};
+
+use crate::Fleet;
+
+/// Something that was done in a workspace. Paths and program names only: contents, arguments and variables may
+/// hold secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Use {
+    FileChanged {
+        operation: &'static str,
+        path: String,
+        bytes: u64,
+    },
+    CommandFinished {
+        program: String,
+        exit_code: Option<i32>,
+        signal: Option<i32>,
+        timed_out: bool,
+        duration_ms: u64,
+    },
+    ToolRefused {
+        tool: String,
+        kind: String,
+        count: u64,
+        window_ms: u64,
+    },
+}
+
+impl Fleet {
+    /// Records a use in the background. It is written before a clean stop; a crash may lose the last ones, which
+    /// changes no state.
+    pub fn record_use(&self, org_id: OrgId, workspace_id: WorkspaceId, principal: Principal, what: &Use) {
+        let (kind, data) = describe(what);
+        let at = self.clock().now();
+        let event = NewEvent { at, kind, org_id, workspace_id: Some(workspace_id), principal, data };
+        let fleet = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = fleet.append(event).await {
+                tracing::warn!(workspace.id = %workspace_id, %error, "a use could not be recorded");
+            }
+        });
+    }
+}
+
+fn describe(what: &Use) -> (EventKind, serde_json::Value) {
+    match what {
+        Use::FileChanged { operation, path, bytes } => {
+            (EventKind::WorkspaceFileChanged, json!({ "operation": operation, "path": path, "bytes": bytes }))
+        }
+        Use::CommandFinished { program, exit_code, signal, timed_out, duration_ms } => (
+            EventKind::WorkspaceCommandFinished,
+            json!({
+                "program": truncate_utf8(program, 256),
+                "exit_code": exit_code,
+                "signal": signal,
+                "timed_out": timed_out,
+                "duration_ms": duration_ms,
+            }),
+        ),
+        Use::ToolRefused { tool, kind, count, window_ms } => (
+            EventKind::WorkspaceToolRefused,
+            json!({ "tool": tool, "kind": kind, "count": count, "window_ms": window_ms }),
+        ),
+    }
+}

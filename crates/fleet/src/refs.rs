@@ -1,0 +1,49 @@
+//! Refs are made durable before an open counts as done: a place that Warren could not find again would leak.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use warren_doors::Clock;
+use warren_model::{ErrorCode, Ref, WorkspaceId};
+use warren_store::{Error as StoreError, Store};
+use warren_workspace::registry::RefSink;
+
+/// Keeps refs in the workspace's row.
+#[derive(Debug, Clone)]
+pub struct StoredRefs {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+impl StoredRefs {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+}
+
+#[async_trait]
+impl RefSink for StoredRefs {
+    async fn save(&self, id: WorkspaceId, reference: &Ref) -> Result<(), warren_workspace::Error> {
+        let reference = reference.clone();
+        let now = self.clock.now();
+        let saved: Result<(), StoreError> = self
+            .store
+            .write(move |tx| {
+                let Some(mut row) = tx.workspace(id)? else {
+                    return Err(StoreError::Refused("the workspace is not in the database".into()));
+                };
+                if row.reference.as_ref() == Some(&reference) {
+                    return Ok(());
+                }
+                row.reference = Some(reference.clone());
+                row.updated_at = now;
+                tx.update_workspace(&row, row.version).map(|_| ())
+            })
+            .await;
+        saved.map_err(|error| {
+            tracing::warn!(workspace.id = %id, %error, "a ref could not be stored");
+            let detail = "the database could not keep the workspace's record";
+            warren_workspace::Error::transient(ErrorCode::PlatformUnavailable, detail)
+        })
+    }
+}

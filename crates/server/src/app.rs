@@ -1,0 +1,47 @@
+//! What every handler can reach.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use warren_doors::{Clock, Entropy};
+use warren_fleet::Fleet;
+use warren_model::Limits;
+
+use crate::auth::FailureWindow;
+use crate::event_hub::EventHub;
+use crate::guard::Guard;
+use crate::telemetry::Telemetry;
+
+/// How a server is to behave; where it listens is the caller's business.
+#[derive(Debug, Clone, Default)]
+pub struct ServerConfig {
+    /// Host names (with port, if not the default one) beside the address it listens on.
+    pub allowed_hosts: Vec<String>,
+    /// Origins beside its own, such as a development server of the page.
+    pub allowed_origins: Vec<String>,
+    /// Whether `/metrics` answers without a token.
+    pub has_public_metrics: bool,
+}
+
+/// The state behind the routes. One per server; nothing is global.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) fleet: Fleet,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) guard: Guard,
+    pub(crate) hub: EventHub,
+    pub(crate) telemetry: Arc<Telemetry>,
+    pub(crate) failures: FailureWindow,
+    pub(crate) event_streams: Arc<Semaphore>,
+    pub(crate) has_public_metrics: bool,
+    /// Cancelled when the server is asked to stop: streams say goodbye.
+    pub(crate) stopping: CancellationToken,
+}
+
+impl App {
+    pub(crate) fn limits(&self) -> &Limits {
+        self.fleet.limits()
+    }
+}

@@ -1,0 +1,143 @@
+//! Who asks. Default deny: a route that is not named public needs a token (F30).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::request::Parts;
+use http::{HeaderMap, Method, header};
+use warren_api::{CSRF_HEADER, SESSION_COOKIE};
+use warren_fleet::Identity;
+use warren_model::{ErrorCode, Timestamp};
+
+use crate::App;
+use crate::problem::Failure;
+
+/// The routes of the API that answer without a token, and why.
+pub const PUBLIC: &[(&str, &str, &str)] = &[
+    ("POST", "/api/v1/session", "exchanges a sign-in link, which is itself the proof"),
+    ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
+];
+
+/// Wrong tokens per minute after which the answer is 429 (sec/U06). Right ones always pass.
+const MAX_FAILURES_PER_MINUTE: u32 = 300;
+
+/// The caller, proven by the layer below.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller(pub(crate) Identity);
+
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::Unauthenticated.into())
+    }
+}
+
+/// The layer around all API routes.
+pub(crate) async fn require_token(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    if is_public(&request) {
+        return Ok(next.run(request).await);
+    }
+    let identity = match identify(&app, request.method(), request.headers()).await {
+        Ok(identity) => identity,
+        Err(failure) => return Err(app.failures.count(app.clock.now(), failure)),
+    };
+    request.extensions_mut().insert(Caller(identity));
+    Ok(next.run(request).await)
+}
+
+fn is_public(request: &Request) -> bool {
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    PUBLIC.iter().any(|(method, path, _)| request.method() == *method && route == *path)
+}
+
+/// A bearer token, or else the page's cookie. A request that changes something by cookie must also carry a
+/// header that no other site can send without asking first.
+pub(crate) async fn identify(
+    app: &App,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<Identity, AuthFailure> {
+    if let Some(secret) = bearer(headers)? {
+        return Ok(app.fleet.identify(secret).await?);
+    }
+    let secret = session_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
+    let changes_something = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    if changes_something && !headers.contains_key(CSRF_HEADER) {
+        return Err(ErrorCode::CsrfFailed.into());
+    }
+    Ok(app.fleet.identify(secret).await?)
+}
+
+/// A failure to prove who one is.
+#[derive(Debug)]
+pub(crate) struct AuthFailure {
+    code: ErrorCode,
+    failure: Failure,
+}
+
+impl From<ErrorCode> for AuthFailure {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, failure: code.into() }
+    }
+}
+
+impl From<warren_fleet::Error> for AuthFailure {
+    fn from(error: warren_fleet::Error) -> Self {
+        Self { code: error.code, failure: error.into() }
+    }
+}
+
+impl From<AuthFailure> for Failure {
+    fn from(failure: AuthFailure) -> Self {
+        failure.failure
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ErrorCode> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(ErrorCode::Unauthenticated);
+    }
+    let text = value.to_str().map_err(|_| ErrorCode::Unauthenticated)?;
+    let (scheme, secret) = text.split_once(' ').ok_or(ErrorCode::Unauthenticated)?;
+    if scheme.eq_ignore_ascii_case("bearer") {
+        Ok(Some(secret.trim()))
+    } else {
+        Err(ErrorCode::Unauthenticated)
+    }
+}
+
+pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+}
+
+/// Counts wrong tokens in the current minute.
+#[derive(Debug, Default)]
+pub(crate) struct FailureWindow(Mutex<(i64, u32)>);
+
+impl FailureWindow {
+    fn count(&self, now: Timestamp, failure: AuthFailure) -> Failure {
+        if !matches!(failure.code, ErrorCode::Unauthenticated | ErrorCode::TokenExpired) {
+            return failure.into();
+        }
+        let minute = now.as_millis() / 60_000;
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if window.0 != minute {
+            *window = (minute, 0);
+        }
+        window.1 += 1;
+        if window.1 > MAX_FAILURES_PER_MINUTE { ErrorCode::TooManyRequests.into() } else { failure.into() }
+    }
+}

@@ -1,0 +1,276 @@
+//! Between the wire and the model, by hand. Every match is exhaustive: a new variant does not compile until it
+//! has a name on the wire (F1).
+
+use serde_json::Value;
+use warren_api as api;
+use warren_fleet::Identity;
+use warren_model as model;
+use warren_model::{ErrorCode, IdKind, Timestamp};
+use warren_workspace::registry::Description;
+use warren_workspace::{fs, shell};
+
+use crate::problem::Failure;
+
+pub(crate) fn status(status: model::Status) -> api::Status {
+    match status {
+        model::Status::Provisioning => api::Status::Provisioning,
+        model::Status::AwaitingAgent => api::Status::AwaitingAgent,
+        model::Status::Online => api::Status::Online,
+        model::Status::Degraded => api::Status::Degraded,
+        model::Status::Offline => api::Status::Offline,
+        model::Status::Failed => api::Status::Failed,
+        model::Status::Paused => api::Status::Paused,
+        model::Status::Hibernated => api::Status::Hibernated,
+        model::Status::Removed => api::Status::Removed,
+    }
+}
+
+fn desired(desired: model::Desired) -> api::Desired {
+    match desired {
+        model::Desired::Running => api::Desired::Running,
+        model::Desired::Paused => api::Desired::Paused,
+        model::Desired::Hibernated => api::Desired::Hibernated,
+        model::Desired::Removed => api::Desired::Removed,
+    }
+}
+
+pub(crate) fn desired_from(desired: api::Desired) -> model::Desired {
+    match desired {
+        api::Desired::Running => model::Desired::Running,
+        api::Desired::Paused => model::Desired::Paused,
+        api::Desired::Hibernated => model::Desired::Hibernated,
+        api::Desired::Removed => model::Desired::Removed,
+    }
+}
+
+fn runtime(runtime: model::Runtime) -> api::Runtime {
+    match runtime {
+        model::Runtime::Hosted => api::Runtime::Hosted,
+        model::Runtime::Resident => api::Runtime::Resident,
+        model::Runtime::External => api::Runtime::External,
+    }
+}
+
+pub(crate) fn runtime_from(runtime: api::Runtime) -> model::Runtime {
+    match runtime {
+        api::Runtime::Hosted => model::Runtime::Hosted,
+        api::Runtime::Resident => model::Runtime::Resident,
+        api::Runtime::External => model::Runtime::External,
+    }
+}
+
+pub(crate) fn capabilities(set: model::CapabilitySet) -> Vec<api::Capability> {
+    let one = |capability| match capability {
+        model::Capability::Fs => api::Capability::Fs,
+        model::Capability::Shell => api::Capability::Shell,
+        model::Capability::Code => api::Capability::Code,
+        model::Capability::Script => api::Capability::Script,
+        model::Capability::Snapshot => api::Capability::Snapshot,
+    };
+    set.iter().map(one).collect()
+}
+
+pub(crate) fn capabilities_from(list: &[api::Capability]) -> model::CapabilitySet {
+    let one = |capability: &api::Capability| match capability {
+        api::Capability::Fs => model::Capability::Fs,
+        api::Capability::Shell => model::Capability::Shell,
+        api::Capability::Code => model::Capability::Code,
+        api::Capability::Script => model::Capability::Script,
+        api::Capability::Snapshot => model::Capability::Snapshot,
+    };
+    list.iter().map(one).collect()
+}
+
+pub(crate) fn workspace(row: &model::Workspace) -> api::Workspace {
+    api::Workspace {
+        id: row.id.to_string(),
+        org_id: row.org_id.to_string(),
+        parent_id: row.parent_id.map(|id| id.to_string()),
+        name: row.name.to_string(),
+        status: status(row.status),
+        reason: row.reason.as_ref().map(|reason| reason.as_str().to_owned()),
+        desired: desired(row.spec.desired),
+        runtime: runtime(row.spec.runtime),
+        provider: serde_json::to_value(&row.spec.provider).unwrap_or(Value::Null),
+        capabilities: capabilities(row.spec.capabilities),
+        generation: row.generation,
+        observed_generation: row.observed_generation,
+        version: row.version,
+        created_at: row.created_at.to_string(),
+        updated_at: row.updated_at.to_string(),
+        removed_at: row.removed_at.map(|at| at.to_string()),
+    }
+}
+
+fn principal(principal: &model::Principal) -> api::Principal {
+    let kind = match principal.kind {
+        model::PrincipalKind::User => api::PrincipalKind::User,
+        model::PrincipalKind::Workspace => api::PrincipalKind::Workspace,
+        model::PrincipalKind::Schedule => api::PrincipalKind::Schedule,
+        model::PrincipalKind::Channel => api::PrincipalKind::Channel,
+        model::PrincipalKind::System => api::PrincipalKind::System,
+    };
+    api::Principal { kind, id: principal.id.clone() }
+}
+
+pub(crate) fn event(event: &model::Event) -> api::Event {
+    api::Event {
+        seq: event.seq,
+        at: event.at.to_string(),
+        kind: event.kind.as_str().to_owned(),
+        workspace_id: event.workspace_id.map(|id| id.to_string()),
+        principal: principal(&event.principal),
+        data: event.data.clone(),
+    }
+}
+
+fn token_kind(kind: model::TokenKind) -> api::TokenKind {
+    match kind {
+        model::TokenKind::Admin => api::TokenKind::Admin,
+        model::TokenKind::User => api::TokenKind::User,
+        model::TokenKind::Workspace => api::TokenKind::Workspace,
+        model::TokenKind::Join => api::TokenKind::Join,
+        model::TokenKind::Runner => api::TokenKind::Runner,
+        model::TokenKind::Login => api::TokenKind::Login,
+        model::TokenKind::Session => api::TokenKind::Session,
+    }
+}
+
+pub(crate) fn token_kind_from(kind: api::TokenKind) -> model::TokenKind {
+    match kind {
+        api::TokenKind::Admin => model::TokenKind::Admin,
+        api::TokenKind::User => model::TokenKind::User,
+        api::TokenKind::Workspace => model::TokenKind::Workspace,
+        api::TokenKind::Join => model::TokenKind::Join,
+        api::TokenKind::Runner => model::TokenKind::Runner,
+        api::TokenKind::Login => model::TokenKind::Login,
+        api::TokenKind::Session => model::TokenKind::Session,
+    }
+}
+
+fn scopes(set: model::ScopeSet) -> Vec<String> {
+    set.iter().map(|scope| scope.as_str().to_owned()).collect()
+}
+
+pub(crate) fn scopes_from(names: &[String]) -> Result<model::ScopeSet, Failure> {
+    let one = |(at, name): (usize, &String)| {
+        model::Scope::parse(name).ok_or_else(|| {
+            let known = model::Scope::ALL.map(model::Scope::as_str).join(", ");
+            let detail = format!("scopes[{at}]: unknown scope `{name}`; expected one of {known}");
+            Failure::new(ErrorCode::InvalidRequest, detail)
+        })
+    };
+    names.iter().enumerate().map(one).collect()
+}
+
+pub(crate) fn token(token: &model::Token) -> api::Token {
+    api::Token {
+        id: token.id.to_string(),
+        kind: token_kind(token.kind),
+        name: token.name.clone(),
+        prefix: token.prefix.clone(),
+        owner: principal(&token.owner),
+        workspace_id: token.workspace_id.map(|id| id.to_string()),
+        scopes: scopes(token.scopes),
+        created_at: token.created_at.to_string(),
+        expires_at: token.expires_at.map(|at| at.to_string()),
+        last_used_at: token.last_used_at.map(|at| at.to_string()),
+        revoked_at: token.revoked_at.map(|at| at.to_string()),
+    }
+}
+
+pub(crate) fn session(identity: &Identity) -> api::Session {
+    api::Session {
+        principal: principal(&identity.principal),
+        token_kind: token_kind(identity.token.kind),
+        scopes: scopes(identity.token.scopes),
+        expires_at: identity.token.expires_at.map(|at| at.to_string()),
+    }
+}
+
+pub(crate) fn entry(entry: &fs::Entry) -> api::Entry {
+    let kind = match entry.kind {
+        fs::EntryKind::File => api::EntryKind::File,
+        fs::EntryKind::Directory => api::EntryKind::Directory,
+        fs::EntryKind::Symlink => api::EntryKind::Symlink,
+        fs::EntryKind::Special => api::EntryKind::Special,
+    };
+    api::Entry {
+        path: entry.path.clone(),
+        is_lossy: entry.is_lossy,
+        kind,
+        bytes: entry.bytes,
+        modified_at: entry.modified_at.to_string(),
+        mode: format!("{:04o}", entry.mode),
+        link_target: entry.link_target.clone(),
+    }
+}
+
+pub(crate) fn exec_result(result: &shell::RunResult) -> api::ExecResult {
+    let (stdout, stdout_base64) = text_or_base64(&result.stdout.bytes);
+    let (stderr, stderr_base64) = text_or_base64(&result.stderr.bytes);
+    api::ExecResult {
+        exit_code: result.exit_code,
+        signal: result.signal,
+        stdout,
+        stderr,
+        stdout_base64,
+        stderr_base64,
+        timed_out: result.timed_out,
+        truncated: result.stdout.truncated || result.stderr.truncated,
+        total_bytes: result.stdout.total_bytes + result.stderr.total_bytes,
+        duration_ms: result.duration_ms,
+    }
+}
+
+fn text_or_base64(bytes: &[u8]) -> (String, Option<String>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text.to_owned(), None),
+        Err(_) => (String::from_utf8_lossy(bytes).into_owned(), Some(base64(bytes))),
+    }
+}
+
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+pub(crate) fn description(description: &Description) -> api::RegistryDescription {
+    let text = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    api::RegistryDescription {
+        state: description.state.to_string(),
+        provider: description.provider.to_string(),
+        opened_at: text(description.opened_at),
+        last_error: description.last_error.as_ref().map(ToString::to_string),
+        last_attempt_at: text(description.last_attempt_at),
+        last_success_at: text(description.last_success_at),
+        opens: description.opens,
+        evictions: description.evictions,
+        limits: description.limits.clone(),
+    }
+}
+
+/// An id in a body or query, with its field's name in the error.
+pub(crate) fn id_from<K: IdKind>(field: &str, text: &str) -> Result<model::Id<K>, Failure> {
+    text.parse().map_err(|error| Failure::new(ErrorCode::InvalidRequest, format!("{field}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // F1
+    #[test]
+    fn every_status_has_the_same_name_on_the_wire_as_in_the_model() {
+        for one in model::Status::ALL {
+            assert_eq!(serde_json::to_value(status(*one)).unwrap(), one.as_str());
+        }
+    }
+
+    #[test]
+    fn every_kind_of_token_survives_the_wire() {
+        for kind in model::TokenKind::ALL {
+            assert_eq!(token_kind_from(token_kind(kind)), kind);
+        }
+    }
+}

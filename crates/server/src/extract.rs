@@ -1,0 +1,100 @@
+//! Extractors that answer bad input with our own problem documents, naming the field.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use bytes::Bytes;
+use http::header;
+use http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use warren_model::{ErrorCode, Id, IdKind};
+
+use crate::App;
+use crate::problem::Failure;
+
+/// A JSON body: limited in size and time, strict about its media type and its fields.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = media_type.and_then(|value| value.split(';').next()).map(str::trim);
+        if !essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
+            return Err(ErrorCode::UnsupportedMediaType.into());
+        }
+        let bytes = read_body(request, app).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
+    let max = app.limits().max_body_bytes;
+    let body = Limited::new(request.into_body(), usize::try_from(max).unwrap_or(usize::MAX));
+    let limit = Duration::from_millis(app.limits().body_timeout_ms);
+    match tokio::time::timeout(limit, body.collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let detail = format!("the limit is {max} bytes (`limits.max_body_bytes`)");
+            Err(Failure::new(ErrorCode::PayloadTooLarge, detail))
+        }
+        Ok(Err(_)) => Err(Failure::new(ErrorCode::InvalidJson, "the body ended early")),
+        Err(_) => Err(ErrorCode::RequestTimeout.into()),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.inner();
+        let code = if inner.is_data() { ErrorCode::InvalidRequest } else { ErrorCode::InvalidJson };
+        let detail = if path == "." { inner.to_string() } else { format!("{path}: {inner}") };
+        Failure::new(code, detail)
+    })?;
+    let trailing = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, error.to_string());
+    deserializer.end().map_err(trailing)?;
+    Ok(value)
+}
+
+/// The query string; unknown parameters are errors when `T` denies them.
+#[derive(Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Query<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Failure> {
+        match axum::extract::Query::<T>::from_request_parts(parts, app).await {
+            Ok(axum::extract::Query(value)) => Ok(Self(value)),
+            Err(QueryRejection::FailedToDeserializeQueryString(error)) => {
+                let detail = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
+                Err(Failure::new(ErrorCode::InvalidRequest, detail))
+            }
+            Err(other) => Err(Failure::new(ErrorCode::InvalidRequest, other.to_string())),
+        }
+    }
+}
+
+/// The `{id}` of the path. What is not an id cannot exist: the answer is the same as for one that does not.
+#[derive(Debug)]
+pub(crate) struct PathId<K: IdKind>(pub(crate) Id<K>);
+
+impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let not_found = || match K::NOUN {
+            "token" => Failure::from(ErrorCode::TokenNotFound),
+            _ => Failure::from(ErrorCode::WorkspaceNotFound),
+        };
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let text = params.iter().find(|(name, _)| *name == "id").map(|(_, value)| value);
+        text.and_then(|text| text.parse().ok()).map(Self).ok_or_else(not_found)
+    }
+}

@@ -1,0 +1,157 @@
+//! The server: an accept loop of our own on hyper, since a bare one keeps slow clients for ever (sec/W05).
+
+mod stall;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use warren_doors::{Clock, Entropy};
+use warren_fleet::Fleet;
+
+use crate::app::{App, ServerConfig};
+use crate::auth::FailureWindow;
+use crate::event_hub::EventHub;
+use crate::guard::Guard;
+use crate::telemetry::Telemetry;
+use crate::{VERSION, routes};
+
+/// Largest request head; hyper answers 431 beyond it.
+const MAX_HEAD_BYTES: usize = 64 * 1_024;
+const MAX_HEADERS: usize = 100;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("the address {0} is already in use")]
+    AddressInUse(SocketAddr),
+    #[error("cannot listen on {0}")]
+    Listen(SocketAddr, #[source] io::Error),
+}
+
+/// What a server is put together from.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    router: Router,
+}
+
+impl Server {
+    /// Binds the address. Connections wait in the kernel until `run`.
+    pub async fn bind(
+        listen: SocketAddr,
+        config: ServerConfig,
+        fleet: Fleet,
+        doors: (Arc<dyn Clock>, Arc<dyn Entropy>),
+        telemetry: Arc<Telemetry>,
+    ) -> Result<Self, ServerError> {
+        let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => ServerError::AddressInUse(listen),
+            _ => ServerError::Listen(listen, error),
+        })?;
+        let address = listener.local_addr().map_err(|error| ServerError::Listen(listen, error))?;
+        let max_streams = fleet.limits().max_event_streams as usize;
+        let app = Arc::new(App {
+            guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
+            hub: EventHub::new(),
+            failures: FailureWindow::default(),
+            event_streams: Arc::new(Semaphore::new(max_streams)),
+            has_public_metrics: config.has_public_metrics,
+            stopping: CancellationToken::new(),
+            clock: doors.0,
+            entropy: doors.1,
+            telemetry,
+            fleet,
+        });
+        let router = routes::router(&app);
+        Ok(Self { listener, address, app, router })
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` is cancelled; then lets requests in flight finish, within the limit, and returns.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self { listener, app, router, .. } = self;
+        let follower =
+            tokio::spawn(app.hub.clone().follow(Arc::clone(app.fleet.store()), app.stopping.clone()));
+        let connections = TaskTracker::new();
+        let places = Arc::new(Semaphore::new(app.limits().max_connections as usize));
+        loop {
+            let stream = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        // Out of descriptors, most likely: do not spin, and do not die.
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
+                },
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                tracing::debug!("a connection was closed: too many are open");
+                continue;
+            };
+            let connection = connection(stream, &app, router.clone());
+            let stopping = app.stopping.clone();
+            connections.spawn(async move {
+                if let Err(error) = serve(connection, stopping).await {
+                    tracing::debug!(%error, "a connection ended early");
+                }
+                drop(place);
+            });
+        }
+        drop(listener);
+        app.stopping.cancel();
+        let limit = Duration::from_millis(app.limits().shutdown_timeout_ms);
+        connections.close();
+        if tokio::time::timeout(limit, connections.wait()).await.is_err() {
+            tracing::warn!("some requests did not finish in time and were cut off");
+        }
+        if tokio::time::timeout(limit, app.fleet.stop(VERSION)).await.is_err() {
+            tracing::warn!("some workspaces did not close in time; the next start finishes the job");
+        }
+        follower.abort();
+    }
+}
+
+type Connection = hyper::server::conn::http1::UpgradeableConnection<
+    TokioIo<stall::StallGuard<TcpStream>>,
+    TowerToHyperService<Router>,
+>;
+
+/// Serves until the client is done; once the server stops, only until the request in flight is answered.
+async fn serve(connection: Connection, stopping: CancellationToken) -> hyper::Result<()> {
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        outcome = connection.as_mut() => return outcome,
+        () = stopping.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    connection.await
+}
+
+fn connection(stream: TcpStream, app: &App, router: Router) -> Connection {
+    // Without it, small frames of a stream wait for the client's acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let limits = app.limits();
+    let guarded = stall::StallGuard::new(stream, Duration::from_millis(limits.stall_timeout_ms));
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
+        .max_buf_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_HEADERS)
+        .serve_connection(TokioIo::new(guarded), TowerToHyperService::new(router))
+        .with_upgrades()
+}

@@ -1,0 +1,27 @@
+//! The OpenAPI document, made from the routes themselves.
+
+use std::sync::Arc;
+
+use utoipa::openapi::{ContactBuilder, InfoBuilder, LicenseBuilder, OpenApi};
+
+use crate::{App, VERSION, routes};
+
+pub fn document() -> OpenApi {
+    let routes: utoipa_axum::router::OpenApiRouter<Arc<App>> = routes::api();
+    let mut document = routes.into_openapi();
+    document.info = InfoBuilder::new()
+        .title("Warren")
+        .version(VERSION)
+        .description(Some("Places for AI agents to work."))
+        .license(Some(LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build()))
+        .contact(Some(ContactBuilder::new().name(Some("Warren")).build()))
+        .build();
+    document
+}
+
+/// As committed in `openapi/v1.json` and served at `/api/v1/openapi.json`.
+pub fn json() -> String {
+    let mut text = document().to_pretty_json().expect("the document is plain data");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,154 @@
+//! Failures as RFC 9457 problem documents.
+//!
+//! A handler answers with a `Failure`: code, public detail and, apart from them, the cause. The outermost layer
+//! writes the document, since only it knows the request's id; the cause goes to the log under that id and
+//! nowhere else (F34).
+
+use std::sync::Arc;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use warren_api::{PROBLEM_JSON, Problem};
+use warren_model::{ErrorCode, RequestId};
+
+use crate::App;
+
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+
+/// Why a request failed.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    code: ErrorCode,
+    detail: Option<String>,
+    cause: Option<String>,
+    retry_after_seconds: Option<u32>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..code.into() }
+    }
+
+    pub(crate) fn to_problem(&self, request_id: &str) -> Problem {
+        let entry = self.code.entry();
+        Problem {
+            kind: format!("/reference/errors#{}", entry.code),
+            title: entry.sentence.to_owned(),
+            status: entry.status,
+            code: entry.code.to_owned(),
+            detail: self.detail.clone(),
+            remedy: entry.remedy.to_owned(),
+            request_id: request_id.to_owned(),
+        }
+    }
+}
+
+impl From<ErrorCode> for Failure {
+    fn from(code: ErrorCode) -> Self {
+        let retry_after_seconds = match code {
+            ErrorCode::TooManyRequests => Some(60),
+            ErrorCode::PlatformUnavailable | ErrorCode::ShuttingDown | ErrorCode::WorkspaceEvicted => Some(1),
+            _ => None,
+        };
+        Self { code, detail: None, cause: None, retry_after_seconds }
+    }
+}
+
+impl From<warren_fleet::Error> for Failure {
+    fn from(error: warren_fleet::Error) -> Self {
+        let cause = error.cause().map(str::to_owned);
+        Self { detail: error.detail, cause, ..error.code.into() }
+    }
+}
+
+impl From<warren_workspace::Error> for Failure {
+    fn from(error: warren_workspace::Error) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+/// A response without a body that carries the failure to `write_problems`.
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.code.entry().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The id of the request at hand, for handlers that write problems into a stream.
+#[derive(Debug, Clone)]
+pub(crate) struct CurrentRequest(pub(crate) String);
+
+/// Gives each request an id, counts and logs it, and writes problem documents.
+pub(crate) async fn write_problems(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let id: RequestId = app.entropy.id(app.clock.now());
+    let id = id.to_string();
+    request.extensions_mut().insert(CurrentRequest(id.clone()));
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
+    let started = std::time::Instant::now();
+    let mut response = next.run(request).await;
+    let duration = started.elapsed();
+    app.telemetry.request_finished(&method, &route, response.status(), duration);
+    tracing::debug!(
+        request.id = %id, %method, route, status = response.status().as_u16(),
+        duration_ms = duration.as_millis() as u64, "request finished"
+    );
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        log(&failure, &id, &route);
+        response = render(&failure, &id, response.headers());
+    }
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+fn log(failure: &Failure, id: &str, route: &str) {
+    let cause = failure.cause.as_deref().unwrap_or("none given");
+    match failure.code {
+        ErrorCode::Internal => {
+            tracing::error!(request.id = id, route, cause, "a request failed inside Warren")
+        }
+        ErrorCode::PlatformUnavailable => {
+            tracing::warn!(request.id = id, route, cause, "a request could not reach the database");
+        }
+        code => tracing::debug!(request.id = id, route, code = code.as_str(), cause, "a request was refused"),
+    }
+}
+
+fn render(failure: &Failure, id: &str, earlier: &http::HeaderMap) -> Response {
+    let problem = failure.to_problem(id);
+    let body = serde_json::to_vec(&problem).unwrap_or_default();
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
+    if let Some(allow) = earlier.get(header::ALLOW) {
+        response.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    if let Some(seconds) = failure.retry_after_seconds {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if failure.code == ErrorCode::Unauthenticated || failure.code == ErrorCode::TokenExpired {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// A handler that panicked: the client learns that something went wrong, the log learns what.
+pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
+    let message = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    Failure { cause: Some(format!("panic: {message}")), ..ErrorCode::Internal.into() }.into_response()
+}

@@ -1,0 +1,365 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use warren_api::{FileWritten, Listing, MoveFile, Problem};
+use warren_fleet::{Identity, Use};
+use warren_model as model;
+use warren_model::ErrorCode;
+use warren_rules::access::Action;
+use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, FileContents, Fs, LsQuery, WriteMode};
+use warren_workspace::{Error, Workspace, WorkspacePath};
+
+use crate::App;
+use crate::auth::Caller;
+use crate::convert;
+use crate::extract::{Json, PathId, Query};
+use crate::problem::Failure;
+
+const MAX_DEPTH: u32 = 32;
+const MAX_ENTRIES: u32 = 5_000;
+const ENTRY_HEADER: &str = "x-warren-entry";
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ReadParams {
+    /// Relative to the workspace root.
+    #[serde(default)]
+    path: String,
+    /// Files: begin here.
+    offset: Option<u64>,
+    /// Files: at most so many bytes.
+    length: Option<u64>,
+    /// Directories: how deep, 1 to 32.
+    #[param(minimum = 1, maximum = 32)]
+    depth: Option<u32>,
+    /// Directories: at most so many entries, 1 to 5000.
+    #[param(minimum = 1, maximum = 5000)]
+    limit: Option<u32>,
+    /// Directories: from `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Read a file or list a directory.
+///
+/// A file comes as bytes (`Range` is understood), a directory as JSON; the header `X-Warren-Entry` says which.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/files", operation_id = "read_file", tag = "files",
+    params(("id" = String, Path), ReadParams),
+    responses(
+        (status = 200, content((Listing = "application/json"), (Vec<u8> = "application/octet-stream"))),
+        (status = 206, body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = "default", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn read(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<ReadParams>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let path = WorkspacePath::parse(&params.path)?;
+    app.fleet.usable_workspace(&who, Action::ReadWorkspaces, id).await?;
+    let range = requested_range(&params, &headers)?;
+    let query = ls_query(&params)?;
+    let answer = app
+        .fleet
+        .registry()
+        .with(id, move |workspace| {
+            let (path, query) = (path.clone(), query.clone());
+            async move { read_either(fs_of(&*workspace)?, &path, range.unwrap_or_default(), &query).await }
+        })
+        .await?;
+    Ok(match answer {
+        Either::File(contents) => file_response(contents, range.is_some()),
+        Either::Directory(listing) => ([(ENTRY_HEADER, "directory")], axum::Json(listing)).into_response(),
+    })
+}
+
+enum Either {
+    File(FileContents),
+    Directory(Listing),
+}
+
+async fn read_either(
+    fs: &dyn Fs,
+    path: &WorkspacePath,
+    range: ByteRange,
+    query: &LsQuery,
+) -> Result<Either, Error> {
+    let is_directory = path.is_root() || fs.stat(path).await?.kind == EntryKind::Directory;
+    if !is_directory {
+        match fs.read(path, range).await {
+            // A link to a directory inside the workspace.
+            Err(error) if error.code() == ErrorCode::NotAFile => {}
+            outcome => return outcome.map(Either::File),
+        }
+    }
+    let listing = fs.ls(path, query).await?;
+    Ok(Either::Directory(Listing {
+        path: path.as_str().to_owned(),
+        entries: listing.entries.iter().map(convert::entry).collect(),
+        next_cursor: listing.next,
+    }))
+}
+
+fn file_response(contents: FileContents, is_partial: bool) -> Response {
+    let total = contents.entry.bytes;
+    let end = contents.offset + contents.length;
+    let name = contents.entry.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut response = Response::new(Body::from_stream(contents.stream));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(contents.length));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(ENTRY_HEADER, HeaderValue::from_static("file"));
+    if let Ok(value) = HeaderValue::from_str(&disposition(&name)) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    if is_partial {
+        let range = if contents.length == 0 {
+            format!("bytes */{total}")
+        } else {
+            format!("bytes {}-{}/{total}", contents.offset, end - 1)
+        };
+        if let Ok(value) = HeaderValue::from_str(&range) {
+            headers.insert(header::CONTENT_RANGE, value);
+        }
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    response
+}
+
+/// Always an attachment: a browser must never render what an agent wrote (sec/P02).
+fn disposition(name: &str) -> String {
+    let mut encoded = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    format!("attachment; filename*=UTF-8''{encoded}")
+}
+
+fn ls_query(params: &ReadParams) -> Result<LsQuery, Failure> {
+    let within = |field: &str, value: Option<u32>, default: u32, max: u32| {
+        let value = value.unwrap_or(default);
+        let detail = || format!("{field}: expected 1 to {max}");
+        if (1..=max).contains(&value) {
+            Ok(value)
+        } else {
+            Err(Failure::new(ErrorCode::InvalidRequest, detail()))
+        }
+    };
+    Ok(LsQuery {
+        depth: within("depth", params.depth, 1, MAX_DEPTH)?,
+        limit: within("limit", params.limit, 1_000, MAX_ENTRIES)?,
+        after: params.cursor.clone(),
+    })
+}
+
+/// `offset` and `length`, or else a single `Range`.
+fn requested_range(params: &ReadParams, headers: &HeaderMap) -> Result<Option<ByteRange>, Failure> {
+    if params.offset.is_some() || params.length.is_some() {
+        return Ok(Some(ByteRange { offset: params.offset.unwrap_or(0), length: params.length }));
+    }
+    let Some(value) = headers.get(header::RANGE) else { return Ok(None) };
+    let unreadable = || Failure::new(ErrorCode::InvalidRequest, "Range: expected `bytes=first-last`");
+    let text = value.to_str().map_err(|_| unreadable())?;
+    let (first, last) =
+        text.strip_prefix("bytes=").and_then(|text| text.split_once('-')).ok_or_else(unreadable)?;
+    let offset: u64 = first.parse().map_err(|_| unreadable())?;
+    if last.is_empty() {
+        return Ok(Some(ByteRange { offset, length: None }));
+    }
+    let last: u64 = last.parse().map_err(|_| unreadable())?;
+    let length = last.checked_sub(offset).and_then(|length| length.checked_add(1)).ok_or_else(unreadable)?;
+    Ok(Some(ByteRange { offset, length: Some(length) }))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WriteParams {
+    /// Relative to the workspace root; missing directories are made.
+    path: String,
+    /// Fail if something is there.
+    #[serde(default)]
+    create_new: bool,
+}
+
+/// Write a file, atomically: readers see the old contents or the new.
+#[utoipa::path(
+    put, path = "/api/v1/workspaces/{id}/files", operation_id = "write_file", tag = "files",
+    params(("id" = String, Path), WriteParams),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, body = FileWritten, description = "Replaced."),
+        (status = 201, body = FileWritten, description = "Made."),
+        (status = "default", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn write(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<WriteParams>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let path = WorkspacePath::parse(&params.path)?;
+    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
+    // The body can be read once, so this is not retried after an eviction: the client sends it again.
+    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    let contents = upload(request, Duration::from_millis(app.limits().body_timeout_ms));
+    let written = fs_of(&*workspace)?.write(&path, contents, mode).await?;
+    note(&app, &who, &row, "write", &path, written.bytes);
+    let status = if written.created { StatusCode::CREATED } else { StatusCode::OK };
+    let body = FileWritten { path: path.as_str().to_owned(), bytes: written.bytes, created: written.created };
+    Ok((status, axum::Json(body)).into_response())
+}
+
+/// The body in pieces, each of which must come in time.
+fn upload(request: Request, limit: Duration) -> ByteStream {
+    let body = request.into_body().into_data_stream();
+    let pieces = futures_util::stream::unfold(Some(body), move |body| async move {
+        let mut body = body?;
+        match tokio::time::timeout(limit, body.next()).await {
+            Ok(None) => None,
+            Ok(Some(Ok(bytes))) => Some((Ok::<Bytes, Error>(bytes), Some(body))),
+            Ok(Some(Err(_))) => {
+                Some((Err(Error::operation(ErrorCode::InvalidRequest, "the body ended early")), None))
+            }
+            Err(_) => {
+                Some((Err(Error::operation(ErrorCode::RequestTimeout, "the body came too slowly")), None))
+            }
+        }
+    });
+    Box::pin(pieces)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DeleteParams {
+    /// Relative to the workspace root.
+    path: String,
+    /// Also a directory that is not empty.
+    #[serde(default)]
+    recursive: bool,
+}
+
+/// Delete a file or directory. A link is deleted itself.
+#[utoipa::path(
+    delete, path = "/api/v1/workspaces/{id}/files", operation_id = "delete_file", tag = "files",
+    params(("id" = String, Path), DeleteParams),
+    responses((status = 204), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<DeleteParams>,
+) -> Result<StatusCode, Failure> {
+    let path = WorkspacePath::parse(&params.path)?;
+    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    let target = path.clone();
+    app.fleet
+        .registry()
+        .with(id, move |workspace| {
+            let path = target.clone();
+            async move { fs_of(&*workspace)?.rm(&path, params.recursive).await }
+        })
+        .await?;
+    note(&app, &who, &row, "delete", &path, 0);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Move or rename something inside the workspace.
+#[utoipa::path(
+    post, path = "/api/v1/workspaces/{id}/files/move", operation_id = "move_file", tag = "files",
+    params(("id" = String, Path)), request_body = MoveFile,
+    responses((status = 204), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn rename(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Json(body): Json<MoveFile>,
+) -> Result<StatusCode, Failure> {
+    let from = WorkspacePath::parse(&body.from)?;
+    let to = WorkspacePath::parse(&body.to)?;
+    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    let target = to.clone();
+    app.fleet
+        .registry()
+        .with(id, move |workspace| {
+            let (from, to) = (from.clone(), target.clone());
+            async move { fs_of(&*workspace)?.mv(&from, &to, body.overwrite).await }
+        })
+        .await?;
+    note(&app, &who, &row, "move", &to, 0);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DirectoryParams {
+    /// Relative to the workspace root; missing parents are made.
+    path: String,
+}
+
+/// Make a directory; there already is fine.
+#[utoipa::path(
+    post, path = "/api/v1/workspaces/{id}/files/directory", operation_id = "make_directory", tag = "files",
+    params(("id" = String, Path), DirectoryParams),
+    responses((status = 204), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn make_directory(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<DirectoryParams>,
+) -> Result<StatusCode, Failure> {
+    let path = WorkspacePath::parse(&params.path)?;
+    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    let target = path.clone();
+    app.fleet
+        .registry()
+        .with(id, move |workspace| {
+            let path = target.clone();
+            async move { fs_of(&*workspace)?.mkdir(&path).await }
+        })
+        .await?;
+    note(&app, &who, &row, "mkdir", &path, 0);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn fs_of(workspace: &dyn Workspace) -> Result<&dyn Fs, Error> {
+    workspace.fs().ok_or_else(|| Error::operation(ErrorCode::CapabilityMissing, "the workspace has no `fs`"))
+}
+
+fn note(
+    app: &App,
+    who: &Identity,
+    row: &model::Workspace,
+    operation: &'static str,
+    path: &WorkspacePath,
+    bytes: u64,
+) {
+    let path = path.as_str().to_owned();
+    let what = Use::FileChanged { operation, path, bytes };
+    app.fleet.record_use(row.org_id, row.id, who.principal.clone(), &what);
+}

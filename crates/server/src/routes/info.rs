@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::IntoResponse;
+use http::header;
+use warren_api::{Problem, ProviderInfo, ServerInfo};
+use warren_model::ProviderKind;
+use warren_rules::access::Action;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::problem::Failure;
+use crate::{VERSION, convert, openapi};
+
+/// What this server is and offers.
+#[utoipa::path(
+    get, path = "/api/v1/info", operation_id = "server_info", tag = "server",
+    responses((status = 200, body = ServerInfo), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn info(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+) -> Result<axum::Json<ServerInfo>, Failure> {
+    who.may_in_own_org(Action::KnowOneself)?;
+    let health = app.fleet.store_health().await?;
+    let offered = ProviderKind::ALL.into_iter().filter_map(|kind| {
+        let capabilities = app.fleet.registry().offered(kind).ok()?;
+        Some(ProviderInfo {
+            kind: kind.to_string(),
+            capabilities: convert::capabilities(capabilities),
+            note: note(kind).to_owned(),
+        })
+    });
+    Ok(axum::Json(ServerInfo {
+        version: VERSION.to_owned(),
+        providers: offered.collect(),
+        database: health.engine.to_owned(),
+        durability: health.durability,
+    }))
+}
+
+fn note(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::Memory => "Files only, in memory: they end with the process.",
+        ProviderKind::Local => "Files and commands on this host, as the user who runs Warren. No isolation.",
+    }
+}
+
+/// This document.
+#[utoipa::path(
+    get, path = "/api/v1/openapi.json", operation_id = "openapi", tag = "server",
+    responses((status = 200, body = Object))
+)]
+pub(super) async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], openapi::json())
+}

@@ -1,0 +1,69 @@
+//! The routes. Each module is one noun; `api()` is the one list of them, from which both the router and the
+//! OpenAPI document come.
+
+mod events;
+mod exec;
+mod files;
+mod info;
+mod operations;
+mod session;
+mod tokens;
+mod tools;
+mod workspaces;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::routing::get;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use warren_model::ErrorCode;
+
+use crate::problem::Failure;
+use crate::{App, auth, guard, page, problem};
+
+/// Every route of the API, with its description.
+pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(workspaces::create, workspaces::list))
+        .routes(routes!(workspaces::show, workspaces::patch, workspaces::remove))
+        .routes(routes!(workspaces::reset))
+        .routes(routes!(workspaces::health))
+        .routes(routes!(files::read, files::write, files::delete))
+        .routes(routes!(files::rename))
+        .routes(routes!(files::make_directory))
+        .routes(routes!(exec::run))
+        .routes(routes!(tools::catalog))
+        // CALL
+        .routes(routes!(tokens::create, tokens::list))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(session::sign_in, session::show, session::sign_out))
+        .routes(routes!(session::make_link))
+        .routes(routes!(events::stream))
+        .routes(routes!(events::socket))
+        .routes(routes!(info::info))
+        .routes(routes!(info::openapi))
+}
+
+/// The whole server as one service. Layers run from the last added to the first.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let (api, _) = api().split_for_parts();
+    let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
+    let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
+    Router::new()
+        .merge(api)
+        .route("/healthz", get(operations::alive))
+        .route("/readyz", get(operations::ready))
+        .route("/metrics", get(operations::metrics))
+        .route("/reference/errors", get(operations::error_reference))
+        .method_not_allowed_fallback(|| async { Failure::from(ErrorCode::MethodNotAllowed) })
+        .fallback_service(page)
+        .layer(from_fn_with_state(Arc::clone(app), guard::refuse_strangers))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(from_fn_with_state(Arc::clone(app), problem::write_problems))
+        .layer(map_response(|response| async { page::harden(response) }))
+        .with_state(Arc::clone(app))
+}

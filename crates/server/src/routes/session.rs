@@ -1,0 +1,76 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use warren_api::{Problem, SESSION_COOKIE, Session, SignIn, SignInLink};
+use warren_fleet::Identity;
+use warren_rules::access::Action;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::convert;
+use crate::extract::Json;
+use crate::problem::Failure;
+
+/// Exchange the secret of a sign-in link for a session cookie. A link works once.
+#[utoipa::path(
+    post, path = "/api/v1/session", operation_id = "sign_in", tag = "session", request_body = SignIn,
+    responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn sign_in(
+    State(app): State<Arc<App>>,
+    Json(body): Json<SignIn>,
+) -> Result<Response, Failure> {
+    let minted = app.fleet.sign_in(&body.secret).await?;
+    let identity = Identity { principal: minted.token.owner.clone(), token: minted.token };
+    let max_age = identity.token.expires_at.map_or(0, |at| at.ms_since(identity.token.created_at) / 1_000);
+    let cookie = cookie(minted.secret.reveal(), max_age);
+    Ok(([(header::SET_COOKIE, cookie)], axum::Json(convert::session(&identity))).into_response())
+}
+
+/// Host-only, unreadable to scripts, sent to no other site. Not `Secure`: Warren listens on loopback, and a
+/// proxy in front that speaks TLS may add it.
+fn cookie(value: &str, max_age_seconds: i64) -> String {
+    format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={max_age_seconds}")
+}
+
+/// Who is asking.
+#[utoipa::path(
+    get, path = "/api/v1/session", operation_id = "show_session", tag = "session",
+    responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn show(Caller(who): Caller) -> Result<axum::Json<Session>, Failure> {
+    who.may_in_own_org(Action::KnowOneself)?;
+    Ok(axum::Json(convert::session(&who)))
+}
+
+/// End the session: its token is revoked.
+#[utoipa::path(
+    delete, path = "/api/v1/session", operation_id = "sign_out", tag = "session",
+    responses((status = 204), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn sign_out(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+) -> Result<impl IntoResponse, Failure> {
+    who.may_in_own_org(Action::KnowOneself)?;
+    app.fleet.sign_out(&who).await?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie("", 0))]))
+}
+
+/// Make a new sign-in link (operators).
+#[utoipa::path(
+    post, path = "/api/v1/session/links", operation_id = "make_sign_in_link", tag = "session",
+    responses((status = 201, body = SignInLink), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn make_link(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+) -> Result<impl IntoResponse, Failure> {
+    who.may_in_own_org(Action::Operate)?;
+    let minted = app.fleet.mint_sign_in().await?;
+    let expires_at = minted.token.expires_at.unwrap_or(minted.token.created_at).to_string();
+    let path = format!("/#sign-in={}", minted.secret.reveal());
+    Ok((StatusCode::CREATED, axum::Json(SignInLink { path, expires_at })))
+}

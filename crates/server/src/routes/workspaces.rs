@@ -1,0 +1,238 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use warren_api::{CreateWorkspace, PatchWorkspace, Problem, Workspace, WorkspaceHealth, WorkspacePage};
+use warren_fleet::{CreateWorkspace as Wish, PatchWorkspace as Patch};
+use warren_model as model;
+use warren_model::ErrorCode;
+use warren_rules::access::Action;
+use warren_store::WorkspaceQuery;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::convert;
+use crate::extract::{Json, PathId, Query};
+use crate::problem::Failure;
+
+const DEFAULT_PAGE: u32 = 100;
+
+/// Make a workspace.
+///
+/// The answer is durable. A hosted workspace is `online` a moment later, or `failed` with a reason.
+#[utoipa::path(
+    post, path = "/api/v1/workspaces", operation_id = "create_workspace", tag = "workspaces",
+    request_body = CreateWorkspace,
+    responses((status = 201, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    Json(body): Json<CreateWorkspace>,
+) -> Result<Response, Failure> {
+    let invalid = |field: &str, problem: &dyn std::fmt::Display| {
+        Failure::new(ErrorCode::InvalidRequest, format!("{field}: {problem}"))
+    };
+    let wish = Wish {
+        name: body.name.parse().map_err(|error| invalid("name", &error))?,
+        provider: serde_json::from_value(body.provider)
+            .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("provider.{error}")))?,
+        capabilities: body.capabilities.as_deref().map(convert::capabilities_from),
+        parent_id: body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
+        runtime: body.runtime.map_or(model::Runtime::Hosted, convert::runtime_from),
+    };
+    let workspace = app.fleet.create_workspace(&who, wish).await?;
+    let location = format!("/api/v1/workspaces/{}", workspace.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], answer(&workspace)).into_response())
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParams {
+    /// From `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// At most so many; 100 unless told, 500 at most.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<u32>,
+    /// Only this status.
+    status: Option<warren_api::Status>,
+    /// Only this name, exactly.
+    name: Option<String>,
+    /// Only children of this workspace.
+    parent_id: Option<String>,
+    /// Also those that were removed.
+    #[serde(default)]
+    include_removed: bool,
+}
+
+/// List workspaces, oldest first.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces", operation_id = "list_workspaces", tag = "workspaces",
+    params(ListParams),
+    responses((status = 200, body = WorkspacePage), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    Query(params): Query<ListParams>,
+) -> Result<axum::Json<WorkspacePage>, Failure> {
+    let status = params.status.map(status_from);
+    let query = WorkspaceQuery {
+        org_id: None,
+        parent_id: params.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
+        includes_removed: params.include_removed || status == Some(model::Status::Removed),
+        statuses: status.into_iter().collect(),
+        name: params.name,
+        after: params
+            .cursor
+            .map(|cursor| cursor.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)))
+            .transpose()?,
+        limit: page_size(params.limit, app.limits().max_page_size)?,
+    };
+    let page = app.fleet.workspaces(&who, query).await?;
+    Ok(axum::Json(WorkspacePage {
+        items: page.rows.iter().map(convert::workspace).collect(),
+        next_cursor: page.next.map(|id| id.to_string()),
+    }))
+}
+
+fn status_from(status: warren_api::Status) -> model::Status {
+    let same = |one: &&model::Status| convert::status(**one) == status;
+    *model::Status::ALL.iter().find(same).expect("the conversion of statuses is one to one")
+}
+
+/// A page size within the limits; nothing is cut in silence.
+pub(super) fn page_size(asked: Option<u32>, max: u32) -> Result<u32, Failure> {
+    let limit = asked.unwrap_or(DEFAULT_PAGE.min(max));
+    if (1..=max).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Failure::new(ErrorCode::InvalidRequest, format!("limit: expected 1 to {max}")))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ShowParams {
+    /// Show it also if it was removed.
+    #[serde(default)]
+    include_removed: bool,
+}
+
+/// Show one workspace.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}", operation_id = "show_workspace", tag = "workspaces",
+    params(("id" = String, Path), ShowParams),
+    responses((status = 200, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<ShowParams>,
+) -> Result<Response, Failure> {
+    let workspace = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    if workspace.status == model::Status::Removed && !params.include_removed {
+        return Err(ErrorCode::WorkspaceNotFound.into());
+    }
+    Ok(answer(&workspace).into_response())
+}
+
+/// Change a workspace. What is absent stays as it is.
+#[utoipa::path(
+    patch, path = "/api/v1/workspaces/{id}", operation_id = "change_workspace", tag = "workspaces",
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if this is still its ETag.")),
+    request_body = PatchWorkspace,
+    responses((status = 200, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn patch(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    headers: HeaderMap,
+    Json(body): Json<PatchWorkspace>,
+) -> Result<Response, Failure> {
+    let name = body.name.as_deref().map(str::parse).transpose();
+    let parent = |parent: Option<String>| parent.map(|id| convert::id_from("parent_id", &id)).transpose();
+    let patch = Patch {
+        name: name.map_err(|error| Failure::new(ErrorCode::InvalidRequest, format!("name: {error}")))?,
+        parent_id: body.parent_id.map(parent).transpose()?,
+        desired: body.desired.map(convert::desired_from),
+    };
+    let workspace = app.fleet.patch_workspace(&who, id, patch, expected_version(&headers)?).await?;
+    Ok(answer(&workspace).into_response())
+}
+
+/// Remove a workspace, all workspaces below it, and their files.
+///
+/// Durable when it answers; the clean-up goes on in the background and survives a crash. Removing twice is fine.
+#[utoipa::path(
+    delete, path = "/api/v1/workspaces/{id}", operation_id = "remove_workspace", tag = "workspaces",
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if this is still its ETag.")),
+    responses((status = 200, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn remove(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let workspace = app.fleet.remove_workspace(&who, id, expected_version(&headers)?).await?;
+    Ok(answer(&workspace).into_response())
+}
+
+/// Have a failed workspace tried again (operators).
+#[utoipa::path(
+    post, path = "/api/v1/workspaces/{id}/reset", operation_id = "reset_workspace", tag = "workspaces",
+    params(("id" = String, Path)),
+    responses((status = 200, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn reset(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+) -> Result<Response, Failure> {
+    let workspace = app.fleet.reset_workspace(&who, id).await?;
+    Ok(answer(&workspace).into_response())
+}
+
+/// What is known about the place behind a workspace.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/health", operation_id = "workspace_health", tag = "workspaces",
+    params(("id" = String, Path)),
+    responses((status = 200, body = WorkspaceHealth), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn health(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+) -> Result<axum::Json<WorkspaceHealth>, Failure> {
+    let workspace = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    Ok(axum::Json(WorkspaceHealth {
+        workspace_id: id.to_string(),
+        status: convert::status(workspace.status),
+        reason: workspace.reason.as_ref().map(|reason| reason.as_str().to_owned()),
+        registry: app.fleet.registry().describe(id).as_ref().map(convert::description),
+    }))
+}
+
+fn answer(workspace: &model::Workspace) -> impl IntoResponse + use<> {
+    let etag = format!("\"{}\"", workspace.version);
+    ([(header::ETAG, etag)], axum::Json(convert::workspace(workspace)))
+}
+
+fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
+    let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default();
+    if text == "*" {
+        return Ok(None);
+    }
+    let version =
+        text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse().ok());
+    let detail = "If-Match: expected the ETag of a workspace, such as \"7\"";
+    version.map(Some).ok_or_else(|| Failure::new(ErrorCode::InvalidRequest, detail))
+}

@@ -1,0 +1,154 @@
+//! Metrics of one server. No global recorder: two servers in one process count apart.
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use metrics::{Key, Label, Level, Metadata, Recorder};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use warren_model::{ErrorCode, ProviderKind};
+use warren_workspace::RegistryMetrics;
+
+/// Upper bounds of latency buckets, in seconds.
+const BUCKETS: &[f64] =
+    &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+static METADATA: Metadata<'static> = Metadata::new("warren", Level::INFO, None);
+
+pub struct Telemetry {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+}
+
+impl Telemetry {
+    pub fn new() -> Self {
+        let builder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), BUCKETS)
+            .expect("the list of buckets is not empty");
+        let recorder = builder.build_recorder();
+        let handle = recorder.handle();
+        for (name, help) in [
+            ("warren_http_requests_total", "Requests answered, by method, route and status."),
+            ("warren_workspace_opens_total", "Workspaces opened, by provider and outcome."),
+            ("warren_workspace_evictions_total", "Open workspaces that were lost, by provider."),
+            ("warren_workspace_retries_total", "Opens that were tried again, by provider."),
+        ] {
+            recorder.describe_counter(name.into(), None, help.into());
+        }
+        for (name, help) in [
+            ("warren_http_request_duration_seconds", "Time to answer a request, by route."),
+            ("warren_workspace_open_duration_seconds", "Time to open a workspace, by provider."),
+        ] {
+            recorder.describe_histogram(name.into(), Some(metrics::Unit::Seconds), help.into());
+        }
+        for (name, help) in [
+            (
+                "warren_workspace_operation_retries_total",
+                "Operations repeated after an eviction, by provider.",
+            ),
+            (
+                "warren_workspace_operations_given_up_total",
+                "Operations given up after evictions, by provider.",
+            ),
+            ("warren_workspace_closes_total", "Workspaces closed, by provider and whether it ended in time."),
+        ] {
+            recorder.describe_counter(name.into(), None, help.into());
+        }
+        recorder.describe_gauge("warren_event_streams".into(), None, "Event streams open now.".into());
+        recorder.describe_gauge("warren_build_info".into(), None, "Always 1; the version is a label.".into());
+        let telemetry = Self { recorder, handle };
+        telemetry.gauge("warren_build_info", &[("version", crate::VERSION)]).set(1.0);
+        telemetry
+    }
+
+    /// The text format of Prometheus.
+    pub fn render(&self) -> String {
+        self.handle.run_upkeep();
+        self.handle.render()
+    }
+
+    pub fn counter(&self, name: &'static str, labels: &[(&'static str, &str)]) -> metrics::Counter {
+        self.recorder.register_counter(&key(name, labels), &METADATA)
+    }
+
+    pub fn gauge(&self, name: &'static str, labels: &[(&'static str, &str)]) -> metrics::Gauge {
+        self.recorder.register_gauge(&key(name, labels), &METADATA)
+    }
+
+    pub fn histogram(&self, name: &'static str, labels: &[(&'static str, &str)]) -> metrics::Histogram {
+        self.recorder.register_histogram(&key(name, labels), &METADATA)
+    }
+
+    pub(crate) fn request_finished(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+        let labels = [("method", known_method(method)), ("route", route), ("status", status.as_str())];
+        self.counter("warren_http_requests_total", &labels).increment(1);
+        self.histogram("warren_http_request_duration_seconds", &[("route", route)])
+            .record(took.as_secs_f64());
+    }
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What the registry counts, by provider (W17).
+impl RegistryMetrics for Telemetry {
+    fn opened(&self, provider: ProviderKind, latency: Duration) {
+        let provider = provider.as_str();
+        let labels = [("provider", provider), ("outcome", "ok")];
+        self.counter("warren_workspace_opens_total", &labels).increment(1);
+        let labels = [("provider", provider)];
+        self.histogram("warren_workspace_open_duration_seconds", &labels).record(latency.as_secs_f64());
+    }
+
+    fn open_retried(&self, provider: ProviderKind) {
+        self.counter("warren_workspace_retries_total", &[("provider", provider.as_str())]).increment(1);
+    }
+
+    fn open_failed(&self, provider: ProviderKind, code: ErrorCode) {
+        let labels = [("provider", provider.as_str()), ("outcome", code.as_str())];
+        self.counter("warren_workspace_opens_total", &labels).increment(1);
+    }
+
+    fn evicted(&self, provider: ProviderKind) {
+        self.counter("warren_workspace_evictions_total", &[("provider", provider.as_str())]).increment(1);
+    }
+
+    fn operation_retried(&self, provider: ProviderKind) {
+        let labels = [("provider", provider.as_str())];
+        self.counter("warren_workspace_operation_retries_total", &labels).increment(1);
+    }
+
+    fn eviction_retries_exhausted(&self, provider: ProviderKind) {
+        let labels = [("provider", provider.as_str())];
+        self.counter("warren_workspace_operations_given_up_total", &labels).increment(1);
+    }
+
+    fn closed(&self, provider: ProviderKind, is_finished: bool) {
+        let in_time = if is_finished { "yes" } else { "no" };
+        let labels = [("provider", provider.as_str()), ("in_time", in_time)];
+        self.counter("warren_workspace_closes_total", &labels).increment(1);
+    }
+}
+
+impl std::fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Telemetry")
+    }
+}
+
+/// Anybody can make up a method; a label for each would let strangers fill the memory.
+fn known_method(method: &Method) -> &str {
+    match *method {
+        Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
+            method.as_str()
+        }
+        _ => "other",
+    }
+}
+
+fn key(name: &'static str, labels: &[(&'static str, &str)]) -> Key {
+    let labels: Vec<_> = labels.iter().map(|(name, value)| Label::new(*name, (*value).to_owned())).collect();
+    Key::from_parts(name, labels)
+}

@@ -1,0 +1,202 @@
+//! Putting a Warren together and taking it down.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
+use warren_fleet::{Fleet, Parts, StoredRefs};
+use warren_model::{Limits, Status, WorkspaceId};
+use warren_providers::{LocalProvider, MemoryProvider};
+use warren_server::{Server, ServerConfig, Telemetry, VERSION};
+use warren_store::Store;
+use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
+
+/// How long a test waits for something that should happen at once.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Choices to make before the start.
+#[derive(Debug, Default)]
+pub struct Builder {
+    limits: Limits,
+    config: ServerConfig,
+    clock: Option<Arc<ManualClock>>,
+    environment: Environment,
+    database: Option<String>,
+}
+
+impl Builder {
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    #[must_use]
+    pub fn config(mut self, config: ServerConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// A clock that the test moves.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<ManualClock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// Another database than SQLite in the temp folder.
+    #[must_use]
+    pub fn database(mut self, address: String) -> Self {
+        self.database = Some(address);
+        self
+    }
+
+    pub async fn start(self) -> Warren {
+        let folder = tempfile::tempdir().expect("a temp folder can be made");
+        Warren::start_in(folder, self).await
+    }
+}
+
+/// A running Warren, with the operator's token.
+#[derive(Debug)]
+pub struct Warren {
+    pub address: SocketAddr,
+    pub url: String,
+    /// The operator's secret.
+    pub token: String,
+    pub fleet: Fleet,
+    pub store: Arc<dyn Store>,
+    pub(crate) http: reqwest::Client,
+    folder: TempDir,
+    builder: Builder,
+    stop: CancellationToken,
+    server: JoinHandle<()>,
+}
+
+impl Warren {
+    pub async fn start() -> Self {
+        Builder::default().start().await
+    }
+
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    async fn start_in(folder: TempDir, builder: Builder) -> Self {
+        let database = folder.path().join("warren.db").display().to_string();
+        let database = builder.database.clone().unwrap_or_else(|| format!("sqlite:{database}"));
+        let store = warren_store_sql::open(&database).await.expect("the database opens");
+        let clock: Arc<dyn Clock> = match &builder.clock {
+            Some(clock) => Arc::clone(clock) as Arc<dyn Clock>,
+            None => Arc::new(SystemClock),
+        };
+        let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
+        let telemetry = Arc::new(Telemetry::new());
+        let local = LocalProvider::new(
+            &folder.path().join("workspaces"),
+            builder.environment.clone(),
+            Arc::clone(&clock),
+            Arc::clone(&entropy),
+        )
+        .expect("the workspaces folder can be made");
+        let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
+        let parts = RegistryParts {
+            providers: vec![Arc::new(memory), Arc::new(local)],
+            gates: OpenGates::new(16),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            metrics: Arc::clone(&telemetry) as _,
+            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+        };
+        let fleet = Fleet::new(Parts {
+            store: Arc::clone(&store),
+            registry: Registry::new(parts, RegistryConfig::default()),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            limits: builder.limits.clone(),
+        });
+        fleet.start(VERSION).await.expect("the fleet starts");
+        let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let doors = (clock, entropy);
+        let server = Server::bind(listen, builder.config.clone(), fleet.clone(), doors, telemetry)
+            .await
+            .expect("a free port is found");
+        let address = server.local_addr();
+        let stop = CancellationToken::new();
+        let server = tokio::spawn(server.run(stop.clone()));
+        Self {
+            address,
+            url: format!("http://{address}"),
+            token: token.reveal().to_owned(),
+            fleet,
+            store,
+            http: crate::http::client(),
+            folder,
+            builder,
+            stop,
+            server,
+        }
+    }
+
+    /// Stops as the binary does on SIGTERM and answers when all is closed.
+    pub async fn stop(self) -> TempDir {
+        self.stop.cancel();
+        self.server.await.expect("the server ends without a panic");
+        self.folder
+    }
+
+    /// Asks the server to stop, without waiting for it.
+    pub fn begin_stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Stops and starts again on the same folder, with a new port and a new operator's token.
+    pub async fn restart(mut self) -> Self {
+        let builder = std::mem::take(&mut self.builder);
+        let folder = self.stop().await;
+        Self::start_in(folder, builder).await
+    }
+
+    /// The folder with everything this Warren keeps.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    /// Makes a workspace and waits until it is online.
+    pub async fn workspace(&self, provider: serde_json::Value) -> WorkspaceId {
+        let body = serde_json::json!({ "name": "test", "provider": provider });
+        let answer = self.post("/api/v1/workspaces", &body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        let id = answer.json()["id"].as_str().expect("an id").parse().expect("a workspace id");
+        self.wait_for_status(id, Status::Online).await;
+        id
+    }
+
+    /// Waits until the workspace has this status.
+    pub async fn wait_for_status(&self, id: WorkspaceId, status: Status) {
+        let path = format!("/api/v1/workspaces/{id}?include_removed=true");
+        let waiting = async {
+            loop {
+                let seen = self.get(&path).await.json()["status"].clone();
+                if seen == status.as_str() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!("{id} did not become {status}: {}", self.get(&path).await.text());
+        }
+    }
+}
