@@ -43,7 +43,7 @@ event_kinds! {
     /// A command in a workspace ended.
     WorkspaceCommandFinished = "workspace.command.finished", "program, exit_code, signal, timed_out, duration_ms";
     /// A tool call was refused by policy, or several were: a roll-up carries their exact count.
-    WorkspaceToolRefused = "workspace.tool.refused", "tool, kind, count, window_ms";
+    WorkspaceToolRefused = "workspace.tool.refused", "kind, count, tool, sentence";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

@@ -25,6 +25,14 @@ impl ProviderKind {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
+
+    /// What somebody who picks it should know.
+    pub const fn remark(self) -> &'static str {
+        match self {
+            Self::Memory => "Files only, in memory: they end with the process.",
+            Self::Local => "Files and commands on this host, as the user who runs Warren. No isolation.",
+        }
+    }
 }
 
 impl fmt::Display for ProviderKind {

@@ -28,7 +28,7 @@ pub(super) async fn info(
         Some(ProviderInfo {
             kind: kind.to_string(),
             capabilities: convert::capabilities(capabilities),
-            note: note(kind).to_owned(),
+            note: kind.remark().to_owned(),
         })
     });
     Ok(axum::Json(ServerInfo {
@@ -37,13 +37,6 @@ pub(super) async fn info(
         database: health.engine.to_owned(),
         durability: health.durability,
     }))
-}
-
-fn note(kind: ProviderKind) -> &'static str {
-    match kind {
-        ProviderKind::Memory => "Files only, in memory: they end with the process.",
-        ProviderKind::Local => "Files and commands on this host, as the user who runs Warren. No isolation.",
-    }
 }
 
 /// This document.

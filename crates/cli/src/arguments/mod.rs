@@ -1,0 +1,170 @@
+//! The command line, as types. Help texts and the reference page are made from the comments here.
+
+mod duration;
+mod workspace;
+
+pub(crate) use duration::Span;
+pub(crate) use workspace::{
+    CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
+    WorkspaceCommand,
+};
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Gives AI agents places to work.
+///
+/// `warren up` starts a server on this machine. Every other command speaks to it, or to the one that WARREN_URL
+/// names.
+#[derive(Debug, Parser)]
+#[command(
+    name = "warren",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: TopCommand,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print JSON instead of text, for errors too
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The server's address [env: WARREN_URL] [default: the one on the data folder]
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The token to use; prefer the variable, since other users can see command lines [env: WARREN_TOKEN]
+    #[arg(long, global = true, value_name = "TOKEN", hide_default_value = true)]
+    pub(crate) token: Option<String>,
+    /// The folder of the local server [env: WARREN_DATA] [default: $XDG_DATA_HOME/warren]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// The config file [env: WARREN_CONFIG] [default: warren.toml in the data folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Whether to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TopCommand {
+    /// Start a server on this machine
+    Up(UpArguments),
+    /// Create, use and remove workspaces
+    #[command(subcommand, visible_alias = "workspace")]
+    Ws(WorkspaceCommand),
+    /// Show what happened, or follow what happens
+    Events(EventsArguments),
+    /// Make, list and revoke tokens
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Check this host, the database and the server, and say what to do
+    ///
+    /// Exits with 1 if a check failed, and with 0 if there are warnings at most.
+    Doctor,
+    /// Check and show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Show the version
+    Version,
+    /// Print the completion script of a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct UpArguments {
+    /// Where to listen [env: WARREN_SERVER_LISTEN] [default: 127.0.0.1:7878]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// `sqlite:PATH` or `postgres://…` [env: WARREN_DATABASE_URL] [default: warren.db in the data folder]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// How log lines look: auto, text or json [env: WARREN_LOG_FORMAT]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EventsArguments {
+    /// Stay and print what happens, across restarts of the server
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Only events after this sequence [default: 0, or with --follow only new ones]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after: Option<u64>,
+    /// Only events of this workspace, by id or name
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) workspace: Option<String>,
+    /// Stop after this many
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token; its secret is shown once
+    Create {
+        name: String,
+        #[arg(long, value_enum, default_value_t = TokenKind::User)]
+        kind: TokenKind,
+        /// What a user token may do, such as `workspaces:read`; give it once per scope
+        #[arg(long, value_name = "SCOPE")]
+        scope: Vec<String>,
+        /// The workspace that a workspace token speaks for, by id or name
+        #[arg(long, value_name = "WORKSPACE")]
+        workspace: Option<String>,
+        /// When it ends, such as `12h` or `30d` [default: never]
+        #[arg(long, value_name = "TIME")]
+        expires_in: Option<Span>,
+    },
+    /// List tokens
+    Ls,
+    /// End a token at once
+    Revoke { id: String },
+    /// Make a link that signs a browser in, once
+    Link,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TokenKind {
+    /// Everything
+    Admin,
+    /// A person or program, within scopes
+    User,
+    /// One workspace acting for itself
+    Workspace,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Check the file, the variables and the flags, and start nothing
+    Check,
+    /// Show the values in effect; passwords are hidden
+    Show {
+        /// Say where each value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print the JSON Schema of the file
+    Schema,
+}

@@ -1,0 +1,177 @@
+//! The command line of `warren ws`. Workspaces are named by id, or by name where only one has it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::Span;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkspaceCommand {
+    /// Make a workspace and wait until it is online; prints its id
+    Create(CreateArguments),
+    /// List workspaces
+    Ls(ListArguments),
+    /// Show one workspace and how it is
+    Show { workspace: String },
+    /// Run a command in a workspace and pass its output and exit code on
+    Exec(ExecArguments),
+    /// List, read and change files
+    #[command(subcommand)]
+    Files(FilesCommand),
+    /// Copy files into, out of and between workspaces
+    Cp(CopyArguments),
+    /// Ask for a pause
+    Pause { workspace: String },
+    /// End a pause
+    Resume { workspace: String },
+    /// Try a failed workspace again
+    Reset { workspace: String },
+    /// Remove workspaces for good, with their files
+    Rm(RemoveArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArguments {
+    /// 1 to 100 characters
+    pub(crate) name: String,
+    /// What backs it: `local` (files and commands as you, no isolation) or `memory` (files that end with the server)
+    #[arg(long, value_name = "KIND", default_value = "local")]
+    pub(crate) provider: String,
+    /// More of the provider's knobs, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub(crate) provider_config: Option<String>,
+    /// A program that models may run in it; give it once per program
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) allow_run: Vec<String>,
+    /// What it can do, such as `fs` or `shell`; give it once per capability [default: all the provider offers]
+    #[arg(long, value_name = "CAPABILITY")]
+    pub(crate) capability: Vec<String>,
+    /// The workspace above it, by id or name
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) parent: Option<String>,
+    /// Return at once instead of waiting until it is online
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// How long to wait until it is online
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) timeout: Span,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Only those with this status
+    #[arg(long)]
+    pub(crate) status: Option<String>,
+    /// Only those with exactly this name
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Only those directly below this one, by id or name
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) parent: Option<String>,
+    /// Removed ones too
+    #[arg(long, short)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExecArguments {
+    pub(crate) workspace: String,
+    /// Where to run it, relative to the workspace's root
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// A variable for the command; give it once per variable
+    #[arg(long, short, value_name = "NAME=VALUE", value_parser = parse_variable)]
+    pub(crate) env: Vec<(String, String)>,
+    /// When to end it, such as `30s`
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Span>,
+    /// Pass this command's own input on, read to its end first
+    #[arg(long, short = 'i')]
+    pub(crate) stdin: bool,
+    /// A text for the workspace's shell, instead of a program and its arguments
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    pub(crate) shell: Option<String>,
+    /// The program and its arguments; no shell reads them
+    #[arg(last = true, required_unless_present = "shell")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FilesCommand {
+    /// List a directory
+    Ls {
+        workspace: String,
+        #[arg(default_value = "")]
+        path: String,
+        /// How many levels deep
+        #[arg(long, default_value_t = 1)]
+        depth: u32,
+    },
+    /// Print a file
+    Cat {
+        workspace: String,
+        path: String,
+        /// Begin at this byte
+        #[arg(long, value_name = "BYTES")]
+        offset: Option<u64>,
+        /// Print at most this many bytes
+        #[arg(long, value_name = "BYTES")]
+        length: Option<u64>,
+    },
+    /// Write a file from another one, or from standard input
+    Put {
+        workspace: String,
+        path: String,
+        /// The file to send [default: standard input]
+        file: Option<PathBuf>,
+    },
+    /// Delete a file or directory
+    Rm {
+        workspace: String,
+        path: String,
+        /// A directory with all that is in it
+        #[arg(long, short)]
+        recursive: bool,
+    },
+    /// Make a directory, and those above it
+    Mkdir { workspace: String, path: String },
+    /// Move or rename something within the workspace
+    Mv {
+        workspace: String,
+        from: String,
+        to: String,
+        /// Replace what is there
+        #[arg(long)]
+        overwrite: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CopyArguments {
+    /// `WORKSPACE:PATH` or a path on this machine (begin it with `./` if it has a colon)
+    #[arg(value_name = "SRC")]
+    pub(crate) source: String,
+    /// Like SRC; an existing directory, or a path that ends in `/`, takes the copy inside it
+    #[arg(value_name = "DST")]
+    pub(crate) destination: String,
+    /// Copy directories with what is in them; links and special files are left out and named
+    #[arg(long, short)]
+    pub(crate) recursive: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    #[arg(required = true)]
+    pub(crate) workspaces: Vec<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+fn parse_variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("`{text}` is not NAME=VALUE")),
+    }
+}

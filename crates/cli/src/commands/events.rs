@@ -1,0 +1,121 @@
+//! `warren events`: the log, and what is added to it.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use warren_api::client::{Client, Error, EventQuery};
+use warren_api::{Event, EventFrame};
+
+use crate::arguments::EventsArguments;
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::output::Tone;
+use crate::terminal_text::visible;
+use crate::workspace_name::resolve;
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run(context: &Context, arguments: &EventsArguments) -> Outcome<Exit> {
+    let client = context.client()?;
+    let workspace_id = match &arguments.workspace {
+        Some(workspace) => Some(resolve(&client, workspace).await?),
+        None => None,
+    };
+    let mut printer = Printer { context, left: arguments.limit.unwrap_or(u64::MAX) };
+    let mut query = EventQuery { after: arguments.after, workspace_id, limit: None };
+    if arguments.follow {
+        follow(&client, &mut query, &mut printer).await?;
+    } else {
+        query.after = Some(arguments.after.unwrap_or(0));
+        pages(&client, &mut query, &mut printer).await?;
+    }
+    Ok(Exit::OK)
+}
+
+async fn pages(client: &Client, query: &mut EventQuery, printer: &mut Printer<'_>) -> Outcome<()> {
+    while printer.left > 0 {
+        let page = client.event_page(query).await?;
+        for event in &page.items {
+            printer.print(event)?;
+        }
+        if page.is_last {
+            break;
+        }
+        query.after = Some(page.next_after);
+    }
+    Ok(())
+}
+
+/// Connects again when the stream breaks off, from the last event seen. The first connection must work: a wrong
+/// address or token is not something to wait for.
+async fn follow(client: &Client, query: &mut EventQuery, printer: &mut Printer<'_>) -> Outcome<()> {
+    let mut frames = client.events(query).await?;
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        while let Some(frame) = frames.next().await {
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(error) if error.is_transient() => break,
+                Err(error) => return Err(error.into()),
+            };
+            pause = SHORTEST_PAUSE;
+            match frame {
+                EventFrame::Event { event } => {
+                    printer.print(&event)?;
+                    query.after = Some(event.seq);
+                }
+                EventFrame::CaughtUp { seq } => query.after = Some(seq),
+                EventFrame::Lagged { .. } => {}
+                EventFrame::Closing { after, .. } => query.after = query.after.or(Some(after)),
+            }
+            if printer.left == 0 {
+                return Ok(());
+            }
+        }
+        printer.context.output.note("The stream broke off; connecting again.");
+        frames = loop {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            match client.events(query).await {
+                Ok(frames) => break frames,
+                Err(error) if may_come_back(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+    }
+}
+
+/// A server that is starting may have another process answer in its place for a moment.
+fn may_come_back(error: &Error) -> bool {
+    error.is_transient() || matches!(error, Error::BadAnswer { .. })
+}
+
+struct Printer<'a> {
+    context: &'a Context,
+    left: u64,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, event: &Event) -> Outcome<()> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        self.left -= 1;
+        let output = &self.context.output;
+        if output.is_json {
+            return output.json(event);
+        }
+        let workspace = event.workspace_id.as_deref().unwrap_or("-");
+        let line = format!(
+            "{:>6}  {}  {}  {}  {}\n",
+            event.seq,
+            output.paint(&visible(&event.at), Tone::Quiet),
+            visible(&event.kind),
+            visible(workspace),
+            visible(&event.data.to_string()),
+        );
+        output.text(&line)
+    }
+}

@@ -1,0 +1,88 @@
+//! Files of this machine as streams, and downloads that are there whole or not at all.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use tokio::io::AsyncWriteExt as _;
+use tokio_util::io::ReaderStream;
+use warren_api::client::{Client, FileBytes};
+use warren_doors::{Entropy as _, OsEntropy};
+
+use crate::failure::{Outcome, Report};
+
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Sends a file; its length is told beforehand, so that one that is too large is refused at once.
+pub(crate) async fn upload(
+    client: &Client,
+    id: &str,
+    path: &str,
+    file: &Path,
+) -> Outcome<warren_api::FileWritten> {
+    let failed = |error: &io::Error| Report::local_file(file, error);
+    let opened = tokio::fs::File::open(file).await.map_err(|error| failed(&error))?;
+    let metadata = opened.metadata().await.map_err(|error| failed(&error))?;
+    if metadata.is_dir() {
+        return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)).into());
+    }
+    // A pipe has no length to tell.
+    let length = metadata.is_file().then_some(metadata.len());
+    let pieces = ReaderStream::with_capacity(opened, PIECE_BYTES);
+    Ok(client.put_file(id, path, length, pieces).await?)
+}
+
+/// Standard input, as a file: it is read without a buffer in between, and on threads that may block.
+pub(crate) fn stdin() -> Outcome<impl Stream<Item = io::Result<Bytes>> + Send + 'static> {
+    let input = io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| Report::local_file(Path::new("standard input"), &error))?;
+    let file = tokio::fs::File::from_std(std::fs::File::from(input));
+    Ok(ReaderStream::with_capacity(file, PIECE_BYTES))
+}
+
+/// Writes beside the target and renames: whoever looks sees the old file or the new one.
+pub(crate) async fn download(contents: FileBytes, target: &Path) -> Outcome<u64> {
+    let draft = draft_beside(target);
+    let written = write_draft(contents, &draft).await;
+    let done = match written {
+        Ok(bytes) => tokio::fs::rename(&draft, target)
+            .await
+            .map(|()| bytes)
+            .map_err(|error| Report::local_file(target, &error).into()),
+        Err(failure) => Err(failure),
+    };
+    if done.is_err() {
+        // The failure is told; a draft that cannot be removed either adds nothing to it.
+        let _ = tokio::fs::remove_file(&draft).await;
+    }
+    done
+}
+
+async fn write_draft(mut contents: FileBytes, draft: &Path) -> Outcome<u64> {
+    let failed = |error: &io::Error| Report::local_file(draft, error);
+    let mut file = tokio::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(draft)
+        .await
+        .map_err(|error| failed(&error))?;
+    let mut bytes = 0;
+    while let Some(piece) = contents.next().await {
+        let piece = piece?;
+        bytes += piece.len() as u64;
+        file.write_all(&piece).await.map_err(|error| failed(&error))?;
+    }
+    file.sync_all().await.map_err(|error| failed(&error))?;
+    Ok(bytes)
+}
+
+fn draft_beside(target: &Path) -> PathBuf {
+    let mut random = [0; 8];
+    OsEntropy.fill(&mut random);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.{:016x}.part", u64::from_le_bytes(random)))
+}

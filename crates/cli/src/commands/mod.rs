@@ -1,0 +1,82 @@
+//! The commands, one file per noun.
+
+mod config;
+mod copy;
+mod events;
+mod exec;
+mod files;
+mod local_files;
+mod token;
+mod workspace;
+
+use std::future::Future;
+
+use clap::CommandFactory as _;
+
+use crate::arguments::{Arguments, TopCommand, WorkspaceCommand};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::{Outcome, Report};
+use crate::{doctor, up};
+
+pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
+    match command {
+        TopCommand::Up(arguments) => up::run(context, &arguments),
+        TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
+        TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
+        TopCommand::Token(command) => block_on(token::run(context, command)),
+        TopCommand::Doctor => block_on(doctor::run(context)),
+        TopCommand::Config(command) => config::run(context, &command),
+        TopCommand::Version => version(context),
+        TopCommand::Completions { shell } => completions(context, shell),
+    }
+}
+
+async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> Outcome<Exit> {
+    let client = context.client()?;
+    match command {
+        WorkspaceCommand::Create(arguments) => workspace::create(context, &client, arguments).await,
+        WorkspaceCommand::Ls(arguments) => workspace::list(context, &client, arguments).await,
+        WorkspaceCommand::Show { workspace } => workspace::show(context, &client, &workspace).await,
+        WorkspaceCommand::Exec(arguments) => exec::run(context, &client, arguments).await,
+        WorkspaceCommand::Files(command) => files::run(context, &client, command).await,
+        WorkspaceCommand::Cp(arguments) => copy::run(context, &client, &arguments).await,
+        WorkspaceCommand::Pause { workspace } => {
+            workspace::set_desired(context, &client, &workspace, warren_api::Desired::Paused).await
+        }
+        WorkspaceCommand::Resume { workspace } => {
+            workspace::set_desired(context, &client, &workspace, warren_api::Desired::Running).await
+        }
+        WorkspaceCommand::Reset { workspace } => workspace::reset(context, &client, &workspace).await,
+        WorkspaceCommand::Rm(arguments) => workspace::remove(context, &client, &arguments).await,
+    }
+}
+
+/// One thread is enough for a client.
+fn block_on<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Report::new(warren_model::ErrorCode::Internal)
+            .because(format!("no runtime could be started: {error}"))
+    })?;
+    let outcome = runtime.block_on(work);
+    // A read of standard input that nobody waits for any more must not hold the process back.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn version(context: &Context) -> Outcome<Exit> {
+    let version = env!("CARGO_PKG_VERSION");
+    if context.output.is_json {
+        context.output.json(&serde_json::json!({ "version": version }))?;
+    } else {
+        context.output.line(&format!("warren {version}"))?;
+    }
+    Ok(Exit::OK)
+}
+
+fn completions(context: &Context, shell: clap_complete::Shell) -> Outcome<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "warren", &mut script);
+    context.output.bytes(&script)?;
+    Ok(Exit::OK)
+}

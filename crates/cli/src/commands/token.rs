@@ -1,0 +1,108 @@
+//! `warren token`: who may speak to the server.
+
+use warren_api::client::Client;
+use warren_api::{CreateToken, Token};
+use warren_doors::{Clock as _, SystemClock};
+use warren_model::Timestamp;
+
+use super::workspace::age;
+use crate::arguments::{Span, TokenCommand, TokenKind};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::workspace_name::resolve;
+
+pub(crate) async fn run(context: &Context, command: TokenCommand) -> Outcome<Exit> {
+    let client = context.client()?;
+    match command {
+        TokenCommand::Create { name, kind, scope, workspace, expires_in } => {
+            let request = CreateToken {
+                kind: wire_kind(kind),
+                name,
+                scopes: Some(scope).filter(|scopes| !scopes.is_empty()),
+                workspace_id: match workspace {
+                    Some(workspace) => Some(resolve(&client, &workspace).await?),
+                    None => None,
+                },
+                expires_in_seconds: expires_in.map(whole_seconds),
+            };
+            create(context, &client, &request).await?;
+        }
+        TokenCommand::Ls => list(context, &client).await?,
+        TokenCommand::Revoke { id } => {
+            client.revoke_token(&id).await?;
+            context.output.note("The token is revoked.");
+        }
+        TokenCommand::Link => link(context, &client).await?,
+    }
+    Ok(Exit::OK)
+}
+
+const fn wire_kind(kind: TokenKind) -> warren_api::TokenKind {
+    match kind {
+        TokenKind::Admin => warren_api::TokenKind::Admin,
+        TokenKind::User => warren_api::TokenKind::User,
+        TokenKind::Workspace => warren_api::TokenKind::Workspace,
+    }
+}
+
+/// Rounded up: a token must not end before what was asked for.
+const fn whole_seconds(span: Span) -> u64 {
+    span.ms.div_ceil(1_000)
+}
+
+async fn create(context: &Context, client: &Client, request: &CreateToken) -> Outcome<()> {
+    let created = client.create_token(request).await?;
+    if context.output.is_json {
+        return context.output.json(&created);
+    }
+    context.output.note(&format!("Token {} (it is shown once and stored nowhere):", created.token.id));
+    context.output.line(&created.secret)
+}
+
+async fn list(context: &Context, client: &Client) -> Outcome<()> {
+    let mut found = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = client.tokens(cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if context.output.is_json {
+        return context.output.json(&found);
+    }
+    let now = SystemClock.now();
+    let rows: Vec<Vec<String>> = found.iter().map(|token| row(token, now)).collect();
+    context
+        .output
+        .table(&["id", "name", "kind", "begins with", "scopes", "age", "expires", "last used"], &rows)
+}
+
+fn row(token: &Token, now: Timestamp) -> Vec<String> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+    let kind = serde_json::to_value(token.kind).ok();
+    vec![
+        token.id.clone(),
+        token.name.clone(),
+        or_dash(kind.and_then(|kind| kind.as_str().map(str::to_owned))),
+        token.prefix.clone(),
+        or_dash(Some(token.scopes.join(",")).filter(|scopes| !scopes.is_empty())),
+        age(&token.created_at, now),
+        or_dash(token.expires_at.clone()),
+        or_dash(token.last_used_at.as_deref().map(|used| age(used, now))),
+    ]
+}
+
+async fn link(context: &Context, client: &Client) -> Outcome<()> {
+    let link = client.create_sign_in_link().await?;
+    let url = format!("{}{}", client.url().as_str().trim_end_matches('/'), link.path);
+    if context.output.is_json {
+        let document = serde_json::json!({ "link": url, "expires_at": link.expires_at });
+        return context.output.json(&document);
+    }
+    context.output.note(&format!("It works once, until {}:", link.expires_at));
+    context.output.line(&url)
+}

@@ -1,0 +1,312 @@
+//! `warren ws`: making, listing, changing and removing workspaces.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use warren_api::client::{Client, WorkspaceQuery};
+use warren_api::{Capability, CreateWorkspace, Desired, PatchWorkspace, Status, Workspace, WorkspaceHealth};
+use warren_doors::{Clock as _, SystemClock};
+use warren_model::{ErrorCode, Timestamp};
+
+use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::{Outcome, Report};
+use crate::output::Tone;
+use crate::workspace_name::resolve;
+
+pub(crate) async fn create(context: &Context, client: &Client, arguments: CreateArguments) -> Outcome<Exit> {
+    let parent_id = match &arguments.parent {
+        Some(parent) => Some(resolve(client, parent).await?),
+        None => None,
+    };
+    let request = CreateWorkspace {
+        provider: provider_config(&arguments)?,
+        capabilities: capabilities(&arguments.capability)?,
+        name: arguments.name,
+        parent_id,
+        runtime: None,
+    };
+    let mut workspace = client.create_workspace(&request).await?;
+    if !arguments.no_wait {
+        workspace = wait_until_settled(client, workspace, arguments.timeout).await?;
+    }
+    if context.output.is_json {
+        context.output.json(&workspace)?;
+    } else {
+        context.output.line(&workspace.id)?;
+    }
+    if workspace.status == Status::Failed {
+        return Err(failed_to_open(&workspace).into());
+    }
+    Ok(Exit::OK)
+}
+
+fn provider_config(arguments: &CreateArguments) -> Outcome<Value> {
+    let mut config = match &arguments.provider_config {
+        Some(text) => serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
+            Report::new(ErrorCode::InvalidUsage)
+                .because(format!("--provider-config is not a JSON object: {error}"))
+        })?,
+        None => Map::new(),
+    };
+    config.insert("kind".into(), arguments.provider.as_str().into());
+    if !arguments.allow_run.is_empty() {
+        config.insert("run".into(), json!({ "allow": arguments.allow_run }));
+    }
+    Ok(Value::Object(config))
+}
+
+fn capabilities(names: &[String]) -> Outcome<Option<Vec<Capability>>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let parsed: Result<Vec<Capability>, _> = names.iter().map(|name| from_name(name)).collect();
+    parsed.map(Some).map_err(|error| {
+        Report::new(ErrorCode::InvalidUsage).because(format!("--capability: {error}")).into()
+    })
+}
+
+/// Reads a wire name, such as `shell` or `awaiting_agent`.
+fn from_name<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_value(Value::from(name))
+}
+
+/// The wire name of a status and the like.
+fn name_of(value: impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+/// Asks again, at growing distances, until the workspace is no longer on its way.
+async fn wait_until_settled(client: &Client, mut workspace: Workspace, limit: Span) -> Outcome<Workspace> {
+    let started = tokio::time::Instant::now();
+    let mut pause = Duration::from_millis(5);
+    while workspace.status == Status::Provisioning {
+        if started.elapsed() >= Duration::from_millis(limit.ms) {
+            return Err(Report::new(ErrorCode::WorkspaceNotReady)
+                .because(format!("{} is still provisioning after {} ms", workspace.id, limit.ms))
+                .hint(format!("It goes on by itself; look with `warren ws show {}`.", workspace.id))
+                .into());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(200));
+        workspace = client.workspace(&workspace.id).await?;
+    }
+    Ok(workspace)
+}
+
+fn failed_to_open(workspace: &Workspace) -> Report {
+    let reason = workspace.reason.clone().unwrap_or_else(|| "no reason was given".into());
+    Report::new(ErrorCode::WorkspaceFailed).because(reason).hint(format!(
+        "Fix the cause, then run `warren ws reset {id}`, or `warren ws rm {id}`.",
+        id = workspace.id
+    ))
+}
+
+pub(crate) async fn list(context: &Context, client: &Client, arguments: ListArguments) -> Outcome<Exit> {
+    let status =
+        match &arguments.status {
+            Some(name) => Some(from_name::<Status>(name).map_err(|error| {
+                Report::new(ErrorCode::InvalidUsage).because(format!("--status: {error}"))
+            })?),
+            None => None,
+        };
+    let parent_id = match &arguments.parent {
+        Some(parent) => Some(resolve(client, parent).await?),
+        None => None,
+    };
+    let mut query = WorkspaceQuery {
+        status,
+        name: arguments.name,
+        parent_id,
+        includes_removed: arguments.all,
+        ..WorkspaceQuery::default()
+    };
+    let mut found = Vec::new();
+    loop {
+        let page = client.workspaces(&query).await?;
+        found.extend(page.items);
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
+            break;
+        }
+    }
+    if context.output.is_json {
+        context.output.json(&found)?;
+    } else if found.is_empty() {
+        context.output.note("No workspaces. Make one with `warren ws create NAME`.");
+    } else {
+        let now = SystemClock.now();
+        let rows: Vec<Vec<String>> = found.iter().map(|one| row(one, now)).collect();
+        context.output.table(&["id", "name", "status", "reason", "provider", "age"], &rows)?;
+    }
+    Ok(Exit::OK)
+}
+
+fn row(workspace: &Workspace, now: Timestamp) -> Vec<String> {
+    vec![
+        workspace.id.clone(),
+        workspace.name.clone(),
+        name_of(workspace.status),
+        workspace.reason.clone().unwrap_or_else(|| "-".into()),
+        provider_kind(workspace),
+        age(&workspace.created_at, now),
+    ]
+}
+
+fn provider_kind(workspace: &Workspace) -> String {
+    let kind = workspace.provider.get("kind").and_then(Value::as_str);
+    kind.unwrap_or("-").to_owned()
+}
+
+/// The two largest units would be noise in a list; the largest is enough.
+pub(crate) fn age(since: &str, now: Timestamp) -> String {
+    let Ok(since) = since.parse::<Timestamp>() else {
+        return "-".into();
+    };
+    let seconds = now.ms_since(since).max(0) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+pub(crate) async fn show(context: &Context, client: &Client, name: &str) -> Outcome<Exit> {
+    let id = resolve(client, name).await?;
+    let workspace = client.workspace(&id).await?;
+    let health = client.workspace_health(&id).await?;
+    if context.output.is_json {
+        let mut document = serde_json::to_value(&workspace).expect("a workspace is JSON");
+        document["health"] = serde_json::to_value(&health).expect("its health is JSON");
+        context.output.json(&document)?;
+    } else {
+        for (label, value) in facts(&workspace, &health) {
+            context.output.line(&format!("{label:<14}{value}"))?;
+        }
+    }
+    Ok(Exit::OK)
+}
+
+fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, String)> {
+    let capabilities: Vec<String> = workspace.capabilities.iter().map(name_of).collect();
+    let mut facts = vec![
+        ("id", workspace.id.clone()),
+        ("name", workspace.name.clone()),
+        ("status", name_of(workspace.status)),
+    ];
+    facts.extend(workspace.reason.clone().map(|reason| ("reason", reason)));
+    facts.extend([
+        ("desired", name_of(workspace.desired)),
+        ("runtime", name_of(workspace.runtime)),
+        ("provider", workspace.provider.to_string()),
+        ("capabilities", capabilities.join(", ")),
+    ]);
+    facts.extend(workspace.parent_id.clone().map(|parent| ("parent", parent)));
+    facts.extend([
+        ("generation", format!("{} (observed {})", workspace.generation, workspace.observed_generation)),
+        ("version", workspace.version.to_string()),
+        ("created", workspace.created_at.clone()),
+        ("updated", workspace.updated_at.clone()),
+    ]);
+    if let Some(registry) = &health.registry {
+        facts.push(("registry", registry.state.clone()));
+        facts.push(("limits", registry.limits.to_string()));
+        facts.extend(registry.last_error.clone().map(|error| ("last error", error)));
+    }
+    facts
+}
+
+pub(crate) async fn set_desired(
+    context: &Context,
+    client: &Client,
+    name: &str,
+    desired: Desired,
+) -> Outcome<Exit> {
+    let id = resolve(client, name).await?;
+    let patch = PatchWorkspace { desired: Some(desired), ..PatchWorkspace::default() };
+    let workspace = client.patch_workspace(&id, &patch, None).await?;
+    told(context, &workspace)
+}
+
+pub(crate) async fn reset(context: &Context, client: &Client, name: &str) -> Outcome<Exit> {
+    let id = resolve(client, name).await?;
+    let workspace = client.reset_workspace(&id).await?;
+    told(context, &workspace)
+}
+
+fn told(context: &Context, workspace: &Workspace) -> Outcome<Exit> {
+    if context.output.is_json {
+        context.output.json(workspace)?;
+    } else {
+        context.output.line(&format!("{}  {}", workspace.id, name_of(workspace.status)))?;
+    }
+    Ok(Exit::OK)
+}
+
+/// Everything is looked up before anything is removed, so that a misspelt name removes nothing.
+pub(crate) async fn remove(context: &Context, client: &Client, arguments: &RemoveArguments) -> Outcome<Exit> {
+    let mut ids = Vec::new();
+    for name in &arguments.workspaces {
+        ids.push(resolve(client, name).await?);
+    }
+    if !arguments.yes && !is_confirmed(context, &arguments.workspaces) {
+        context.output.note("Nothing was removed.");
+        return Ok(Exit::FAILURE);
+    }
+    let mut removed = Vec::new();
+    for id in &ids {
+        removed.push(client.remove_workspace(id, None).await?);
+    }
+    if context.output.is_json {
+        context.output.json(&removed)?;
+    } else {
+        for workspace in &removed {
+            let word = context.output.paint("removed", Tone::Quiet);
+            context.output.text(&format!("{}  {word}\n", workspace.id))?;
+        }
+    }
+    Ok(Exit::OK)
+}
+
+/// Asks where there is somebody to ask: both ends are terminals and no program reads the output.
+fn is_confirmed(context: &Context, names: &[String]) -> bool {
+    let stdin = std::io::stdin();
+    if context.output.is_json || !stdin.is_terminal() || !std::io::stderr().is_terminal() {
+        return true;
+    }
+    let question = format!("Remove {} with all files? [y/N] ", names.join(", "));
+    let mut stderr = std::io::stderr().lock();
+    let shown = crate::terminal_text::visible(&question);
+    if stderr.write_all(shown.as_bytes()).and_then(|()| stderr.flush()).is_err() {
+        return false;
+    }
+    let mut answer = String::new();
+    stdin.read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S11
+    #[test]
+    fn an_age_is_told_in_its_largest_unit() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        for (since, expected) in [
+            ("2026-11-15T11:59:18Z", "42s"),
+            ("2026-11-15T11:00:01Z", "59m"),
+            ("2026-11-14T12:00:00Z", "24h"),
+            ("2026-11-01T12:00:00Z", "14d"),
+            ("2026-11-15T12:00:09Z", "0s"),
+            ("soon", "-"),
+        ] {
+            assert_eq!(age(since, now), expected, "{since}");
+        }
+    }
+}

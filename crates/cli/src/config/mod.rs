@@ -1,0 +1,106 @@
+//! The config tree: one type, filled from defaults, a TOML file, `WARREN_*` variables and flags, in this order.
+//!
+//! ```text
+//!   Config (types, defaults, comments) ──▶ JSON Schema ──▶ Key table ──▶ variables, reference page, `config show`
+//! ```
+//!
+//! The table of keys is read off the schema, so that a new field gets its variable, its documentation and its
+//! spelling check by being written down once.
+
+mod document;
+mod keys;
+mod load;
+mod redact;
+mod registry;
+mod validate;
+
+pub use keys::{Key, keys};
+pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
+pub use redact::redacted_url;
+pub use registry::RegistrySection;
+
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use warren_model::Limits;
+
+/// In the data folder.
+pub const FILE_NAME: &str = "warren.toml";
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    pub server: ServerSection,
+    pub database: DatabaseSection,
+    pub limits: Limits,
+    pub registry: RegistrySection,
+    pub log: LogSection,
+}
+
+/// How the server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSection {
+    /// Address and port. Port 0 takes a free one. Beyond this machine, `allowed_hosts` must be set.
+    #[schemars(with = "String")]
+    pub listen: SocketAddr,
+    /// Names by which clients may call the server in their Host header, besides its loopback names.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of other pages that may call the API, such as `https://tools.example.com`.
+    pub allowed_origins: Vec<String>,
+    /// Whether `/metrics` answers without a token.
+    pub public_metrics: bool,
+}
+
+impl Default for ServerSection {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 7878)),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            public_metrics: false,
+        }
+    }
+}
+
+/// Where the truth is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabaseSection {
+    /// `sqlite:PATH` or `postgres://…`. Absent: `warren.db` in the data folder.
+    pub url: Option<String>,
+}
+
+/// What is logged, to stderr.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSection {
+    /// Which lines, such as `info` or `warn,warren_fleet=debug`.
+    pub filter: String,
+    /// How they look: `auto` and `text` are for people, `json` is for programs. Colours on a terminal with `auto`.
+    pub format: LogFormat,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self { filter: "info".to_owned(), format: LogFormat::Auto }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    Auto,
+    Text,
+    Json,
+}
+
+/// The JSON Schema of the file.
+pub fn schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+    });
+    settings.into_generator().into_root_schema_for::<Config>().to_value()
+}

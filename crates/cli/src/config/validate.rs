@@ -1,0 +1,77 @@
+//! What types alone cannot say about the tree.
+
+use super::Config;
+
+/// No wait, no retry: these make sense.
+const MAY_BE_ZERO: [&str; 5] = [
+    "limits.shutdown_timeout_ms",
+    "registry.open_retries",
+    "registry.eviction_retries",
+    "registry.storm_evictions",
+    "registry.storm_cooldown_ms",
+];
+
+/// A key and what is wrong with its value.
+pub(super) type Complaint = (String, String);
+
+pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    let server = &config.server;
+    if !server.listen.ip().is_loopback() && server.allowed_hosts.is_empty() {
+        found.push((
+            "server.listen".to_owned(),
+            format!(
+                "{} is reachable from other machines, so `server.allowed_hosts` must name the hosts that clients call",
+                server.listen
+            ),
+        ));
+    }
+    if let Some(host) = server.allowed_hosts.iter().find(|host| !is_host(host)) {
+        found.push((
+            "server.allowed_hosts".to_owned(),
+            format!("`{host}` is not a host name; write for example `warren.example.com` or `10.0.0.5:7878`"),
+        ));
+    }
+    if let Some(origin) = server.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+        found.push((
+            "server.allowed_origins".to_owned(),
+            format!("`{origin}` is not an origin; write for example `https://tools.example.com`"),
+        ));
+    }
+    if let Some(url) = &config.database.url
+        && !is_database_address(url)
+    {
+        found.push(("database.url".to_owned(), "expected `sqlite:PATH` or `postgres://…`".to_owned()));
+    }
+    found.extend(zero_limits(config));
+    found
+}
+
+/// A limit of nothing would refuse everything; nobody means that.
+fn zero_limits(config: &Config) -> Vec<Complaint> {
+    let tree = serde_json::to_value(config).expect("the tree is JSON");
+    let sections = ["limits", "registry"].into_iter();
+    let fields = sections.flat_map(|section| {
+        let fields = tree[section].as_object().into_iter().flatten();
+        fields.map(move |(name, value)| (format!("{section}.{name}"), value))
+    });
+    fields
+        .filter(|(key, value)| **value == 0 && !MAY_BE_ZERO.contains(&key.as_str()))
+        .map(|(key, _)| (key, "must be at least 1".to_owned()))
+        .collect()
+}
+
+fn is_host(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|character| character.is_ascii_alphanumeric() || ".-:[]_".contains(character))
+}
+
+fn is_origin(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(is_host)
+}
+
+fn is_database_address(url: &str) -> bool {
+    let has_path = |scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty());
+    has_path("sqlite:") || has_path("postgres://") || has_path("postgresql://")
+}

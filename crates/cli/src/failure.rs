@@ -1,0 +1,144 @@
+//! What went wrong, as it is told to a person: a code, a sentence, causes, and one thing to try.
+
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+use warren_api::client;
+use warren_model::ErrorCode;
+
+use crate::exit::Exit;
+
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The reader of our output is gone. That is how `… | head` ends, and nothing to talk about.
+    BrokenPipe,
+    Told(Box<Report>),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Report {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) causes: Vec<String>,
+    pub(crate) hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_id: Option<String>,
+    #[serde(skip)]
+    pub(crate) exit: Exit,
+}
+
+impl Report {
+    /// The sentence and remedy of the table.
+    pub(crate) fn new(code: ErrorCode) -> Self {
+        let entry = code.entry();
+        let exit = match code {
+            ErrorCode::ServerUnreachable => Exit::UNAVAILABLE,
+            ErrorCode::InvalidUsage => Exit::USAGE,
+            _ => Exit::of_status(entry.status),
+        };
+        Self {
+            code: entry.code.to_owned(),
+            message: entry.sentence.to_owned(),
+            causes: Vec::new(),
+            hint: Some(entry.remedy.to_owned()),
+            request_id: None,
+            exit,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn because(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Clap's words for a wrong command line, without its own `error:`.
+    pub(crate) fn usage(text: &str) -> Self {
+        let first = text.lines().next().unwrap_or_default();
+        Self::new(ErrorCode::InvalidUsage).because(first.strip_prefix("error: ").unwrap_or(first))
+    }
+
+    /// A file of this machine, not of a workspace.
+    pub(crate) fn local_file(path: &Path, error: &io::Error) -> Self {
+        Self::new(ErrorCode::LocalFileFailed).because(format!("{}: {error}", path.display()))
+    }
+}
+
+impl From<Report> for Failure {
+    fn from(report: Report) -> Self {
+        Self::Told(Box::new(report))
+    }
+}
+
+impl From<ErrorCode> for Failure {
+    fn from(code: ErrorCode) -> Self {
+        Report::new(code).into()
+    }
+}
+
+impl From<warren_api::Problem> for Report {
+    fn from(problem: warren_api::Problem) -> Self {
+        Self {
+            exit: Exit::of_status(problem.status),
+            code: problem.code,
+            message: problem.title,
+            causes: problem.detail.into_iter().collect(),
+            hint: Some(problem.remedy),
+            request_id: Some(problem.request_id),
+        }
+    }
+}
+
+impl From<client::Error> for Report {
+    fn from(error: client::Error) -> Self {
+        match error {
+            client::Error::Problem(problem) => Self::from(*problem),
+            client::Error::InvalidUrl { .. } => Self::new(ErrorCode::InvalidUsage)
+                .because(error.to_string())
+                .hint("Give an address such as `--url http://127.0.0.1:7878`, or set WARREN_URL."),
+            client::Error::InvalidToken => Self::new(ErrorCode::Unauthenticated).because(error.to_string()),
+            client::Error::Unreachable { .. } | client::Error::Interrupted { .. } | client::Error::Silent => {
+                let report = Self::new(ErrorCode::ServerUnreachable).because(error.to_string());
+                match root_cause(&error) {
+                    Some(cause) => report.because(cause),
+                    None => report,
+                }
+            }
+            client::Error::BadAnswer { detail } => Self::new(ErrorCode::UnexpectedAnswer).because(detail),
+        }
+    }
+}
+
+impl From<client::Error> for Failure {
+    fn from(error: client::Error) -> Self {
+        Report::from(error).into()
+    }
+}
+
+/// The last of the chain: of "error sending request: client error: tcp connect error: refused" the end is what
+/// helps.
+fn root_cause(error: &dyn std::error::Error) -> Option<String> {
+    let mut last = error.source()?;
+    while let Some(next) = last.source() {
+        last = next;
+    }
+    Some(last.to_string())
+}
+
+/// Writing to stdout or stderr failed.
+pub(crate) fn of_output(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        Failure::BrokenPipe
+    } else {
+        Report::new(ErrorCode::LocalFileFailed).because(format!("standard output: {error}")).into()
+    }
+}

@@ -1,0 +1,120 @@
+//! What is printed: data to stdout, as tables for people or JSON for programs, and talk to stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+use crate::arguments::ColorChoice;
+use crate::failure::{Outcome, Report, of_output};
+use crate::terminal_text::visible;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) is_json: bool,
+    has_color: bool,
+}
+
+/// For statuses and verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Careful,
+    Bad,
+    Quiet,
+}
+
+impl Tone {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Good => "32",
+            Self::Careful => "33",
+            Self::Bad => "31",
+            Self::Quiet => "2",
+        }
+    }
+}
+
+impl Output {
+    pub(crate) fn new(is_json: bool, color: ColorChoice, no_color_is_set: bool) -> Self {
+        let has_color = match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => !no_color_is_set && io::stdout().is_terminal(),
+        };
+        Self { is_json, has_color }
+    }
+
+    /// One JSON document on one line.
+    pub(crate) fn json(&self, value: &impl Serialize) -> Outcome<()> {
+        let mut line = serde_json::to_vec(value).expect("our own types are JSON");
+        line.push(b'\n');
+        self.bytes(&line)
+    }
+
+    /// One line, made safe for a terminal.
+    pub(crate) fn line(&self, text: &str) -> Outcome<()> {
+        self.bytes(format!("{}\n", visible(text)).as_bytes())
+    }
+
+    /// Text of our own making, as it is.
+    pub(crate) fn text(&self, text: &str) -> Outcome<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Bytes exactly, at once.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Outcome<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| of_output(&error))
+    }
+
+    /// Bytes exactly, to stderr: the error output of a command.
+    pub(crate) fn error_bytes(&self, bytes: &[u8]) -> Outcome<()> {
+        io::stderr().lock().write_all(bytes).map_err(|error| of_output(&error))
+    }
+
+    /// A table without a frame, so that `awk` and `cut` can read it too.
+    pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_header(header.iter().map(|name| name.to_uppercase()));
+        for row in rows {
+            table.add_row(row.iter().map(|cell| visible(cell)));
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        self.text(&format!("{}\n", table.trim_fmt()))
+    }
+
+    pub(crate) fn paint(&self, text: &str, tone: Tone) -> String {
+        if self.has_color { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()) } else { text.to_owned() }
+    }
+
+    /// A sentence to the person at the terminal. It is not data, and losing it is no failure.
+    pub(crate) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{}", visible(text));
+    }
+
+    pub(crate) fn report(&self, report: &Report) {
+        if self.is_json {
+            report_as_json(report);
+            return;
+        }
+        let mut text = format!("error[{}]: {}\n", report.code, visible(&report.message));
+        for cause in &report.causes {
+            text.push_str(&format!("  {}\n", visible(cause)));
+        }
+        if let Some(hint) = &report.hint {
+            text.push_str(&format!("hint: {}\n", visible(hint)));
+        }
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+pub(crate) fn report_as_json(report: &Report) {
+    let document = serde_json::json!({ "error": report });
+    let _ = writeln!(io::stderr().lock(), "{document}");
+}

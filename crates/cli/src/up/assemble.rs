@@ -1,0 +1,129 @@
+//! Puts a server together from its rooms. Nothing is served and nothing is taken up yet.
+
+use std::sync::Arc;
+
+use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
+use warren_fleet::{Fleet, Parts, StoredRefs};
+use warren_model::ErrorCode;
+use warren_providers::{LocalProvider, MemoryProvider};
+use warren_server::{Server, ServerConfig, ServerError, Telemetry};
+use warren_store::Store;
+use warren_workspace::registry::{Registry, RegistryParts};
+
+use crate::config::{Config, redacted_url};
+use crate::context::Context;
+use crate::data_folder::DataFolder;
+use crate::failure::{Outcome, Report};
+
+pub(super) struct Assembled {
+    pub(super) fleet: Fleet,
+    pub(super) server: Server,
+    /// As it may be shown.
+    pub(super) database: String,
+}
+
+pub(super) async fn assemble(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Assembled> {
+    let address = config
+        .database
+        .url
+        .clone()
+        .unwrap_or_else(|| folder.default_database());
+    let store = warren_store_sql::open(&address)
+        .await
+        .map_err(|error| store_report(&error, &address))?;
+    let put_together = put_together(context, config, folder, Arc::clone(&store)).await;
+    if put_together.is_err() {
+        store.close().await;
+    }
+    let (fleet, server) = put_together?;
+    Ok(Assembled {
+        fleet,
+        server,
+        database: redacted_url(&address),
+    })
+}
+
+async fn put_together(
+    context: &Context,
+    config: &Config,
+    folder: &DataFolder,
+    store: Arc<dyn Store>,
+) -> Outcome<(Fleet, Server)> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
+    let telemetry = Arc::new(Telemetry::new());
+    let local = LocalProvider::new(
+        &folder.workspaces(),
+        context.environment.clone(),
+        Arc::clone(&clock),
+        Arc::clone(&entropy),
+    )
+    .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
+    let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
+    let parts = RegistryParts {
+        providers: vec![Arc::new(memory), Arc::new(local)],
+        gates: config.registry.gates(),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        metrics: Arc::clone(&telemetry) as _,
+        refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+    };
+    let fleet = Fleet::new(Parts {
+        store,
+        registry: Registry::new(parts, config.registry.to_registry()),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        limits: config.limits.clone(),
+    });
+    let server_config = ServerConfig {
+        allowed_hosts: config.server.allowed_hosts.clone(),
+        allowed_origins: config.server.allowed_origins.clone(),
+        has_public_metrics: config.server.public_metrics,
+    };
+    let doors = (clock, entropy);
+    let server = Server::bind(config.server.listen, server_config, fleet.clone(), doors, telemetry)
+        .await
+        .map_err(|error| server_report(&error))?;
+    Ok((fleet, server))
+}
+
+fn server_report(error: &ServerError) -> Report {
+    match error {
+        ServerError::AddressInUse(address) => {
+            Report::new(ErrorCode::AddressInUse).because(format!("{address} is taken by another program"))
+        }
+        ServerError::Listen(address, cause) => Report::new(ErrorCode::ConfigInvalid)
+            .because(format!("server.listen: cannot listen on {address}: {cause}"))
+            .hint("Choose an address of this machine and a port you may use, with `--listen`."),
+    }
+}
+
+/// Why a database cannot be used. Its address may hold a password.
+pub(crate) fn store_report(error: &warren_store::Error, address: &str) -> Report {
+    use warren_store::Error;
+    let code = match error {
+        Error::Newer { .. } => ErrorCode::DatabaseNewer,
+        Error::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
+        Error::Full => ErrorCode::StorageFull,
+        Error::Corrupt(_) | Error::Refused(_) => ErrorCode::ConfigInvalid,
+        Error::Unavailable(_) | Error::Conflict | Error::AlreadyExists | Error::LeaseLost => {
+            ErrorCode::PlatformUnavailable
+        }
+    };
+    let report = Report::new(code).because(format!("{}: {error}", redacted_url(address)));
+    match code {
+        ErrorCode::ConfigInvalid => {
+            report.hint("Check `database.url`; the file must be a database that Warren made. Nothing was changed.")
+        }
+        ErrorCode::PlatformUnavailable => {
+            report.hint("Check that the database runs and that `database.url` is right, then start again.")
+        }
+        _ => report,
+    }
+}
+
+pub(super) fn fleet_report(error: &warren_fleet::Error) -> Report {
+    let report = Report::new(error.code);
+    let told = [error.detail.as_deref(), error.cause()];
+    told.into_iter().flatten().fold(report, Report::because)
+}
