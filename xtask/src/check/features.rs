@@ -102,7 +102,7 @@ fn check_row(tree: &Tree, row: &Row<'_>) -> Vec<Finding> {
             add(format!("`{id}` is called {} and names no test", row.state), "name the test that shows it");
         }
         ("not yet", [_, ..]) => {
-            add(format!("`{id}` has tests and is called not yet"), "call it done or partly")
+            add(format!("`{id}` has tests and is called not yet"), "call it done or partly");
         }
         ("done" | "partly" | "not yet", _) => {}
         (other, _) => add(format!("`{id}` has the state `{other}`"), "use done, partly or not yet"),
