@@ -1,0 +1,13 @@
+// The names under which the query layer keeps the server's answers. One table, so that an event can name
+// exactly what it makes stale.
+export const keys = {
+  session: ["session"] as const,
+  info: ["info"] as const,
+  workspaces: ["workspaces"] as const,
+  workspace: (id: string) => ["workspace", id] as const,
+  health: (id: string) => ["workspace", id, "health"] as const,
+  files: (id: string) => ["files", id] as const,
+  listing: (id: string, path: string) => ["files", id, "listing", path] as const,
+  content: (id: string, path: string) => ["files", id, "content", path] as const,
+  history: (workspaceId: string | undefined) => ["history", workspaceId ?? "all"] as const,
+};

@@ -1,0 +1,22 @@
+// The wire's nouns under short names. All of them come from the generated schema.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Workspace = Schemas["Workspace"];
+export type Status = Schemas["Status"];
+export type CreateWorkspace = Schemas["CreateWorkspace"];
+export type PatchWorkspace = Schemas["PatchWorkspace"];
+export type WorkspaceHealth = Schemas["WorkspaceHealth"];
+export type ServerInfo = Schemas["ServerInfo"];
+export type ProviderInfo = Schemas["ProviderInfo"];
+export type Session = Schemas["Session"];
+export type WarrenEvent = Schemas["Event"];
+export type EventFrame = Schemas["EventFrame"];
+export type Entry = Schemas["Entry"];
+export type Listing = Schemas["Listing"];
+export type FileWritten = Schemas["FileWritten"];
+export type ExecRequest = Schemas["ExecRequest"];
+export type ExecResult = Schemas["ExecResult"];
+export type ExecFrame = Schemas["ExecFrame"];
+export type ProblemDocument = Schemas["Problem"];

@@ -1,0 +1,79 @@
+import type { WarrenEvent } from "../../api/types";
+import { Ago } from "../../components/Ago";
+import { Link, workspacePlace } from "../../routes/router";
+import { useWorkspaceName } from "../workspaces/names";
+import { describe } from "./describe";
+
+interface EventListProps {
+  events: readonly WarrenEvent[];
+  /** Whether each line names its workspace; inside a workspace's own page it need not. */
+  isGlobal: boolean;
+}
+
+export function EventList({ events, isGlobal }: EventListProps) {
+  return (
+    <ol className="events" aria-label="Events, newest first">
+      {events.map((event) => (
+        <EventLine key={event.seq} event={event} isGlobal={isGlobal} />
+      ))}
+    </ol>
+  );
+}
+
+function EventLine({ event, isGlobal }: { event: WarrenEvent; isGlobal: boolean }) {
+  const { text, tone } = describe(event);
+  return (
+    <li className="event" data-tone={tone} data-seq={event.seq}>
+      <span className="event-mark" aria-hidden="true" />
+      <details className="event-body">
+        <summary>
+          <span className="event-text">
+            {event.workspace_id && isGlobal && <WorkspaceName id={event.workspace_id} event={event} />}{" "}
+            <span>{event.workspace_id && !isGlobal ? capitalized(text) : text}</span>
+          </span>
+          <span className="event-when">
+            <Ago at={event.at} />
+          </span>
+        </summary>
+        <dl className="facts">
+          <dt>Kind</dt>
+          <dd>
+            <code>{event.kind}</code>
+          </dd>
+          <dt>Sequence</dt>
+          <dd>{event.seq}</dd>
+          <dt>By</dt>
+          <dd>
+            {event.principal.kind} <code>{event.principal.id}</code>
+          </dd>
+          <dt>Data</dt>
+          <dd>
+            <code>{JSON.stringify(event.data)}</code>
+          </dd>
+        </dl>
+      </details>
+    </li>
+  );
+}
+
+function WorkspaceName({ id, event }: { id: string; event: WarrenEvent }) {
+  const name = useWorkspaceName(id);
+  if (name) {
+    return (
+      <Link to={workspacePlace(id, "activity")} className="event-workspace">
+        {name}
+      </Link>
+    );
+  }
+  // The workspace is gone; its creation still says how it was called.
+  const called = (event.data as { name?: unknown }).name;
+  return (
+    <span className="event-workspace">
+      {typeof called === "string" ? called : `workspace ${id.slice(-6)}`}
+    </span>
+  );
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

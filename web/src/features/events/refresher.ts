@@ -1,0 +1,74 @@
+// Carries events into the query layer: gathers what became stale for a moment, then reads exactly that again.
+import type { QueryClient } from "@tanstack/react-query";
+import { answer, type Client } from "../../api/client";
+import { keys } from "../../api/keys";
+import { Problem } from "../../api/problem";
+import type { WarrenEvent, Workspace } from "../../api/types";
+import { madeStale, nothingStale } from "./staleness";
+
+const GATHER_MS = 80;
+/** Past this many changed rows, one list is cheaper than many single reads. */
+const SINGLE_READS = 4;
+
+export class Refresher {
+  private stale = nothingStale;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly queries: QueryClient,
+    private readonly api: Client,
+  ) {}
+
+  take(event: WarrenEvent): void {
+    this.stale = madeStale(this.stale, event);
+    if (this.stale === nothingStale) return;
+    this.timer ??= setTimeout(() => void this.flush(), GATHER_MS);
+  }
+
+  /** Everything that is shown is asked for again; resolves when the answers are there. */
+  async all(): Promise<void> {
+    await this.queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+  }
+
+  private async flush(): Promise<void> {
+    const { workspaces, files } = this.stale;
+    this.stale = nothingStale;
+    this.timer = undefined;
+    for (const id of files) void this.queries.invalidateQueries({ queryKey: keys.files(id) });
+    for (const id of workspaces) void this.queries.invalidateQueries({ queryKey: keys.workspace(id) });
+    if (workspaces.size > SINGLE_READS || this.queries.isFetching({ queryKey: keys.workspaces }) > 0) {
+      await this.queries.invalidateQueries({ queryKey: keys.workspaces });
+      return;
+    }
+    await Promise.all([...workspaces].map((id) => this.readRow(id)));
+  }
+
+  private async readRow(id: string): Promise<void> {
+    try {
+      const row = await answer(
+        this.api.GET("/api/v1/workspaces/{id}", {
+          params: { path: { id }, query: { include_removed: true } },
+        }),
+      );
+      this.queries.setQueryData<Workspace[]>(keys.workspaces, (rows) => rows && withRow(rows, row));
+    } catch (thrown) {
+      if (thrown instanceof Problem && thrown.code === "workspace_not_found") {
+        this.queries.setQueryData<Workspace[]>(keys.workspaces, (rows) =>
+          rows?.filter((row) => row.id !== id),
+        );
+        return;
+      }
+      // The list's own query shows what is wrong.
+      await this.queries.invalidateQueries({ queryKey: keys.workspaces });
+    }
+  }
+}
+
+/** The list with one row put in its place. An older version never replaces a newer one. */
+export function withRow(rows: readonly Workspace[], row: Workspace): Workspace[] {
+  const known = rows.find((one) => one.id === row.id);
+  if (known && known.version > row.version) return [...rows];
+  if (row.status === "removed") return rows.filter((one) => one.id !== row.id);
+  if (!known) return [...rows, row];
+  return rows.map((one) => (one.id === row.id ? row : one));
+}

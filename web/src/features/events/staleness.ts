@@ -1,0 +1,28 @@
+// What an event makes stale, as data: the decision apart from the query layer that carries it out.
+import type { WarrenEvent } from "../../api/types";
+
+export interface Staleness {
+  /** Workspaces whose row is to be read again. */
+  workspaces: ReadonlySet<string>;
+  /** Workspaces whose files are to be read again. */
+  files: ReadonlySet<string>;
+}
+
+export const nothingStale: Staleness = { workspaces: new Set(), files: new Set() };
+
+export function madeStale(stale: Staleness, event: WarrenEvent): Staleness {
+  const id = event.workspace_id;
+  if (!id) return stale;
+  switch (event.kind) {
+    case "workspace.file.changed":
+      return { ...stale, files: new Set(stale.files).add(id) };
+    case "workspace.command.finished":
+      // A command may have written anything.
+      return { ...stale, files: new Set(stale.files).add(id) };
+    case "workspace.tool.refused":
+      return stale;
+    default:
+      // A kind this page does not know yet may concern the row; reading it once more does no harm.
+      return { ...stale, workspaces: new Set(stale.workspaces).add(id) };
+  }
+}

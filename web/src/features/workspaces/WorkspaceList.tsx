@@ -1,0 +1,66 @@
+import { memo, useMemo } from "react";
+import type { Workspace } from "../../api/types";
+import { Empty, Loading, ProblemPanel } from "../../components/States";
+import { STATUS_WORDS, StatusDot } from "../../components/StatusBadge";
+import { Link, useRouter, workspacePlace } from "../../routes/router";
+import { asTree, matches } from "./order";
+import { SHOWN_WORKSPACES, useWorkspaces } from "./queries";
+
+export function WorkspaceList({ search }: { search: string }) {
+  const query = useWorkspaces();
+  const { place } = useRouter();
+  const current = place.page === "workspace" ? place.id : undefined;
+  const tab = place.page === "workspace" ? place.tab : "files";
+  const branches = useMemo(() => asTree(query.data ?? []), [query.data]);
+  const shown = useMemo(
+    () => (search ? branches.filter(({ workspace }) => matches(workspace, search)) : branches),
+    [branches, search],
+  );
+
+  if (query.isPending) return <Loading what="workspaces" />;
+  if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
+  if (branches.length === 0) return <p className="hint">No workspaces yet.</p>;
+  if (shown.length === 0) return <Empty icon="search" title={`Nothing matches “${search}”`} />;
+  return (
+    <>
+      <ul className="workspace-list" aria-label="Workspaces">
+        {shown.map(({ workspace, depth }) => (
+          <li key={workspace.id}>
+            <Row
+              workspace={workspace}
+              depth={search ? 0 : depth}
+              isCurrent={workspace.id === current}
+              tab={tab}
+            />
+          </li>
+        ))}
+      </ul>
+      {query.data.length >= SHOWN_WORKSPACES && (
+        <p className="hint">Only the first {SHOWN_WORKSPACES} are shown. The command line lists them all.</p>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  workspace: Workspace;
+  depth: number;
+  isCurrent: boolean;
+  tab: "files" | "run" | "activity" | "health";
+}
+
+const Row = memo(function Row({ workspace, depth, isCurrent, tab }: RowProps) {
+  return (
+    <Link to={workspacePlace(workspace.id, tab)} className="workspace-row" isCurrent={isCurrent}>
+      {depth > 0 && <span className="indent" style={{ width: Math.min(depth, 6) * 14 }} aria-hidden="true" />}
+      <StatusDot status={workspace.status} />
+      <span className="workspace-row-text">
+        <span className="workspace-row-name">{workspace.name}</span>
+        <span className="workspace-row-status">
+          {STATUS_WORDS[workspace.status]}
+          {workspace.reason && <span className="workspace-row-reason"> · {workspace.reason}</span>}
+        </span>
+      </span>
+    </Link>
+  );
+});

@@ -1,0 +1,24 @@
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/pages.css";
+import "./styles/files.css";
+import "./styles/map.css";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { createApi } from "./api/client";
+import { applyTheme, storedTheme } from "./components/theme";
+import { takeSecret } from "./features/session/session";
+import { App } from "./routes/App";
+
+// First of all: a secret must not stay in the address bar while anything else goes on.
+const secret = takeSecret();
+applyTheme(storedTheme());
+
+const root = document.getElementById("root");
+if (!root) throw new Error("index.html has no #root");
+createRoot(root).render(
+  <StrictMode>
+    <App client={createApi()} secret={secret} />
+  </StrictMode>,
+);

@@ -1,0 +1,98 @@
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Client } from "../api/client";
+import { ApiProvider } from "../api/context";
+import { isPassing, isSignedOut } from "../api/problem";
+import { NowProvider } from "../components/Ago";
+import { NoticeProvider } from "../components/Notices";
+import { Empty } from "../components/States";
+import { RunLogsProvider } from "../features/commands/context";
+import { FeedProvider } from "../features/events/context";
+import { SessionGate } from "../features/session/SessionGate";
+import { signedOut } from "../features/session/session";
+import { NamesProvider } from "../features/workspaces/names";
+import { EventsPage } from "./EventsPage";
+import { MapPage } from "./MapPage";
+import { OverviewPage } from "./OverviewPage";
+import { Link, RouterProvider, useRouter } from "./router";
+import { Shell } from "./Shell";
+import { WorkspacePage } from "./WorkspacePage";
+
+const QUICK_RETRIES = 1;
+
+/** The query layer. Freshness comes from events, so answers do not age by themselves. */
+export function createQueries(): QueryClient {
+  const queries: QueryClient = new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (isSignedOut(error)) signedOut(queries);
+      },
+    }),
+    defaultOptions: {
+      queries: {
+        staleTime: 30_000,
+        refetchOnWindowFocus: false,
+        networkMode: "always",
+        retry: (count, error) => isPassing(error) && count < QUICK_RETRIES,
+        retryDelay: 300,
+      },
+      mutations: {
+        networkMode: "always",
+        onError: (error) => {
+          if (isSignedOut(error)) signedOut(queries);
+        },
+      },
+    },
+  });
+  return queries;
+}
+
+export function App({ client, secret }: { client: Client; secret: string | undefined }) {
+  const [queries] = useState(createQueries);
+  return (
+    <ApiProvider client={client}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider>
+          <NowProvider>
+            <NoticeProvider>
+              <SessionGate secret={secret}>
+                <FeedProvider>
+                  <NamesProvider>
+                    <RunLogsProvider>
+                      <Shell>
+                        <CurrentPage />
+                      </Shell>
+                    </RunLogsProvider>
+                  </NamesProvider>
+                </FeedProvider>
+              </SessionGate>
+            </NoticeProvider>
+          </NowProvider>
+        </RouterProvider>
+      </QueryClientProvider>
+    </ApiProvider>
+  );
+}
+
+function CurrentPage() {
+  const { place } = useRouter();
+  switch (place.page) {
+    case "overview":
+      return <OverviewPage />;
+    case "map":
+      return <MapPage />;
+    case "events":
+      return <EventsPage />;
+    case "workspace":
+      return <WorkspacePage id={place.id} tab={place.tab} path={place.path} />;
+    case "unknown":
+      return (
+        <Empty icon="search" title="There is no such page">
+          <p>
+            <code>{place.pathname}</code> leads nowhere.{" "}
+            <Link to={{ page: "overview" }}>Go to the overview</Link>
+          </p>
+        </Empty>
+      );
+  }
+}

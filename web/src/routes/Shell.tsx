@@ -1,0 +1,122 @@
+// The frame around every page: navigation, the live list, and the banner that says when things are stale.
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Button } from "../components/Button";
+import { Icon, type IconName, Mark } from "../components/Icon";
+import { ThemeButton } from "../components/theme";
+import { ConnectionBanner } from "../features/events/ConnectionBanner";
+import { useFeedState, useIsStale } from "../features/events/context";
+import { useSignOut } from "../features/session/session";
+import { CreateButton } from "../features/workspaces/CreateButton";
+import { WorkspaceList } from "../features/workspaces/WorkspaceList";
+import { Link, type Place, useRouter } from "./router";
+
+const PLACES: { place: Place; word: string; icon: IconName }[] = [
+  { place: { page: "overview" }, word: "Overview", icon: "home" },
+  { place: { page: "map" }, word: "Map", icon: "map" },
+  { place: { page: "events" }, word: "Events", icon: "activity" },
+];
+
+export function Shell({ children }: { children: ReactNode }) {
+  const { place } = useRouter();
+  const stale = useIsStale();
+  const [search, setSearch] = useState("");
+  return (
+    <div className="shell" data-stale={stale || undefined}>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <aside className="side">
+        <header className="side-head">
+          <Link to={{ page: "overview" }} className="brand" label="Warren, overview">
+            <Mark /> Warren
+          </Link>
+          <LiveMark />
+        </header>
+        <nav className="side-nav" aria-label="Pages">
+          {PLACES.map(({ place: to, word, icon }) => (
+            <Link key={word} to={to} className="side-link" isCurrent={place.page === to.page}>
+              <Icon name={icon} /> {word}
+            </Link>
+          ))}
+        </nav>
+        <SearchBox value={search} onChange={setSearch} />
+        <div className="side-list">
+          <WorkspaceList search={search} />
+        </div>
+        <footer className="side-foot">
+          <CreateButton />
+          <ThemeButton />
+          <SignOutButton />
+        </footer>
+      </aside>
+      <main id="main" className="main" tabIndex={-1} data-page={place.page}>
+        <ConnectionBanner />
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function SearchBox({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
+      event.preventDefault();
+      input.current?.focus();
+      input.current?.select();
+    };
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, []);
+  const keyName = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
+  return (
+    <div className="search">
+      <Icon name="search" />
+      <input
+        ref={input}
+        type="search"
+        aria-label="Search workspaces"
+        aria-keyshortcuts="Control+K Meta+K"
+        placeholder="Search workspaces"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onChange("");
+        }}
+      />
+      <kbd>{keyName}</kbd>
+    </div>
+  );
+}
+
+function LiveMark() {
+  const { phase } = useFeedState();
+  const words = {
+    live: "Live",
+    asleep: "Asleep",
+    waiting: "Offline",
+    connecting: "Connecting",
+    catching_up: "Catching up",
+  };
+  return (
+    <span className="live" data-phase={phase}>
+      <span className="live-dot" aria-hidden="true" />
+      {words[phase]}
+    </span>
+  );
+}
+
+function SignOutButton() {
+  const signOut = useSignOut();
+  return (
+    <Button
+      tone="quiet"
+      icon="signOut"
+      aria-label="Sign out"
+      title="Sign out"
+      isBusy={signOut.isPending}
+      onClick={() => signOut.mutate()}
+    />
+  );
+}

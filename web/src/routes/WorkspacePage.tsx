@@ -1,0 +1,61 @@
+import { Problem } from "../api/problem";
+import type { Workspace } from "../api/types";
+import { Icon, type IconName } from "../components/Icon";
+import { Loading, ProblemPanel } from "../components/States";
+import { RunTab } from "../features/commands/RunTab";
+import { ActivityTab } from "../features/events/ActivityTab";
+import { FilesTab } from "../features/files/FilesTab";
+import { HealthTab } from "../features/workspaces/HealthTab";
+import { useWorkspace } from "../features/workspaces/queries";
+import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
+import { Link, WORKSPACE_TABS, type WorkspaceTab, workspacePlace } from "./router";
+
+const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
+  files: { word: "Files", icon: "folder" },
+  run: { word: "Run", icon: "terminal" },
+  activity: { word: "Activity", icon: "activity" },
+  health: { word: "Health", icon: "health" },
+};
+
+export function WorkspacePage({ id, tab, path }: { id: string; tab: WorkspaceTab; path: string }) {
+  const query = useWorkspace(id);
+  if (query.isPending) return <Loading what="the workspace" />;
+  const isGone = query.error instanceof Problem && query.error.status === 404;
+  if (!query.data || isGone) {
+    return (
+      <div className="page">
+        <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />
+        <p>
+          <Link to={{ page: "overview" }}>Back to the overview</Link>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div className="page workspace">
+      <WorkspaceHeader workspace={query.data} />
+      {/* Each tab is a place of its own with its own address, so these are links, not a tab widget. */}
+      <nav className="tabs" aria-label="Workspace">
+        {WORKSPACE_TABS.map((one) => (
+          <Link key={one} to={workspacePlace(id, one)} className="tab" isCurrent={one === tab}>
+            <Icon name={TABS[one].icon} /> {TABS[one].word}
+          </Link>
+        ))}
+      </nav>
+      <TabContent workspace={query.data} tab={tab} path={path} />
+    </div>
+  );
+}
+
+function TabContent({ workspace, tab, path }: { workspace: Workspace; tab: WorkspaceTab; path: string }) {
+  switch (tab) {
+    case "files":
+      return <FilesTab key={workspace.id} workspace={workspace} path={path} />;
+    case "run":
+      return <RunTab key={workspace.id} workspace={workspace} />;
+    case "activity":
+      return <ActivityTab key={workspace.id} workspace={workspace} />;
+    case "health":
+      return <HealthTab key={workspace.id} workspace={workspace} />;
+  }
+}

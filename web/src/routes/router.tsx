@@ -1,0 +1,133 @@
+// A small router over the history API: four kinds of places, and links that are real links.
+import {
+  createContext,
+  type MouseEvent,
+  type ReactNode,
+  useContext,
+  useMemo,
+  useSyncExternalStore,
+} from "react";
+
+export const WORKSPACE_TABS = ["files", "run", "activity", "health"] as const;
+export type WorkspaceTab = (typeof WORKSPACE_TABS)[number];
+
+export type Place =
+  | { page: "overview" }
+  | { page: "map" }
+  | { page: "events" }
+  | { page: "workspace"; id: string; tab: WorkspaceTab; path: string }
+  | { page: "unknown"; pathname: string };
+
+export function placeOf(pathname: string, search: string): Place {
+  const parts = pathname.split("/").filter(Boolean).map(decode);
+  if (parts.length === 0) return { page: "overview" };
+  if (parts.length === 1 && parts[0] === "map") return { page: "map" };
+  if (parts.length === 1 && parts[0] === "events") return { page: "events" };
+  const [first, id, tab = "files"] = parts;
+  if (first === "workspaces" && id && parts.length <= 3 && isTab(tab)) {
+    return { page: "workspace", id, tab, path: new URLSearchParams(search).get("path") ?? "" };
+  }
+  return { page: "unknown", pathname };
+}
+
+export function hrefOf(place: Place): string {
+  switch (place.page) {
+    case "overview":
+      return "/";
+    case "map":
+      return "/map";
+    case "events":
+      return "/events";
+    case "workspace": {
+      const base = `/workspaces/${encodeURIComponent(place.id)}/${place.tab}`;
+      return place.path ? `${base}?${new URLSearchParams({ path: place.path })}` : base;
+    }
+    case "unknown":
+      return place.pathname;
+  }
+}
+
+export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): Place {
+  return { page: "workspace", id, tab, path };
+}
+
+interface Router {
+  place: Place;
+  navigate(to: Place, options?: { replace?: boolean }): void;
+}
+
+const RouterContext = createContext<Router | undefined>(undefined);
+const MOVED = "warren:moved";
+
+export function RouterProvider({ children }: { children: ReactNode }) {
+  const address = useSyncExternalStore(subscribe, () => window.location.pathname + window.location.search);
+  const router = useMemo<Router>(() => {
+    const { pathname, search } = new URL(address, window.location.origin);
+    return { place: placeOf(pathname, search), navigate };
+  }, [address]);
+  return <RouterContext value={router}>{children}</RouterContext>;
+}
+
+export function useRouter(): Router {
+  const router = useContext(RouterContext);
+  if (!router) throw new Error("useRouter needs a RouterProvider above it");
+  return router;
+}
+
+interface LinkProps {
+  to: Place;
+  children: ReactNode;
+  className?: string;
+  isCurrent?: boolean;
+  label?: string;
+}
+
+export function Link({ to, children, className, isCurrent = false, label }: LinkProps) {
+  const { navigate } = useRouter();
+  const follow = (event: MouseEvent<HTMLAnchorElement>) => {
+    // New tabs, new windows and downloads stay the browser's business.
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    navigate(to);
+  };
+  return (
+    <a
+      href={hrefOf(to)}
+      className={className}
+      onClick={follow}
+      aria-current={isCurrent ? "page" : undefined}
+      aria-label={label}
+    >
+      {children}
+    </a>
+  );
+}
+
+export function navigate(to: Place, options: { replace?: boolean } = {}): void {
+  const href = hrefOf(to);
+  if (options.replace) window.history.replaceState(null, "", href);
+  else window.history.pushState(null, "", href);
+  window.dispatchEvent(new Event(MOVED));
+}
+
+function subscribe(onChange: () => void): () => void {
+  window.addEventListener("popstate", onChange);
+  window.addEventListener(MOVED, onChange);
+  return () => {
+    window.removeEventListener("popstate", onChange);
+    window.removeEventListener(MOVED, onChange);
+  };
+}
+
+function isTab(text: string): text is WorkspaceTab {
+  return (WORKSPACE_TABS as readonly string[]).includes(text);
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
