@@ -1,1 +1,22 @@
-//! placeholder
+//! The providers that back a workspace: `memory` (files that die with the process) and `local` (a host directory
+//! and host processes, for trusted input).
+//!
+//! ```text
+//!   memory ──┐                          ┌── search   (ripgrep's engine, globs, ignore files)
+//!            ├── workspace::{Fs, Shell} ┤
+//!   local ───┘                          └── process  (the one door that starts programs)
+//! ```
+//!
+//! Surprise: files under `local` are never reached by a path string that was checked earlier. Every operation
+//! resolves its path in the kernel, beneath a handle of the root (`local::beneath`).
+
+mod cursor;
+mod edit;
+pub mod local;
+pub mod memory;
+mod process;
+mod readiness;
+mod search;
+
+pub use local::LocalProvider;
+pub use memory::MemoryProvider;

@@ -61,10 +61,7 @@ pub struct FileContents {
 
 impl std::fmt::Debug for FileContents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FileContents")
-            .field("offset", &self.offset)
-            .field("length", &self.length)
-            .finish()
+        f.debug_struct("FileContents").field("offset", &self.offset).field("length", &self.length).finish()
     }
 }
 
@@ -126,17 +123,13 @@ pub struct LsQuery {
     /// 1: only the directory's own entries.
     pub depth: u32,
     pub limit: u32,
-    /// The path after which to go on, from `Listing::next`.
+    /// `Listing::next` of the page before, as it was given: a path, with `%` and bytes that are not UTF-8 escaped.
     pub after: Option<String>,
 }
 
 impl Default for LsQuery {
     fn default() -> Self {
-        Self {
-            depth: 1,
-            limit: 1_000,
-            after: None,
-        }
+        Self { depth: 1, limit: 1_000, after: None }
     }
 }
 
@@ -149,7 +142,8 @@ pub struct Listing {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobQuery {
-    /// `**` crosses directories, `*` does not.
+    /// Matched against the path relative to `root`: `**` crosses directories, `*` does not. Finds everything but
+    /// directories.
     pub pattern: String,
     pub root: WorkspacePath,
     pub respect_ignore_files: bool,
@@ -169,7 +163,8 @@ pub struct GrepQuery {
     pub is_literal: bool,
     pub ignore_case: bool,
     pub root: WorkspacePath,
-    /// Only files whose path matches one of these; empty: all.
+    /// Only files whose path relative to `root` matches one of these; empty: all. A pattern without `/` matches in
+    /// any directory.
     pub globs: Vec<String>,
     pub context_lines: u32,
     pub respect_ignore_files: bool,
@@ -204,6 +199,7 @@ pub struct CpOptions {
     pub overwrite: bool,
 }
 
+/// Paths are relative to the workspace root. A file that was replaced as a whole may be told as created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     Created(String),

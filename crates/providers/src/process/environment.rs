@@ -1,0 +1,193 @@
+//! The environment of a command, built from nothing (W33).
+
+use std::collections::BTreeMap;
+
+use warren_doors::Environment;
+use warren_model::ErrorCode;
+use warren_workspace::Error;
+
+use super::arguments::{check_environment_size, invalid};
+
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// By this variable the processes of one command are found again, wherever they went (`group`).
+pub(super) const RUN_MARK: &str = "WARREN_RUN_ID";
+
+/// Variables that make programs load or run something else, or that decide which program a name means. A caller who
+/// could set them would get past any policy on the command itself; an operator can still pass them by `pass_env`.
+const RESERVED: [&str; 16] = [
+    "PATH",
+    "ENV",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "IFS",
+    "NODE_OPTIONS",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYOPT",
+    "JAVA_TOOL_OPTIONS",
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+];
+const RESERVED_PREFIXES: [&str; 4] = ["WARREN_", "LD_", "DYLD_", "GIT_"];
+/// Harmless ones below a reserved prefix.
+const EXCEPTIONS: [&str; 6] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+];
+
+pub(super) struct Sources<'a> {
+    pub(super) host: &'a Environment,
+    pub(super) pass_env: &'a [String],
+    pub(super) home: &'a str,
+    pub(super) has_terminal: bool,
+    pub(super) of_command: &'a BTreeMap<String, String>,
+    pub(super) mark: &'a str,
+}
+
+/// All variables of the command; later sources overrule earlier ones.
+pub(super) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Error> {
+    let mut variables = BTreeMap::new();
+    let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
+    set("PATH", DEFAULT_PATH);
+    set("HOME", sources.home);
+    set("LANG", "C.UTF-8");
+    if sources.has_terminal {
+        set("TERM", "xterm-256color");
+    }
+    for name in sources.pass_env {
+        if let Some(value) = sources.host.get(name) {
+            set(name, value);
+        }
+    }
+    for (name, value) in sources.of_command {
+        check_variable(name, value)?;
+        set(name, value);
+    }
+    set(RUN_MARK, sources.mark);
+    let variables: Vec<_> = variables.into_iter().collect();
+    check_environment_size(&variables)?;
+    Ok(variables)
+}
+
+fn check_variable(name: &str, value: &str) -> Result<(), Error> {
+    if !is_name(name) {
+        return Err(invalid(format!(
+            "`{}` is not a name of a variable",
+            name.escape_debug()
+        )));
+    }
+    if value.contains('\0') {
+        return Err(invalid(format!("the value of {name} contains a NUL byte")));
+    }
+    let is_prefixed = RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    if RESERVED.contains(&name) || (is_prefixed && !EXCEPTIONS.contains(&name)) {
+        let detail = format!("the variable {name} is reserved and cannot be set for a command");
+        return Err(Error::operation(ErrorCode::CommandRefused, detail));
+    }
+    Ok(())
+}
+
+/// An operator names what is passed, so that almost anything may be; not Warren's own secrets.
+pub(crate) fn check_pass_env(names: &[String]) -> Result<(), Error> {
+    for (index, name) in names.iter().enumerate() {
+        if !is_name(name) || name.starts_with("WARREN_") {
+            let detail = format!(
+                "pass_env[{index}]: `{}` is not a name that can be passed",
+                name.escape_debug()
+            );
+            return Err(Error::permanent(ErrorCode::InvalidConfig, detail));
+        }
+    }
+    Ok(())
+}
+
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build_with(pass_env: &[&str], of_command: &[(&str, &str)]) -> Result<Vec<(String, String)>, Error> {
+        let host: Environment = [("API_KEY", "hunter2"), ("EDITOR", "vi"), ("PATH", "/host/bin")]
+            .into_iter()
+            .collect();
+        let pass_env: Vec<_> = pass_env.iter().map(|&name| name.to_owned()).collect();
+        let of_command = of_command
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        build(&Sources {
+            host: &host,
+            pass_env: &pass_env,
+            home: "/home",
+            has_terminal: false,
+            of_command: &of_command,
+            mark: "m",
+        })
+    }
+
+    // W33
+    #[test]
+    fn nothing_of_the_host_is_passed_unless_it_is_named() {
+        let names = |variables: Vec<(String, String)>| {
+            variables
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(
+            names(build_with(&[], &[]).unwrap()),
+            "HOME LANG PATH WARREN_RUN_ID"
+        );
+        let passed = build_with(&["EDITOR", "PATH", "ABSENT"], &[("LANG", "de_DE")]).unwrap();
+        assert!(passed.contains(&("EDITOR".into(), "vi".into())));
+        assert!(passed.contains(&("PATH".into(), "/host/bin".into())));
+        assert!(passed.contains(&("LANG".into(), "de_DE".into())));
+        assert!(!passed.iter().any(|(name, _)| name == "API_KEY" || name == "ABSENT"));
+    }
+
+    // W33, T03 (security)
+    #[test]
+    fn reserved_and_malformed_names_are_refused() {
+        for name in [
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "BASH_ENV",
+            "ENV",
+            "PATH",
+            "WARREN_TOKEN",
+            "NODE_OPTIONS",
+            "PYTHONSTARTUP",
+            "GIT_SSH_COMMAND",
+        ] {
+            let error = build_with(&[], &[(name, "x")]).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::CommandRefused, "{name}");
+            assert!(error.to_string().contains(name));
+        }
+        for name in ["", "A=B", "1A", "A B", "A\0", "é"] {
+            assert_eq!(
+                build_with(&[], &[(name, "x")]).unwrap_err().code(),
+                ErrorCode::InvalidCommand,
+                "{name}"
+            );
+        }
+        assert!(build_with(&[], &[("GIT_AUTHOR_NAME", "x")]).is_ok());
+        assert_eq!(
+            check_pass_env(&["WARREN_TOKEN".into()]).unwrap_err().code(),
+            ErrorCode::InvalidConfig
+        );
+    }
+}

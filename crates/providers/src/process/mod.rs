@@ -1,0 +1,51 @@
+//! The one door that starts programs, and what keeps them in hand: environment from nothing, argument checks, output to
+//! a cap, deadlines that leave no child behind.
+//!
+//! ```text
+//!   Command ──▶ arguments, environment (checks) ──▶ spawn (the door) ──▶ run         one command to its end
+//!                                                                   └──▶ background  processes that stay
+//!                                      group (ends all of a command's processes) ◀──┘
+//! ```
+
+mod arguments;
+mod background;
+mod capture;
+mod environment;
+mod group;
+mod pty;
+mod ring;
+mod run;
+mod spawn;
+
+use std::sync::Arc;
+
+use warren_doors::{Clock, Entropy, Environment};
+
+pub(crate) use background::{Background, MAX_RUNNING, RING_BYTES};
+pub(crate) use environment::check_pass_env;
+pub(crate) use run::{MAX_SPILL_BYTES, Spill, run, stream};
+
+/// What a process needs from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Doors {
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+/// The rules for one command, from its workspace's config.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    pub(crate) pass_env: Vec<String>,
+    /// The host directory that becomes HOME.
+    pub(crate) home: String,
+    pub(crate) max_timeout_ms: u64,
+    pub(crate) max_output_bytes: usize,
+}
+
+/// 128 random bits, as text.
+pub(crate) fn random_mark(entropy: &dyn Entropy) -> String {
+    let mut bytes = [0; 16];
+    entropy.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
