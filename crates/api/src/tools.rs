@@ -24,7 +24,7 @@ pub struct ToolRefusal {
     pub kind: String,
     pub message: String,
     /// What would be allowed.
-    pub allowed: Vec<String>,
+    pub allowed: String,
 }
 
 /// What a tool answered. Exactly one of the two is present.

@@ -106,11 +106,7 @@ pub struct PatchWorkspace {
     #[schema(min_length = 1, max_length = 100)]
     pub name: Option<String>,
     /// `null` makes it a root; absent leaves it where it is.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub parent_id: Option<Option<String>>,
     /// `running`, `paused` or `hibernated`.

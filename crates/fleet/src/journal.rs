@@ -21,12 +21,6 @@ pub enum Use {
         timed_out: bool,
         duration_ms: u64,
     },
-    ToolRefused {
-        tool: String,
-        kind: String,
-        count: u64,
-        window_ms: u64,
-    },
 }
 
 impl Fleet {
@@ -59,10 +53,6 @@ fn describe(what: &Use) -> (EventKind, serde_json::Value) {
                 "timed_out": timed_out,
                 "duration_ms": duration_ms,
             }),
-        ),
-        Use::ToolRefused { tool, kind, count, window_ms } => (
-            EventKind::WorkspaceToolRefused,
-            json!({ "tool": tool, "kind": kind, "count": count, "window_ms": window_ms }),
         ),
     }
 }

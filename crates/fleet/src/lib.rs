@@ -9,23 +9,26 @@ mod identity;
 mod journal;
 mod reconcile;
 mod refs;
+mod refusals;
 mod workspaces;
 
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
 pub use journal::Use;
 pub use refs::StoredRefs;
+/// The one access rule, for those who ask it through an `Identity`.
+pub use warren_rules::access;
 pub use workspaces::{CreateWorkspace, PatchWorkspace};
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
-use warren_model::{EventKind, Limits, NewEvent, OrgId, Principal};
+use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal};
 use warren_store::{Store, StoreHealth};
-use warren_workspace::Registry;
+use warren_workspace::{RefusalLog, Registry};
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
@@ -51,13 +54,18 @@ struct Inner {
     tasks: TaskTracker,
     stopping: CancellationToken,
     under_way: reconcile::UnderWay,
+    /// Taken at the stop, so that what is owed is written before the database closes.
+    refusals: Mutex<Option<RefusalLog>>,
 }
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
+        let tasks = TaskTracker::new();
+        let sink = refusals::RefusalEvents::new(&parts, tasks.clone());
         Self(Arc::new(Inner {
+            refusals: Mutex::new(Some(RefusalLog::new(Arc::new(sink)))),
             parts,
-            tasks: TaskTracker::new(),
+            tasks,
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
         }))
@@ -79,6 +87,7 @@ impl Fleet {
         if let Err(error) = self.append(self.server_event(EventKind::ServerStopping, version)).await {
             tracing::warn!(%error, "the stop could not be recorded");
         }
+        drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.0.tasks.close();
         self.0.tasks.wait().await;
         let report = self.registry().close_all(CLOSE_LIMIT).await;
@@ -90,6 +99,12 @@ impl Fleet {
 
     pub fn registry(&self) -> &Registry {
         &self.0.parts.registry
+    }
+
+    /// Where refused tool calls are noted; gone once the fleet stops.
+    pub fn refusals(&self) -> Result<RefusalLog, Error> {
+        let log = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        log.ok_or_else(|| Error::new(ErrorCode::ShuttingDown))
     }
 
     pub fn limits(&self) -> &Limits {

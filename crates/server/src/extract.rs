@@ -98,3 +98,18 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
         text.and_then(|text| text.parse().ok()).map(Self).ok_or_else(not_found)
     }
 }
+
+/// The `{name}` of the path.
+#[derive(Debug)]
+pub(crate) struct PathName(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for PathName {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let params = RawPathParams::from_request_parts(parts, &()).await;
+        let params = params.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
+        let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_owned());
+        name.map(Self).ok_or_else(|| ErrorCode::RouteNotFound.into())
+    }
+}

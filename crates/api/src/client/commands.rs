@@ -9,9 +9,7 @@ use crate::{ExecFrame, ExecRequest, ExecResult};
 impl Client {
     /// Runs a command and waits for its end, however long its own time limit lets it run.
     pub async fn exec(&self, id: &str, command: &ExecRequest) -> Result<ExecResult, Error> {
-        let request = self
-            .request(Method::POST, &["workspaces", id, "exec"])
-            .json(command);
+        let request = self.request(Method::POST, &["workspaces", id, "exec"]).json(command);
         super::read_json(self.send(request).await?).await
     }
 

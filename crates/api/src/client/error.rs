@@ -54,18 +54,13 @@ impl Error {
     pub(super) fn from_send(base: &Url, error: reqwest::Error) -> Self {
         let source = error.without_url();
         if source.is_connect() {
-            Self::Unreachable {
-                url: base.clone(),
-                source,
-            }
+            Self::Unreachable { url: base.clone(), source }
         } else {
             Self::Interrupted { source }
         }
     }
 
     pub(super) fn from_body(error: reqwest::Error) -> Self {
-        Self::Interrupted {
-            source: error.without_url(),
-        }
+        Self::Interrupted { source: error.without_url() }
     }
 }

@@ -28,19 +28,13 @@ pub struct EventQuery {
 impl Client {
     /// Follows the log. When the stream breaks off, ask again with `after` set to the last sequence seen.
     pub async fn events(&self, query: &EventQuery) -> Result<Frames<EventFrame>, Error> {
-        let request = self
-            .request(Method::GET, &["events"])
-            .header(ACCEPT, "text/event-stream")
-            .query(query);
+        let request = self.request(Method::GET, &["events"]).header(ACCEPT, "text/event-stream").query(query);
         Ok(Frames::of(self.send(request).await?, Some(SILENCE_LIMIT)))
     }
 
     /// One page of the log.
     pub async fn event_page(&self, query: &EventQuery) -> Result<EventPage, Error> {
-        let request = self
-            .request(Method::GET, &["events"])
-            .header(ACCEPT, "application/json")
-            .query(query);
+        let request = self.request(Method::GET, &["events"]).header(ACCEPT, "application/json").query(query);
         self.answer(request).await
     }
 }

@@ -43,17 +43,13 @@ impl Stream for FileBytes {
     type Item = Result<Bytes, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.bytes
-            .poll_next_unpin(context)
-            .map(|chunk| chunk.map(|chunk| chunk.map_err(Error::from_body)))
+        self.bytes.poll_next_unpin(context).map(|chunk| chunk.map(|chunk| chunk.map_err(Error::from_body)))
     }
 }
 
 impl std::fmt::Debug for FileBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FileBytes")
-            .field("length", &self.length)
-            .finish_non_exhaustive()
+        f.debug_struct("FileBytes").field("length", &self.length).finish_non_exhaustive()
     }
 }
 
@@ -62,11 +58,7 @@ impl Client {
     pub async fn open_path(&self, id: &str, path: &str, range: ByteRange) -> Result<PathContents, Error> {
         let request = self.files(Method::GET, id, path).query(&range);
         let response = self.send(request).await?;
-        if response
-            .headers()
-            .get(ENTRY_HEADER)
-            .is_some_and(|kind| kind == "directory")
-        {
+        if response.headers().get(ENTRY_HEADER).is_some_and(|kind| kind == "directory") {
             return super::read_json(response).await.map(PathContents::Directory);
         }
         Ok(PathContents::File(FileBytes {
@@ -88,16 +80,11 @@ impl Client {
             request = request.query(&[("cursor", cursor)]);
         }
         let response = self.send(request).await?;
-        let is_directory = response
-            .headers()
-            .get(ENTRY_HEADER)
-            .is_some_and(|kind| kind == "directory");
+        let is_directory = response.headers().get(ENTRY_HEADER).is_some_and(|kind| kind == "directory");
         if is_directory {
             super::read_json(response).await
         } else {
-            Err(Error::BadAnswer {
-                detail: format!("`{path}` is a file, not a directory"),
-            })
+            Err(Error::BadAnswer { detail: format!("`{path}` is a file, not a directory") })
         }
     }
 
@@ -118,9 +105,7 @@ impl Client {
         if let Some(length) = length {
             request = request.header(CONTENT_LENGTH, length);
         }
-        let request = request
-            .header(CONTENT_TYPE, OCTET_STREAM)
-            .body(reqwest::Body::wrap_stream(contents));
+        let request = request.header(CONTENT_TYPE, OCTET_STREAM).body(reqwest::Body::wrap_stream(contents));
         super::read_json(self.send(request).await?).await
     }
 
@@ -136,9 +121,7 @@ impl Client {
         if create_new {
             request = request.query(&[("create_new", true)]);
         }
-        let request = request
-            .header(CONTENT_TYPE, OCTET_STREAM)
-            .body(reqwest::Body::from(contents.into()));
+        let request = request.header(CONTENT_TYPE, OCTET_STREAM).body(reqwest::Body::from(contents.into()));
         super::read_json(self.send(request).await?).await
     }
 
@@ -152,22 +135,18 @@ impl Client {
     }
 
     pub async fn move_path(&self, id: &str, moved: &MoveFile) -> Result<(), Error> {
-        let request = self
-            .request(Method::POST, &["workspaces", id, "files", "move"])
-            .json(moved);
+        let request = self.request(Method::POST, &["workspaces", id, "files", "move"]).json(moved);
         self.no_answer(request).await
     }
 
     /// Makes a directory and those above it.
     pub async fn create_directory(&self, id: &str, path: &str) -> Result<(), Error> {
-        let request = self
-            .request(Method::POST, &["workspaces", id, "files", "directory"])
-            .query(&[("path", path)]);
+        let request =
+            self.request(Method::POST, &["workspaces", id, "files", "directory"]).query(&[("path", path)]);
         self.no_answer(request).await
     }
 
     fn files(&self, method: Method, id: &str, path: &str) -> reqwest::RequestBuilder {
-        self.request(method, &["workspaces", id, "files"])
-            .query(&[("path", path)])
+        self.request(method, &["workspaces", id, "files"]).query(&[("path", path)])
     }
 }

@@ -35,10 +35,7 @@ impl<T: DeserializeOwned> Frames<T> {
         Self {
             bytes: response.bytes_stream().boxed(),
             decoder: Decoder::default(),
-            silence: silence_limit.map(|limit| Silence {
-                limit,
-                timer: Box::pin(tokio::time::sleep(limit)),
-            }),
+            silence: silence_limit.map(|limit| Silence { limit, timer: Box::pin(tokio::time::sleep(limit)) }),
             is_over: false,
             frame: PhantomData,
         }
@@ -47,18 +44,12 @@ impl<T: DeserializeOwned> Frames<T> {
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         if let Poll::Ready(chunk) = self.bytes.poll_next_unpin(context) {
             if let Some(silence) = &mut self.silence {
-                silence
-                    .timer
-                    .as_mut()
-                    .reset(tokio::time::Instant::now() + silence.limit);
+                silence.timer.as_mut().reset(tokio::time::Instant::now() + silence.limit);
             }
             return Poll::Ready(chunk.map(|chunk| chunk.map_err(Error::from_body)));
         }
         match &mut self.silence {
-            Some(silence) => silence
-                .timer
-                .poll_unpin(context)
-                .map(|()| Some(Err(Error::Silent))),
+            Some(silence) => silence.timer.poll_unpin(context).map(|()| Some(Err(Error::Silent))),
             None => Poll::Pending,
         }
     }
@@ -73,16 +64,16 @@ impl<T: DeserializeOwned> Stream for Frames<T> {
                 return Poll::Ready(None);
             }
             if let Some(message) = self.decoder.next_message() {
-                let frame = serde_json::from_str(&message.data).map_err(|error| Error::BadAnswer {
-                    detail: format!("a frame cannot be read: {error}"),
-                });
+                let frame = serde_json::from_str(&message.data)
+                    .map_err(|error| Error::BadAnswer { detail: format!("a frame cannot be read: {error}") });
                 self.is_over = frame.is_err();
                 return Poll::Ready(Some(frame));
             }
             let pushed = match ready!(self.poll_chunk(context)) {
-                Some(Ok(chunk)) => self.decoder.push(&chunk).map_err(|too_long| Error::BadAnswer {
-                    detail: too_long.to_string(),
-                }),
+                Some(Ok(chunk)) => self
+                    .decoder
+                    .push(&chunk)
+                    .map_err(|too_long| Error::BadAnswer { detail: too_long.to_string() }),
                 Some(Err(error)) => Err(error),
                 None => {
                     self.is_over = true;
@@ -99,8 +90,6 @@ impl<T: DeserializeOwned> Stream for Frames<T> {
 
 impl<T> std::fmt::Debug for Frames<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Frames")
-            .field("is_over", &self.is_over)
-            .finish_non_exhaustive()
+        f.debug_struct("Frames").field("is_over", &self.is_over).finish_non_exhaustive()
     }
 }

@@ -7,8 +7,7 @@ use crate::{CreateToken, CreatedToken, Session, SignInLink, TokenPage};
 
 impl Client {
     pub async fn create_token(&self, token: &CreateToken) -> Result<CreatedToken, Error> {
-        self.answer(self.request(Method::POST, &["tokens"]).json(token))
-            .await
+        self.answer(self.request(Method::POST, &["tokens"]).json(token)).await
     }
 
     /// One page.
@@ -21,8 +20,7 @@ impl Client {
     }
 
     pub async fn revoke_token(&self, id: &str) -> Result<(), Error> {
-        self.no_answer(self.request(Method::DELETE, &["tokens", id]))
-            .await
+        self.no_answer(self.request(Method::DELETE, &["tokens", id])).await
     }
 
     /// Who this client speaks as.
@@ -32,7 +30,6 @@ impl Client {
 
     /// A link that signs a browser in as the owner of this client's token, once.
     pub async fn create_sign_in_link(&self) -> Result<SignInLink, Error> {
-        self.answer(self.request(Method::POST, &["session", "links"]))
-            .await
+        self.answer(self.request(Method::POST, &["session", "links"])).await
     }
 }

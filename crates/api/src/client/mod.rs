@@ -59,10 +59,7 @@ impl Client {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        Ok(Self {
-            http: build_http(headers)?,
-            base,
-        })
+        Ok(Self { http: build_http(headers)?, base })
     }
 
     /// The server's address.
@@ -84,15 +81,8 @@ impl Client {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
-        let response = request
-            .send()
-            .await
-            .map_err(|error| Error::from_send(&self.base, error))?;
-        if response.status().is_success() {
-            Ok(response)
-        } else {
-            Err(failure(response).await)
-        }
+        let response = request.send().await.map_err(|error| Error::from_send(&self.base, error))?;
+        if response.status().is_success() { Ok(response) } else { Err(failure(response).await) }
     }
 
     async fn answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
@@ -108,17 +98,12 @@ impl Client {
 /// The address only: the token stays out of logs.
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client")
-            .field("url", &self.base.as_str())
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("url", &self.base.as_str()).finish_non_exhaustive()
     }
 }
 
 fn parse_base(url: &str) -> Result<Url, Error> {
-    let invalid = |reason: &str| Error::InvalidUrl {
-        url: url.to_owned(),
-        reason: reason.to_owned(),
-    };
+    let invalid = |reason: &str| Error::InvalidUrl { url: url.to_owned(), reason: reason.to_owned() };
     let base = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
     if !matches!(base.scheme(), "http" | "https") {
         return Err(invalid("it must begin with http:// or https://"));
@@ -145,17 +130,14 @@ fn build_http(headers: HeaderMap) -> Result<reqwest::Client, Error> {
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .build()
-        .map_err(|error| Error::BadAnswer {
-            detail: format!("the HTTP client could not be set up: {error}"),
-        })
+        .map_err(|error| Error::BadAnswer { detail: format!("the HTTP client could not be set up: {error}") })
 }
 
 async fn read_json<T: DeserializeOwned>(response: Response) -> Result<T, Error> {
     let status = response.status();
     let bytes = response.bytes().await.map_err(Error::from_body)?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::BadAnswer {
-        detail: format!("status {status}: {error}"),
-    })
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::BadAnswer { detail: format!("status {status}: {error}") })
 }
 
 /// Turns an answer that is no success into the problem it states, or says that it states none.
@@ -175,7 +157,5 @@ async fn failure(response: Response) -> Error {
     }
     let text = String::from_utf8_lossy(&bytes);
     let quoted: String = text.chars().take(QUOTED_CHARACTERS).collect();
-    Error::BadAnswer {
-        detail: format!("status {status} without a problem document: {quoted:?}"),
-    }
+    Error::BadAnswer { detail: format!("status {status} without a problem document: {quoted:?}") }
 }

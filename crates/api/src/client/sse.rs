@@ -101,11 +101,7 @@ impl Decoder {
     fn end_message(&mut self) {
         let event = self.event.take();
         if let Some(data) = self.data.take() {
-            self.ready.push_back(Message {
-                id: self.id.clone(),
-                event,
-                data,
-            });
+            self.ready.push_back(Message { id: self.id.clone(), event, data });
         }
     }
 }
@@ -125,20 +121,13 @@ mod tests {
     }
 
     fn data_of(text: &str) -> Vec<String> {
-        decode([text.as_bytes()])
-            .into_iter()
-            .map(|one| one.data)
-            .collect()
+        decode([text.as_bytes()]).into_iter().map(|one| one.data).collect()
     }
 
     // S24
     #[test]
     fn every_line_ending_ends_a_line() {
-        for text in [
-            "data: a\n\ndata: b\n\n",
-            "data: a\r\rdata: b\r\r",
-            "data: a\r\n\r\ndata: b\r\n\r\n",
-        ] {
+        for text in ["data: a\n\ndata: b\n\n", "data: a\r\rdata: b\r\r", "data: a\r\n\r\ndata: b\r\n\r\n"] {
             assert_eq!(data_of(text), ["a", "b"], "{text:?}");
         }
     }
@@ -151,14 +140,7 @@ mod tests {
         assert_eq!(messages[0].id.as_deref(), Some("7"));
         assert_eq!(messages[0].event.as_deref(), Some("note"));
         assert_eq!(messages[0].data, "one\n two\n");
-        assert_eq!(
-            messages[1],
-            Message {
-                id: Some("7".into()),
-                event: None,
-                data: "next".into()
-            }
-        );
+        assert_eq!(messages[1], Message { id: Some("7".into()), event: None, data: "next".into() });
     }
 
     // S24

@@ -63,18 +63,15 @@ impl Client {
 
     /// Tries a failed workspace again.
     pub async fn reset_workspace(&self, id: &str) -> Result<Workspace, Error> {
-        self.answer(self.request(Method::POST, &["workspaces", id, "reset"]))
-            .await
+        self.answer(self.request(Method::POST, &["workspaces", id, "reset"])).await
     }
 
     pub async fn workspace_health(&self, id: &str) -> Result<WorkspaceHealth, Error> {
-        self.answer(self.request(Method::GET, &["workspaces", id, "health"]))
-            .await
+        self.answer(self.request(Method::GET, &["workspaces", id, "health"])).await
     }
 
     pub async fn tools(&self, id: &str) -> Result<ToolCatalog, Error> {
-        self.answer(self.request(Method::GET, &["workspaces", id, "tools"]))
-            .await
+        self.answer(self.request(Method::GET, &["workspaces", id, "tools"])).await
     }
 
     /// `arguments` is a JSON object. A refusal by policy is an answer, not an error.
@@ -84,9 +81,7 @@ impl Client {
         tool: &str,
         arguments: &serde_json::Value,
     ) -> Result<ToolAnswer, Error> {
-        let request = self
-            .request(Method::POST, &["workspaces", id, "tools", tool])
-            .json(arguments);
+        let request = self.request(Method::POST, &["workspaces", id, "tools", tool]).json(arguments);
         // A tool may run a command for longer than other answers take.
         super::read_json(self.send(request).await?).await
     }

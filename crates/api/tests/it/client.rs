@@ -27,15 +27,9 @@ fn workspace_json() -> String {
 async fn a_request_carries_the_token_and_an_id_cannot_change_the_route() {
     let peer = Peer::start(vec![json("200 OK", &workspace_json())]);
     let workspace = client_of(&peer).workspace("../tokens?x=1").await.unwrap();
-    assert_eq!(
-        (workspace.name.as_str(), workspace.status),
-        ("demo", Status::Online)
-    );
+    assert_eq!((workspace.name.as_str(), workspace.status), ("demo", Status::Online));
     let seen = peer.seen();
-    assert_eq!(
-        seen[0].line(),
-        "GET /api/v1/workspaces/..%2Ftokens%3Fx=1 HTTP/1.1"
-    );
+    assert_eq!(seen[0].line(), "GET /api/v1/workspaces/..%2Ftokens%3Fx=1 HTTP/1.1");
     assert_eq!(seen[0].header("authorization"), Some("Bearer wrn_admin_secret"));
 }
 
@@ -52,10 +46,7 @@ async fn queries_and_preconditions_reach_the_server() {
         ..WorkspaceQuery::default()
     };
     assert_eq!(client.workspaces(&query).await.unwrap().items.len(), 1);
-    let patch = PatchWorkspace {
-        parent_id: Some(None),
-        ..PatchWorkspace::default()
-    };
+    let patch = PatchWorkspace { parent_id: Some(None), ..PatchWorkspace::default() };
     client.patch_workspace("w1", &patch, Some(3)).await.unwrap();
     let seen = peer.seen();
     assert_eq!(
@@ -70,11 +61,8 @@ async fn queries_and_preconditions_reach_the_server() {
 #[tokio::test]
 async fn a_problem_document_becomes_a_typed_error() {
     let problem = r#"{"type":"/x","title":"There is no such workspace.","status":404,"code":"workspace_not_found","remedy":"Look.","request_id":"r"}"#;
-    let peer = Peer::start(vec![answer(
-        "404 Not Found",
-        "content-type: application/problem+json\r\n",
-        problem,
-    )]);
+    let peer =
+        Peer::start(vec![answer("404 Not Found", "content-type: application/problem+json\r\n", problem)]);
     let error = client_of(&peer).workspace("w1").await.unwrap_err();
     assert_eq!(error.code(), Some("workspace_not_found"));
     assert!(matches!(error, Error::Problem(problem) if problem.status == 404 && problem.detail.is_none()));
@@ -112,32 +100,17 @@ async fn nobody_listening_is_unreachable() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let error = Client::new(&url, None).unwrap().info().await.unwrap_err();
-    assert!(
-        matches!(error, Error::Unreachable { .. }) && error.is_transient(),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Unreachable { .. }) && error.is_transient(), "{error:?}");
 }
 
 // S24
 #[test]
 fn addresses_and_tokens_that_cannot_be_are_refused_before_any_call() {
-    for url in [
-        "",
-        "127.0.0.1:7878",
-        "ftp://host",
-        "http://user:pass@host",
-        "http://host/?a=b",
-    ] {
+    for url in ["", "127.0.0.1:7878", "ftp://host", "http://user:pass@host", "http://host/?a=b"] {
         let refused = Client::new(url, None);
-        assert!(
-            matches!(refused, Err(Error::InvalidUrl { .. })),
-            "{url}: {refused:?}"
-        );
+        assert!(matches!(refused, Err(Error::InvalidUrl { .. })), "{url}: {refused:?}");
     }
-    assert!(matches!(
-        Client::new("http://host", Some("a\nb")),
-        Err(Error::InvalidToken)
-    ));
+    assert!(matches!(Client::new("http://host", Some("a\nb")), Err(Error::InvalidToken)));
     let shown = format!("{:?}", Client::new("http://host", Some(TOKEN)).unwrap());
     assert!(!shown.contains(TOKEN), "{shown}");
 }
@@ -152,21 +125,9 @@ async fn events_are_read_however_the_stream_is_cut() {
         vec![b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n".to_vec()];
     pieces.extend(stream.as_bytes().chunks(3).map(<[u8]>::to_vec));
     let peer = Peer::start(vec![pieces]);
-    let query = EventQuery {
-        after: Some(6),
-        ..EventQuery::default()
-    };
-    let frames: Vec<EventFrame> = client_of(&peer)
-        .events(&query)
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
-    assert!(
-        matches!(&frames[0], EventFrame::Event { event } if event.seq == 7),
-        "{frames:?}"
-    );
+    let query = EventQuery { after: Some(6), ..EventQuery::default() };
+    let frames: Vec<EventFrame> = client_of(&peer).events(&query).await.unwrap().try_collect().await.unwrap();
+    assert!(matches!(&frames[0], EventFrame::Event { event } if event.seq == 7), "{frames:?}");
     assert_eq!(frames[1], EventFrame::CaughtUp { seq: 7 });
     assert_eq!(peer.seen()[0].line(), "GET /api/v1/events?after=6 HTTP/1.1");
 }
@@ -176,15 +137,8 @@ async fn events_are_read_however_the_stream_is_cut() {
 async fn a_frame_that_cannot_be_read_ends_the_stream_with_an_error() {
     let stream =
         "data: {\"type\":\"stdout\",\"base64\":\"aGk=\"}\n\ndata: {\"type\":\"noise\"}\n\ndata: {}\n\n";
-    let peer = Peer::start(vec![answer(
-        "200 OK",
-        "content-type: text/event-stream\r\n",
-        stream,
-    )]);
-    let mut frames = client_of(&peer)
-        .exec_stream("w1", &ExecRequest::default())
-        .await
-        .unwrap();
+    let peer = Peer::start(vec![answer("200 OK", "content-type: text/event-stream\r\n", stream)]);
+    let mut frames = client_of(&peer).exec_stream("w1", &ExecRequest::default()).await.unwrap();
     assert!(matches!(frames.next().await, Some(Ok(ExecFrame::Stdout { .. }))));
     assert!(matches!(frames.next().await, Some(Err(Error::BadAnswer { .. }))));
     assert!(frames.next().await.is_none());
@@ -197,15 +151,9 @@ async fn a_file_and_a_directory_are_told_apart_and_a_file_is_streamed() {
     let file = "x-warren-entry: file\r\ncontent-type: application/octet-stream\r\n";
     let directory = "x-warren-entry: directory\r\ncontent-type: application/json\r\n";
     let listing = r#"{"path":"","entries":[],"next_cursor":null}"#;
-    let peer = Peer::start(vec![
-        answer("200 OK", file, "bytes"),
-        answer("200 OK", directory, listing),
-    ]);
+    let peer = Peer::start(vec![answer("200 OK", file, "bytes"), answer("200 OK", directory, listing)]);
     let client = client_of(&peer);
-    let range = ByteRange {
-        offset: Some(2),
-        length: None,
-    };
+    let range = ByteRange { offset: Some(2), length: None };
     let PathContents::File(bytes) = client.open_path("w1", "a/ä b", range).await.unwrap() else {
         panic!("a file was expected");
     };
@@ -214,10 +162,7 @@ async fn a_file_and_a_directory_are_told_apart_and_a_file_is_streamed() {
     assert_eq!(pieces.concat(), b"bytes");
     let contents = client.open_path("w1", "", ByteRange::default()).await.unwrap();
     assert!(matches!(contents, PathContents::Directory(_)));
-    assert_eq!(
-        peer.seen()[0].line(),
-        "GET /api/v1/workspaces/w1/files?path=a%2F%C3%A4+b&offset=2 HTTP/1.1"
-    );
+    assert_eq!(peer.seen()[0].line(), "GET /api/v1/workspaces/w1/files?path=a%2F%C3%A4+b&offset=2 HTTP/1.1");
 }
 
 // S24
@@ -227,18 +172,9 @@ async fn an_upload_is_streamed_with_its_length() {
     let peer = Peer::start(vec![json("201 Created", written), json("201 Created", written)]);
     let client = client_of(&peer);
     let pieces = || futures_util::stream::iter(["abc", "def"].map(Ok::<_, std::io::Error>));
-    assert!(
-        client
-            .put_file("w1", "f", Some(6), pieces())
-            .await
-            .unwrap()
-            .created
-    );
+    assert!(client.put_file("w1", "f", Some(6), pieces()).await.unwrap().created);
     assert!(client.put_file("w1", "f", None, pieces()).await.unwrap().created);
     let seen = peer.seen();
-    assert_eq!(
-        (seen[0].header("content-length"), &seen[0].body[..]),
-        (Some("6"), &b"abcdef"[..])
-    );
+    assert_eq!((seen[0].header("content-length"), &seen[0].body[..]), (Some("6"), &b"abcdef"[..]));
     assert_eq!(seen[1].header("transfer-encoding"), Some("chunked"));
 }

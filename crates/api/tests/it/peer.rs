@@ -75,28 +75,16 @@ fn read_request(stream: &mut TcpStream) -> Seen {
         }
         read_more(stream, &mut bytes);
     };
-    let seen = Seen {
-        head: String::from_utf8(bytes[..end].to_vec()).unwrap(),
-        body: Vec::new(),
-    };
+    let seen = Seen { head: String::from_utf8(bytes[..end].to_vec()).unwrap(), body: Vec::new() };
     let is_chunked = seen.header("transfer-encoding") == Some("chunked");
-    let length: usize = seen
-        .header("content-length")
-        .map_or(0, |value| value.parse().unwrap());
+    let length: usize = seen.header("content-length").map_or(0, |value| value.parse().unwrap());
     let is_whole = |body: &[u8]| {
-        if is_chunked {
-            body.ends_with(b"0\r\n\r\n")
-        } else {
-            body.len() >= length
-        }
+        if is_chunked { body.ends_with(b"0\r\n\r\n") } else { body.len() >= length }
     };
     while !is_whole(&bytes[end..]) {
         read_more(stream, &mut bytes);
     }
-    Seen {
-        body: bytes[end..].to_vec(),
-        ..seen
-    }
+    Seen { body: bytes[end..].to_vec(), ..seen }
 }
 
 fn read_more(stream: &mut TcpStream, bytes: &mut Vec<u8>) {

@@ -13,7 +13,7 @@ use warren_api::{ExecFrame, ExecRequest, ExecResult, Problem};
 use warren_fleet::{Identity, Use};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_rules::access::Action;
+use warren_fleet::access::Action;
 use warren_workspace::shell::{Command, Invocation, RunEvent, RunResult, RunStream, Shell};
 use warren_workspace::{Error, Workspace, WorkspacePath};
 

@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use http::header;
 use warren_api::{Problem, ProviderInfo, ServerInfo};
 use warren_model::ProviderKind;
-use warren_rules::access::Action;
+use warren_fleet::access::Action;
 
 use crate::App;
 use crate::auth::Caller;

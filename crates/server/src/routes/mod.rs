@@ -37,7 +37,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(files::make_directory))
         .routes(routes!(exec::run))
         .routes(routes!(tools::catalog))
-        // CALL
+        .routes(routes!(tools::call))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
         .routes(routes!(session::sign_in, session::show, session::sign_out))

@@ -9,7 +9,7 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode, header};
 use warren_api::Health;
 use warren_model::ErrorCode;
-use warren_rules::access::Action;
+use warren_fleet::access::Action;
 
 use crate::App;
 use crate::auth;

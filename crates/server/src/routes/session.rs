@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use warren_api::{Problem, SESSION_COOKIE, Session, SignIn, SignInLink};
 use warren_fleet::Identity;
-use warren_rules::access::Action;
+use warren_fleet::access::Action;
 
 use crate::App;
 use crate::auth::Caller;

@@ -9,7 +9,7 @@ use warren_api::{CreateWorkspace, PatchWorkspace, Problem, Workspace, WorkspaceH
 use warren_fleet::{CreateWorkspace as Wish, PatchWorkspace as Patch};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_rules::access::Action;
+use warren_fleet::access::Action;
 use warren_store::WorkspaceQuery;
 
 use crate::App;

@@ -1,0 +1,143 @@
+//! Route × credential, made from the API's own document: a route that is added is in here at once.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use warren_doors::ManualClock;
+use warren_model::Timestamp;
+use warren_server::PUBLIC;
+use warren_testkit::Warren;
+
+use crate::memory;
+
+/// Every (method, path) of the document, with the workspace's id put in.
+fn routes(workspace_id: &str) -> Vec<(String, String, String)> {
+    let document: Value = serde_json::from_str(&warren_server::openapi_json()).unwrap();
+    let mut all = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys().filter(|key| *key != "parameters") {
+            let concrete = path.replace("{id}", workspace_id).replace("{name}", "workspace_ls");
+            all.push((method.to_uppercase(), path.clone(), concrete));
+        }
+    }
+    assert!(all.len() > 20, "the document lists the routes");
+    all
+}
+
+fn is_public(method: &str, path: &str) -> bool {
+    PUBLIC.iter().any(|(public_method, public_path, _)| *public_method == method && *public_path == path)
+}
+
+// F30, sec/U01
+#[tokio::test]
+async fn no_route_answers_without_a_good_token_unless_it_is_named_public() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let id = warren.workspace(memory()).await.to_string();
+    let revoked = {
+        let made = warren.post("/api/v1/tokens", &json!({ "kind": "admin", "name": "r" })).await.json();
+        warren.delete(&format!("/api/v1/tokens/{}", made["token"]["id"].as_str().unwrap())).await;
+        made["secret"].as_str().unwrap().to_owned()
+    };
+    let brief = json!({ "kind": "admin", "name": "e", "expires_in_seconds": 1 });
+    let expired = warren.post("/api/v1/tokens", &brief).await.json()["secret"].as_str().unwrap().to_owned();
+    clock.advance_ms(2_000);
+    let mut checked = 0;
+    for (method, route, path) in routes(&id) {
+        if is_public(&method, &route) {
+            continue;
+        }
+        for credential in [None, Some("garbage"), Some(revoked.as_str()), Some(expired.as_str())] {
+            let call = warren.call(&method, &path);
+            let call = credential.map_or(warren.call(&method, &path), |secret| call.token(secret));
+            let answer = call.json(&json!({})).send().await;
+            assert_eq!(answer.status, 401, "{method} {route} with {credential:?}: {}", answer.text());
+            checked += 1;
+        }
+    }
+    assert!(checked >= 80, "{checked} combinations");
+    assert_eq!(warren.get(&format!("/api/v1/workspaces/{id}")).await.status, 200, "and nothing happened");
+}
+
+// F30: a workspace's token reaches no other workspace, by any route
+#[tokio::test]
+async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
+    let warren = Warren::start().await;
+    let own = warren.workspace(memory()).await.to_string();
+    let other = warren.workspace(memory()).await.to_string();
+    let body = json!({ "kind": "workspace", "name": "agent", "workspace_id": own });
+    let secret = warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned();
+    let mut checked = 0;
+    for (method, route, path) in routes(&other) {
+        if !route.contains("/workspaces/{id}") {
+            continue;
+        }
+        let path = if route.ends_with("/files") || route.ends_with("/directory") {
+            format!("{path}?path=x")
+        } else {
+            path
+        };
+        let body = match route.rsplit('/').next().unwrap() {
+            "exec" => json!({ "argv": ["true"] }),
+            "move" => json!({ "from": "a", "to": "b" }),
+            _ => json!({}),
+        };
+        let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
+        assert_eq!((answer.status, answer.code()), (404, "workspace_not_found".into()), "{method} {route}");
+        checked += 1;
+    }
+    assert!(checked >= 12, "{checked} routes");
+    let own_files =
+        warren.call("GET", &format!("/api/v1/workspaces/{own}/files")).token(&secret).send().await;
+    assert_eq!(own_files.status, 200);
+    for (method, path) in
+        [("GET", "/api/v1/workspaces"), ("GET", "/api/v1/tokens"), ("POST", "/api/v1/session/links")]
+    {
+        let answer = warren.call(method, path).token(&secret).json(&json!({})).send().await;
+        assert_eq!(answer.status, 403, "{method} {path}");
+    }
+    let own_row = format!("/api/v1/workspaces/{own}");
+    assert_eq!(warren.call("DELETE", &own_row).token(&secret).send().await.status, 403);
+    let exec =
+        warren.call("POST", &format!("{own_row}/exec")).token(&secret).json(&json!({ "argv": ["id"] }));
+    assert_eq!(exec.send().await.status, 403, "commands past the policy are not for agents");
+}
+
+// F30: scopes
+#[tokio::test]
+async fn a_read_only_token_changes_nothing() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await.to_string();
+    let scopes = json!(["workspaces:read", "events:read", "tokens:read"]);
+    let body = json!({ "kind": "user", "name": "reader", "scopes": scopes });
+    let secret = warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned();
+    for (method, route, path) in routes(&id) {
+        if method == "GET" || is_public(&method, &route) || route == "/api/v1/session" {
+            continue;
+        }
+        let path = if route.contains("/files") { format!("{path}?path=x") } else { path };
+        let body = match route.as_str() {
+            "/api/v1/workspaces" => json!({ "name": "x", "provider": memory() }),
+            "/api/v1/tokens" => json!({ "kind": "user", "name": "x", "scopes": ["workspaces:read"] }),
+            route if route.ends_with("exec") => json!({ "argv": ["true"] }),
+            route if route.ends_with("move") => json!({ "from": "a", "to": "b" }),
+            _ => json!({}),
+        };
+        let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
+        assert_eq!((answer.status, answer.code()), (403, "forbidden".into()), "{method} {route}");
+    }
+}
+
+// S20: routes and document agree
+#[tokio::test]
+async fn every_route_of_the_document_is_served_and_the_document_is_served_too() {
+    let warren = Warren::start().await;
+    let served = warren.call("GET", "/api/v1/openapi.json").send().await;
+    assert_eq!(served.text(), warren_server::openapi_json());
+    assert!(served.json()["openapi"].as_str().unwrap().starts_with("3.1"));
+    let id = warren.workspace(memory()).await.to_string();
+    for (method, route, path) in routes(&id) {
+        let answer = warren.call(&method, &path).header("authorization", "Bearer none").send().await;
+        assert!(![404, 405].contains(&answer.status), "{method} {route} is not served: {}", answer.status);
+    }
+}

@@ -1,0 +1,195 @@
+use serde_json::{Value, json};
+use warren_testkit::Warren;
+
+use crate::{local, memory};
+
+// S20: unknown fields, wrong types, values out of range; the field is named and nothing is made
+#[tokio::test]
+async fn bad_bodies_are_refused_with_the_field_that_is_wrong() {
+    let warren = Warren::start().await;
+    let cases: &[(Value, &str, &str)] = &[
+        (json!({}), "invalid_request", "missing field `name`"),
+        (json!({ "name": "x" }), "invalid_request", "missing field `provider`"),
+        (json!({ "name": 7, "provider": memory() }), "invalid_request", "name: "),
+        (json!({ "name": "", "provider": memory() }), "invalid_request", "name: "),
+        (json!({ "name": " x", "provider": memory() }), "invalid_request", "name: "),
+        (json!({ "name": "x".repeat(101), "provider": memory() }), "invalid_request", "name: "),
+        (json!({ "name": "x", "provider": memory(), "colour": 1 }), "invalid_request", "colour"),
+        (json!({ "name": "x", "provider": "memory" }), "invalid_config", "provider."),
+        (
+            json!({ "name": "x", "provider": { "kind": "floppy" } }),
+            "invalid_config",
+            "unknown provider `floppy`",
+        ),
+        (
+            json!({ "name": "x", "provider": { "kind": "local", "pass_env": 1 } }),
+            "invalid_config",
+            "pass_env",
+        ),
+        (
+            json!({ "name": "x", "provider": memory(), "capabilities": ["fly"] }),
+            "invalid_request",
+            "capabilities[0]",
+        ),
+        (
+            json!({ "name": "x", "provider": memory(), "capabilities": ["shell"] }),
+            "capability_missing",
+            "shell",
+        ),
+        (json!({ "name": "x", "provider": memory(), "parent_id": "me" }), "invalid_request", "parent_id"),
+        (json!({ "name": "x", "provider": memory(), "runtime": "magic" }), "invalid_request", "runtime"),
+        (
+            json!({ "name": "x", "provider": { "kind": "local", "share": { "id": "team" } } }),
+            "sharing_refused",
+            "share_across_sessions",
+        ),
+    ];
+    for (body, code, detail) in cases {
+        let answer = warren.post("/api/v1/workspaces", body).await;
+        assert_eq!(answer.code(), *code, "{body} gave {}", answer.text());
+        let problem = answer.json();
+        assert!(
+            problem["detail"].as_str().is_some_and(|text| text.contains(detail)),
+            "{body} gave {problem}"
+        );
+        assert!(problem["remedy"].as_str().is_some_and(|text| !text.is_empty()));
+    }
+    assert_eq!(warren.get("/api/v1/workspaces").await.json()["items"], json!([]));
+}
+
+// S20
+#[tokio::test]
+async fn a_problem_document_is_whole() {
+    let warren = Warren::start().await;
+    let answer = warren.get("/api/v1/workspaces/01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e").await;
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    let problem = answer.json();
+    assert_eq!(Some(problem["request_id"].as_str().unwrap()), answer.header("x-request-id"));
+    insta::assert_json_snapshot!(problem, { ".request_id" => "[id]" }, @r#"
+    {
+      "code": "workspace_not_found",
+      "remedy": "List workspaces with `warren ws ls`.",
+      "request_id": "[id]",
+      "status": 404,
+      "title": "There is no such workspace.",
+      "type": "/reference/errors#workspace_not_found"
+    }
+    "#);
+    let reference = warren.call("GET", "/reference/errors").send().await;
+    assert!(reference.text().contains("id=workspace_not_found"), "the type leads somewhere");
+}
+
+// S22, sec/W02, sec/W06
+#[tokio::test]
+async fn bodies_are_limited_in_form_depth_and_size() {
+    let warren = Warren::start().await;
+    let post = |content_type: &str, body: Vec<u8>| {
+        let call = warren.call("POST", "/api/v1/workspaces").token(&warren.token);
+        call.header("content-type", content_type).body(body)
+    };
+    let valid = json!({ "name": "x", "provider": memory() }).to_string();
+    for form in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        let answer = post(form, valid.clone().into_bytes()).send().await;
+        assert_eq!((answer.status, answer.code()), (415, "unsupported_media_type".into()), "{form}");
+    }
+    let no_type = warren.call("POST", "/api/v1/workspaces").token(&warren.token).body(valid.clone());
+    assert_eq!(no_type.send().await.status, 415);
+    let trailing = format!("{valid} {{}}");
+    for broken in ["{", "", &trailing, "nul", "\u{feff}{}"] {
+        let answer = post("application/json", broken.into()).send().await;
+        assert_eq!((answer.status, answer.code()), (400, "invalid_json".into()), "{broken:?}");
+    }
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    assert_eq!(post("application/json", deep.into_bytes()).send().await.code(), "invalid_json");
+    let limit = 2 * 1_024 * 1_024;
+    let padded = |size: usize| format!("{valid}{}", " ".repeat(size - valid.len())).into_bytes();
+    assert_eq!(post("application/json", padded(limit)).send().await.status, 201, "exactly the limit");
+    let answer = post("application/json", padded(limit + 1)).send().await;
+    assert_eq!((answer.status, answer.code()), (413, "payload_too_large".into()));
+}
+
+// sec/F07, F30: ids of others and things that are not ids
+#[tokio::test]
+async fn what_is_not_an_id_is_not_found() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await.to_string();
+    let upper = id.to_uppercase();
+    let longer = format!("{id}a");
+    for text in ["x", "..", "%2e%2e", "%00", "a%2Fb", &upper, &longer, &id[..35]] {
+        let answer = warren.get(&format!("/api/v1/workspaces/{text}")).await;
+        assert_eq!(answer.status, 404, "{text}: {}", answer.text());
+    }
+}
+
+// S20
+#[tokio::test]
+async fn unknown_routes_methods_and_parameters_are_told() {
+    let warren = Warren::start().await;
+    assert_eq!(warren.get("/api/v1/nothing").await.code(), "route_not_found");
+    let wrong = warren.call("PUT", "/api/v1/workspaces").token(&warren.token).send().await;
+    assert_eq!((wrong.status, wrong.code()), (405, "method_not_allowed".into()));
+    assert!(wrong.header("allow").is_some_and(|allow| allow.contains("POST")), "{:?}", wrong.headers);
+    for query in ["limit=0", "limit=501", "limit=many", "colour=red", "status=happy", "parent_id=x"] {
+        let answer = warren.get(&format!("/api/v1/workspaces?{query}")).await;
+        assert_eq!((answer.status, answer.code()), (400, "invalid_request".into()), "{query}");
+    }
+    assert_eq!(warren.get("/api/v1/workspaces?cursor=banana").await.code(), "invalid_cursor");
+}
+
+// W22, O2 incident 3
+#[tokio::test]
+async fn a_file_over_the_limit_is_refused_while_it_streams_and_the_old_one_stays() {
+    let warren = Warren::start().await;
+    let provider = json!({ "kind": "local", "max_file_mb": 1 });
+    let id = warren.workspace(provider).await;
+    let path = format!("/api/v1/workspaces/{id}/files?path=big.bin");
+    assert_eq!(warren.put(&path, "small").await.status, 201);
+    let answer = warren.put(&path, vec![7; 1_024 * 1_024 + 1]).await;
+    assert_eq!((answer.status, answer.code()), (413, "file_too_large".into()));
+    assert_eq!(warren.get(&path).await.text(), "small");
+    let listing = warren.get(&format!("/api/v1/workspaces/{id}/files")).await.json();
+    assert_eq!(listing["entries"].as_array().unwrap().len(), 1, "no half-made file: {listing}");
+}
+
+// W21, sec/F01
+#[tokio::test]
+async fn no_spelling_of_a_path_leads_out_of_the_workspace() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    std::fs::write(warren.folder().join("outside.txt"), "secret").unwrap();
+    std::fs::write(warren.folder().join("workspaces").join("outside.txt"), "secret").unwrap();
+    let spellings = [
+        "../outside.txt",
+        "..%2foutside.txt",
+        "%2e%2e/outside.txt",
+        "%2e%2e%2foutside.txt",
+        "/../outside.txt",
+        "a/../../outside.txt",
+        "a/../../../outside.txt",
+        "./../outside.txt",
+        "..//outside.txt",
+        "%252e%252e/outside.txt",
+        "..%255coutside.txt",
+        "..%5coutside.txt",
+        "....//outside.txt",
+        "%c0%ae%c0%ae/outside.txt",
+        "~/outside.txt",
+        "file:///etc/passwd",
+        "/etc/passwd",
+        "/proc/self/root/etc/passwd",
+        "outside.txt%00.png",
+        "%00",
+        "..",
+    ];
+    for spelling in spellings {
+        for method in ["GET", "PUT", "DELETE"] {
+            let call = warren.call(method, &format!("/api/v1/workspaces/{id}/files?path={spelling}"));
+            let answer = call.token(&warren.token).body("overwritten").send().await;
+            assert!(!answer.text().contains("secret"), "{method} {spelling}");
+            assert!(answer.status < 500, "{method} {spelling}: {}", answer.text());
+        }
+    }
+    for place in ["outside.txt", "workspaces/outside.txt"] {
+        assert_eq!(std::fs::read_to_string(warren.folder().join(place)).unwrap(), "secret");
+    }
+}

@@ -1,0 +1,132 @@
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use warren_doors::Environment;
+use warren_testkit::Warren;
+
+use crate::local;
+
+async fn exec(warren: &Warren, id: warren_model::WorkspaceId, body: Value) -> warren_testkit::Answer {
+    warren.post(&format!("/api/v1/workspaces/{id}/exec"), &body).await
+}
+
+// W30
+#[tokio::test]
+async fn a_command_answers_with_its_output_and_exit_code() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let result = exec(&warren, id, json!({ "command": "echo out; echo err >&2; exit 7" })).await.json();
+    assert_eq!((&result["stdout"], &result["stderr"]), (&json!("out\n"), &json!("err\n")));
+    assert_eq!((&result["exit_code"], &result["signal"]), (&json!(7), &json!(null)));
+    let result = exec(&warren, id, json!({ "argv": ["cat"], "stdin": "hello" })).await.json();
+    assert_eq!(result["stdout"], "hello");
+    let result = exec(&warren, id, json!({ "argv": ["sh", "-c", "kill -9 $$"] })).await.json();
+    assert_eq!((&result["exit_code"], &result["signal"]), (&json!(null), &json!(9)));
+    let result = exec(&warren, id, json!({ "command": "printf '\\377\\376'" })).await.json();
+    assert_eq!(result["stdout_base64"], "//4=", "exact bytes are there: {result}");
+}
+
+// W32
+#[tokio::test]
+async fn a_timeout_ends_the_command_and_says_so() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let result = exec(&warren, id, json!({ "command": "sleep 600", "timeout_ms": 100 })).await.json();
+    assert_eq!(result["timed_out"], true, "{result}");
+}
+
+// W33
+#[tokio::test]
+async fn the_hosts_environment_stays_outside() {
+    let environment: Environment = [("SECRET", "canary-value"), ("LANG_OF_HOST", "fr")].into_iter().collect();
+    let warren = Warren::builder().environment(environment).start().await;
+    let id = warren.workspace(json!({ "kind": "local", "pass_env": ["LANG_OF_HOST"] })).await;
+    let body = json!({ "argv": ["env"], "env": { "MINE": "yes" } });
+    let shown = exec(&warren, id, body).await.json()["stdout"].as_str().unwrap().to_owned();
+    assert!(!shown.contains("canary-value") && !shown.contains("CARGO"), "{shown}");
+    assert!(shown.contains("LANG_OF_HOST=fr") && shown.contains("MINE=yes"), "{shown}");
+}
+
+// W30, sec/T09
+#[tokio::test]
+async fn commands_that_cannot_be_are_refused() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let cases = [
+        (json!({}), "invalid_command"),
+        (json!({ "argv": ["true"], "command": "true" }), "invalid_command"),
+        (json!({ "argv": [] }), "invalid_command"),
+        (json!({ "argv": ["a\u{0}b"] }), "invalid_command"),
+        (json!({ "argv": ["x".repeat(200_000)] }), "invalid_command"),
+        (json!({ "argv": ["no-such-program-here"] }), "program_not_found"),
+        (json!({ "argv": ["true"], "cwd": "missing" }), "file_not_found"),
+        (json!({ "argv": ["true"], "cwd": "../.." }), "path_escapes"),
+        (json!({ "argv": ["true"], "colour": 1 }), "invalid_request"),
+    ];
+    for (body, code) in cases {
+        let answer = exec(&warren, id, body.clone()).await;
+        assert_eq!(answer.code(), code, "{}", answer.text());
+        assert!(answer.status < 500);
+    }
+}
+
+// W30: the streaming form over SSE
+#[tokio::test]
+async fn output_is_streamed_as_it_comes() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let call = warren.call("POST", &format!("/api/v1/workspaces/{id}/exec")).token(&warren.token);
+    let call = call.header("accept", "text/event-stream");
+    // The command waits for a file that is only written once its first line was seen.
+    let script = "echo first; while [ ! -e go ]; do sleep 0.01; done; echo second; exit 3";
+    let mut stream = call.json(&json!({ "command": script })).open().await.bytes_stream();
+    let mut text = String::new();
+    while !text.contains("Zmlyc3QK") {
+        text.push_str(&String::from_utf8_lossy(&stream.next().await.expect("more").unwrap()));
+    }
+    assert!(!text.contains("finished"));
+    warren.put(&format!("/api/v1/workspaces/{id}/files?path=go"), "").await;
+    while let Some(piece) = stream.next().await {
+        text.push_str(&String::from_utf8_lossy(&piece.unwrap()));
+    }
+    assert!(text.contains("c2Vjb25kCg=="), "{text}");
+    assert!(text.contains(r#""exit_code":3"#) && text.contains(r#""type":"finished""#), "{text}");
+}
+
+// W32, spec/README rule 8
+#[tokio::test]
+async fn a_client_that_hangs_up_ends_its_command() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let call = warren.call("POST", &format!("/api/v1/workspaces/{id}/exec")).token(&warren.token);
+    let call = call.header("accept", "text/event-stream");
+    let script = "echo $$; while :; do date +%s%N > beat; sleep 0.02; done";
+    let mut stream = call.json(&json!({ "command": script })).open().await.bytes_stream();
+    stream.next().await.expect("the first line").unwrap();
+    drop(stream);
+    let beat = warren.folder().join("workspaces").join(id.to_string()).join("beat");
+    let mut last = None;
+    for _ in 0..400 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = std::fs::read_to_string(&beat).ok();
+        if now.is_some() && now == last {
+            return;
+        }
+        last = now;
+    }
+    panic!("the command still beats after its client left");
+}
+
+// F40, W33: the journal names the program, never its arguments
+#[tokio::test]
+async fn a_finished_command_is_recorded_without_its_arguments() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    exec(&warren, id, json!({ "argv": ["echo", "canary-argument"] })).await;
+    let warren = warren.restart().await;
+    let page = warren.call("GET", "/api/v1/events?after=0").token(&warren.token);
+    let text = page.header("accept", "application/json").send().await.text();
+    assert!(text.contains("workspace.command.finished") && text.contains(r#""program":"echo""#), "{text}");
+    assert!(!text.contains("canary-argument"));
+}

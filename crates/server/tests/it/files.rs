@@ -1,0 +1,109 @@
+use serde_json::json;
+use warren_testkit::Warren;
+
+use crate::{local, memory};
+
+// W20, S20
+#[tokio::test]
+async fn bytes_come_back_as_they_went_in_on_both_providers() {
+    let warren = Warren::start().await;
+    let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    for provider in [local(), memory()] {
+        let id = warren.workspace(provider).await;
+        let path = format!("/api/v1/workspaces/{id}/files?path=dir/data.bin");
+        let written = warren.put(&path, bytes.clone()).await;
+        assert_eq!((written.status, &written.json()["bytes"]), (201, &json!(300_000)));
+        let read = warren.get(&path).await;
+        assert_eq!((read.status, &read.body), (200, &bytes));
+        assert_eq!(read.header("x-warren-entry"), Some("file"));
+        assert_eq!(warren.put(&path, "replaced").await.status, 200);
+        assert_eq!(warren.get(&path).await.text(), "replaced");
+        let create_new = warren.put(&format!("{path}&create_new=true"), "again").await;
+        assert_eq!((create_new.status, create_new.code()), (409, "file_exists".into()));
+    }
+}
+
+// W20
+#[tokio::test]
+async fn a_range_is_answered_in_part() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let path = format!("/api/v1/workspaces/{id}/files?path=a.txt");
+    warren.put(&path, "0123456789").await;
+    let ranged = warren.call("GET", &path).token(&warren.token).header("range", "bytes=2-4").send().await;
+    assert_eq!((ranged.status, ranged.text()), (206, "234".into()));
+    assert_eq!(ranged.header("content-range"), Some("bytes 2-4/10"));
+    assert_eq!(warren.get(&format!("{path}&offset=8")).await.text(), "89");
+    assert_eq!(warren.get(&format!("{path}&offset=3&length=2")).await.text(), "34");
+    let odd = warren.call("GET", &path).token(&warren.token).header("range", "bytes=9-1").send().await;
+    assert_eq!(odd.code(), "invalid_request");
+}
+
+// W20
+#[tokio::test]
+async fn directories_are_listed_made_moved_and_deleted() {
+    let warren = Warren::start().await;
+    for provider in [local(), memory()] {
+        let id = warren.workspace(provider).await;
+        let base = format!("/api/v1/workspaces/{id}/files");
+        let made =
+            warren.call("POST", &format!("{base}/directory?path=one/two")).token(&warren.token).send().await;
+        assert_eq!(made.status, 204);
+        warren.put(&format!("{base}?path=one/a.txt"), "a").await;
+        let listing = warren.get(&format!("{base}?path=one")).await.json();
+        let shown: Vec<_> =
+            listing["entries"].as_array().unwrap().iter().map(|entry| &entry["path"]).collect();
+        assert_eq!(shown, [&json!("one/a.txt"), &json!("one/two")]);
+        let deep = warren.get(&format!("{base}?depth=3")).await.json();
+        assert_eq!(deep["entries"].as_array().unwrap().len(), 3, "{deep}");
+        let moved =
+            warren.post(&format!("{base}/move"), &json!({ "from": "one/a.txt", "to": "b.txt" })).await;
+        assert_eq!(moved.status, 204);
+        assert_eq!(warren.get(&format!("{base}?path=b.txt")).await.text(), "a");
+        let full = warren.delete(&format!("{base}?path=one")).await;
+        assert_eq!((full.status, full.code()), (409, "directory_not_empty".into()));
+        assert_eq!(warren.delete(&format!("{base}?path=one&recursive=true")).await.status, 204);
+        assert_eq!(warren.get(&format!("{base}?path=one")).await.code(), "file_not_found");
+        let root = warren.delete(&format!("{base}?path=/&recursive=true")).await;
+        assert_eq!((root.status, root.code()), (409, "root_protected".into()));
+    }
+}
+
+// sec/P02
+#[tokio::test]
+async fn what_an_agent_wrote_is_never_rendered_by_a_browser() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let path = format!("/api/v1/workspaces/{id}/files?path=evil.html");
+    warren.put(&path, "<script>alert(1)</script>").await;
+    let read = warren.get(&path).await;
+    assert_eq!(read.header("content-type"), Some("application/octet-stream"));
+    assert_eq!(read.header("x-content-type-options"), Some("nosniff"));
+    assert!(read.header("content-disposition").unwrap().starts_with("attachment"));
+}
+
+// W3, S20
+#[tokio::test]
+async fn a_missing_capability_is_told() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let answer = warren.post(&format!("/api/v1/workspaces/{id}/exec"), &json!({ "argv": ["true"] })).await;
+    assert_eq!((answer.status, answer.code()), (422, "capability_missing".into()));
+}
+
+// F40: use shows in the feed, without contents
+#[tokio::test]
+async fn writes_are_recorded_by_path_and_size_only() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    warren.put(&format!("/api/v1/workspaces/{id}/files?path=plan.txt"), "canary-contents").await;
+    let warren = warren.restart().await;
+    let page = warren.call("GET", "/api/v1/events?after=0").token(&warren.token);
+    let page = page.header("accept", "application/json").send().await;
+    assert!(
+        page.text().contains("workspace.file.changed") && page.text().contains("plan.txt"),
+        "{}",
+        page.text()
+    );
+    assert!(!page.text().contains("canary-contents"));
+}

@@ -1,0 +1,209 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use warren_doors::ManualClock;
+use warren_model::Timestamp;
+use warren_testkit::Warren;
+
+use crate::memory;
+
+async fn mint(warren: &Warren, body: Value) -> (String, String) {
+    let answer = warren.post("/api/v1/tokens", &body).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let made = answer.json();
+    (made["secret"].as_str().unwrap().to_owned(), made["token"]["id"].as_str().unwrap().to_owned())
+}
+
+async fn link(warren: &Warren) -> String {
+    let answer = warren.post("/api/v1/session/links", &json!({})).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    answer.json()["path"].as_str().unwrap().strip_prefix("/#sign-in=").unwrap().to_owned()
+}
+
+async fn sign_in(warren: &Warren, secret: &str) -> warren_testkit::Answer {
+    warren.call("POST", "/api/v1/session").json(&json!({ "secret": secret })).send().await
+}
+
+// F30
+#[tokio::test]
+async fn a_token_works_until_it_is_revoked_and_is_never_shown_again() {
+    let warren = Warren::start().await;
+    let (secret, id) =
+        mint(&warren, json!({ "kind": "user", "name": "ci", "scopes": ["workspaces:read"] })).await;
+    let list = warren.call("GET", "/api/v1/workspaces").token(&secret).send().await;
+    assert_eq!(list.status, 200);
+    let shown = warren.get("/api/v1/tokens").await.text();
+    assert!(shown.contains(&id) && !shown.contains(&secret), "{shown}");
+    for _ in 0..2 {
+        assert_eq!(warren.delete(&format!("/api/v1/tokens/{id}")).await.status, 204, "twice is fine");
+    }
+    let refused = warren.call("GET", "/api/v1/workspaces").token(&secret).send().await;
+    assert_eq!((refused.status, refused.code()), (401, "token_expired".into()));
+    assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
+}
+
+// F30, sec/U02
+#[tokio::test]
+async fn no_secret_is_in_the_database_files() {
+    let warren = Warren::start().await;
+    let (secret, _) = mint(&warren, json!({ "kind": "admin", "name": "second" })).await;
+    let operator = warren.token.clone();
+    let folder = warren.stop().await;
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            read += bytes.len();
+            for secret in [&secret, &operator] {
+                let tail = secret.rsplit('_').next().unwrap().as_bytes();
+                assert!(!bytes.windows(20).any(|window| window == &tail[..20]), "{:?}", entry.path());
+            }
+        }
+    }
+    assert!(read > 4_096, "the database was looked at");
+}
+
+// F30
+#[tokio::test]
+async fn a_token_expires_on_time() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let body =
+        json!({ "kind": "user", "name": "brief", "scopes": ["workspaces:read"], "expires_in_seconds": 60 });
+    let (secret, _) = mint(&warren, body).await;
+    let ask = || warren.call("GET", "/api/v1/workspaces").token(&secret).send();
+    clock.advance_ms(59_999);
+    assert_eq!(ask().await.status, 200);
+    clock.advance_ms(1);
+    assert_eq!(ask().await.code(), "token_expired");
+}
+
+// F30, sec/U07
+#[tokio::test]
+async fn nobody_makes_a_token_wider_than_their_own() {
+    let warren = Warren::start().await;
+    let scopes = json!(["tokens:write", "workspaces:read"]);
+    let (secret, _) = mint(&warren, json!({ "kind": "user", "name": "narrow", "scopes": scopes })).await;
+    let id = warren.workspace(memory()).await.to_string();
+    for (body, status) in [
+        (json!({ "kind": "user", "name": "n", "scopes": ["workspaces:read"] }), 201),
+        (json!({ "kind": "user", "name": "n", "scopes": ["workspaces:write"] }), 403),
+        (json!({ "kind": "admin", "name": "n" }), 403),
+        (json!({ "kind": "workspace", "name": "n", "workspace_id": id }), 403),
+        (json!({ "kind": "session", "name": "n" }), 400),
+        (json!({ "kind": "user", "name": "n", "scopes": ["everything"] }), 400),
+        (json!({ "kind": "user", "name": "n" }), 400),
+        (json!({ "kind": "user", "name": "", "scopes": ["workspaces:read"] }), 400),
+        (json!({ "kind": "user", "name": "n", "scopes": ["workspaces:read"], "expires_in_seconds": 0 }), 400),
+    ] {
+        let answer = warren.call("POST", "/api/v1/tokens").token(&secret).json(&body).send().await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.text());
+    }
+}
+
+// F30: cap per owner
+#[tokio::test]
+async fn an_owner_holds_so_many_tokens_and_no_more() {
+    let limits = warren_model::Limits { max_tokens_per_owner: 3, ..Default::default() };
+    let warren = Warren::builder().limits(limits).start().await;
+    let body = json!({ "kind": "admin", "name": "more" });
+    for _ in 0..2 {
+        mint(&warren, body.clone()).await;
+    }
+    let refused = warren.post("/api/v1/tokens", &body).await;
+    assert_eq!((refused.status, refused.code()), (409, "token_limit".into()));
+}
+
+// F31
+#[tokio::test]
+async fn a_sign_in_link_works_once_and_gives_a_strict_cookie() {
+    let warren = Warren::start().await;
+    let secret = link(&warren).await;
+    let (first, second) = tokio::join!(sign_in(&warren, &secret), sign_in(&warren, &secret));
+    let mut statuses = [first.status, second.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 401], "of two, one");
+    let winner = if first.status == 200 { first } else { second };
+    let cookie = winner.header("set-cookie").unwrap().to_owned();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert!(!cookie.contains("Domain="));
+    let pair = cookie.split(';').next().unwrap();
+    let me = warren.call("GET", "/api/v1/session").header("cookie", pair).send().await;
+    assert_eq!((me.status, &me.json()["token_kind"]), (200, &json!("session")));
+    let as_bearer = warren.call("GET", "/api/v1/workspaces").token(&secret).send().await;
+    assert_eq!(as_bearer.status, 401, "a used link is nothing");
+}
+
+// F31
+#[tokio::test]
+async fn a_link_that_was_not_used_ends_after_ten_minutes_and_opens_no_other_door() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let secret = link(&warren).await;
+    let as_bearer = warren.call("GET", "/api/v1/workspaces").token(&secret).send().await;
+    assert_eq!((as_bearer.status, as_bearer.code()), (403, "forbidden".into()));
+    clock.advance_ms(10 * 60 * 1_000);
+    assert_eq!(sign_in(&warren, &secret).await.code(), "token_expired");
+    assert_eq!(sign_in(&warren, "wrn_login_nonsense").await.code(), "unauthenticated");
+    assert_eq!(sign_in(&warren, &warren.token).await.code(), "unauthenticated", "an admin token is no link");
+}
+
+// F31: CSRF
+#[tokio::test]
+async fn a_cookie_changes_nothing_without_the_pages_header() {
+    let warren = Warren::start().await;
+    let secret = link(&warren).await;
+    let cookie = sign_in(&warren, &secret).await.header("set-cookie").unwrap().to_owned();
+    let pair = cookie.split(';').next().unwrap().to_owned();
+    let create = || {
+        let body = json!({ "name": "x", "provider": memory() });
+        warren.call("POST", "/api/v1/workspaces").header("cookie", &pair).json(&body)
+    };
+    let refused = create().send().await;
+    assert_eq!((refused.status, refused.code()), (403, "csrf_failed".into()));
+    assert_eq!(create().header("x-warren-csrf", "1").send().await.status, 201);
+    let out = warren.call("DELETE", "/api/v1/session").header("cookie", &pair).header("x-warren-csrf", "1");
+    let out = out.send().await;
+    assert_eq!(out.status, 204);
+    assert!(out.header("set-cookie").unwrap().contains("Max-Age=0"));
+    let after = warren.call("GET", "/api/v1/session").header("cookie", &pair).send().await;
+    assert_eq!(after.code(), "token_expired");
+}
+
+// sec/U04
+#[tokio::test]
+async fn a_token_counts_only_where_it_belongs() {
+    let warren = Warren::start().await;
+    let path = "/api/v1/workspaces";
+    let query = warren.call("GET", &format!("{path}?token={}", warren.token)).send().await;
+    assert_eq!(query.status, 401, "not in a query");
+    let twice = warren.call("GET", path).token(&warren.token).token(&warren.token).send().await;
+    assert_eq!(twice.status, 401, "not twice");
+    let lower =
+        warren.call("GET", path).header("authorization", &format!("bearer {}", warren.token)).send().await;
+    assert_eq!(lower.status, 200, "a scheme has no case");
+    for value in ["Basic abc", "Bearer", "Bearer ", "wrn_admin_x", &format!("Bearer {}", "x".repeat(10_000))]
+    {
+        let answer = warren.call("GET", path).header("authorization", value).send().await;
+        assert_eq!(answer.status, 401, "{}", &value[..value.len().min(20)]);
+    }
+}
+
+// sec/U06
+#[tokio::test]
+async fn a_flood_of_wrong_tokens_is_slowed_and_right_ones_pass() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let mut last = 0;
+    for _ in 0..301 {
+        last = warren.call("GET", "/api/v1/workspaces").token("wrn_user_wrong").send().await.status;
+    }
+    assert_eq!(last, 429);
+    assert_eq!(warren.get("/api/v1/workspaces").await.status, 200);
+    clock.advance_ms(60_000);
+    let later = warren.call("GET", "/api/v1/workspaces").token("wrn_user_wrong").send().await;
+    assert_eq!(later.status, 401);
+}

@@ -1,0 +1,97 @@
+use serde_json::json;
+use warren_testkit::Warren;
+
+use crate::memory;
+
+// S23
+#[tokio::test]
+async fn health_and_readiness_answer_anybody_and_tell_nothing_more() {
+    let warren = Warren::start().await;
+    for path in ["/healthz", "/readyz"] {
+        let answer = warren.call("GET", path).send().await;
+        assert_eq!((answer.status, answer.json()), (200, json!({ "status": "ok" })), "{path}");
+    }
+}
+
+// F34, S23, Q22
+#[tokio::test]
+async fn a_database_that_is_gone_is_told_in_every_answer_also_in_auth() {
+    let warren = Warren::start().await;
+    warren.store.close().await;
+    assert_eq!(warren.call("GET", "/healthz").send().await.status, 200, "the process is alive");
+    let ready = warren.call("GET", "/readyz").send().await;
+    assert_eq!((ready.status, ready.json()), (503, json!({ "status": "platform_unavailable" })));
+    for path in ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events"] {
+        let answer = warren.get(path).await;
+        assert_eq!((answer.status, answer.code()), (503, "platform_unavailable".into()), "{path}");
+        assert!(answer.header("retry-after").is_some());
+        assert!(answer.json().get("detail").is_none(), "no cause reaches the client: {}", answer.text());
+    }
+}
+
+// S23, O3, W17
+#[tokio::test]
+async fn metrics_are_for_operators_and_count_requests_and_opens() {
+    let warren = Warren::start().await;
+    assert_eq!(warren.call("GET", "/metrics").send().await.status, 401);
+    warren.workspace(memory()).await;
+    let text = warren.get("/metrics").await.text();
+    for line in [
+        r#"warren_http_requests_total{method="POST",route="/api/v1/workspaces",status="201"} 1"#,
+        r#"warren_workspace_opens_total{provider="memory",outcome="ok"} 1"#,
+        r#"warren_build_info{version=""#,
+        "# HELP warren_http_requests_total",
+        "# TYPE warren_http_request_duration_seconds histogram",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+}
+
+// S23
+#[tokio::test]
+async fn metrics_can_be_made_public() {
+    let config = warren_server::ServerConfig { has_public_metrics: true, ..Default::default() };
+    let warren = Warren::builder().config(config).start().await;
+    assert_eq!(warren.call("GET", "/metrics").send().await.status, 200);
+}
+
+// S22, sec/W03, sec/W04
+#[tokio::test]
+async fn every_answer_forbids_guessing_framing_and_foreign_content() {
+    let warren = Warren::start().await;
+    for path in ["/", "/healthz", "/api/v1/workspaces", "/api/v1/nothing", "/some/page"] {
+        let answer = warren.get(path).await;
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{path}");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'self'") && !policy.contains("script-src"), "{policy}");
+    }
+    assert_eq!(warren.get("/api/v1/workspaces").await.header("cache-control"), Some("no-store"));
+}
+
+// S1, S20: the page, or an honest placeholder
+#[tokio::test]
+async fn the_root_and_unknown_paths_of_the_page_serve_html_and_missing_assets_do_not() {
+    let warren = Warren::start().await;
+    for path in ["/", "/workspaces/some/files", "/map"] {
+        let answer = warren.call("GET", path).send().await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(answer.header("content-type").unwrap().starts_with("text/html"), "{path}");
+        assert!(answer.text().contains("Warren"));
+    }
+    let missing = warren.call("GET", "/assets/nothing-1234.js").send().await;
+    assert_eq!((missing.status, missing.code()), (404, "route_not_found".into()));
+    assert_eq!(warren.call("POST", "/map").send().await.status, 404);
+}
+
+// S23
+#[tokio::test]
+async fn info_tells_what_this_server_offers() {
+    let warren = Warren::start().await;
+    let info = warren.get("/api/v1/info").await.json();
+    assert_eq!(info["database"], "sqlite");
+    assert!(info["durability"].as_str().unwrap().contains("FULL"), "{info}");
+    let kinds: Vec<_> = info["providers"].as_array().unwrap().iter().map(|one| one["kind"].clone()).collect();
+    assert_eq!(kinds, ["memory", "local"]);
+    assert!(info["providers"][1]["note"].as_str().unwrap().contains("No isolation"));
+}
