@@ -19,6 +19,7 @@ pub(crate) const ALL: &[Generated] = &[
     Generated { path: "docs/reference/events.md", text: events },
     Generated { path: "docs/reference/lifecycle.md", text: || Ok(lifecycle::diagram()) },
     Generated { path: "docs/reference/registry.md", text: registry_states },
+    Generated { path: "openapi/v1.json", text: || Ok(warren_server::openapi_json()) },
 ];
 
 /// Said at the top of every page, so that nobody edits one by hand.
