@@ -15,6 +15,7 @@ mod registry;
 mod validate;
 
 pub use keys::{Key, keys};
+pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
 pub use redact::redacted_url;
 pub use registry::RegistrySection;

@@ -67,13 +67,8 @@ impl RegistrySection {
         RegistryConfig {
             max_concurrent_opens: self.max_concurrent_opens as usize,
             open_timeout: Duration::from_millis(self.open_timeout_ms),
-            open: OpenPlan {
-                retries: self.open_retries,
-                ..OpenPlan::default()
-            },
-            eviction: EvictionPlan {
-                max_retries: self.eviction_retries,
-            },
+            open: OpenPlan { retries: self.open_retries, ..OpenPlan::default() },
+            eviction: EvictionPlan { max_retries: self.eviction_retries },
             recovery: RecoveryPlan {
                 reset_after_ms: self.reset_after_ms,
                 storm: StormPlan {

@@ -22,17 +22,12 @@ pub(super) async fn prepare(fleet: &Fleet, folder: &DataFolder, url: &str) -> Ou
     let (token, link) = tokio::join!(operator_token(fleet, folder), fleet.mint_sign_in());
     let token = token?;
     let link = link.map_err(|error| fleet_report(&error))?;
-    let access = LocalAccess {
-        url: url.to_owned(),
-        token: token.clone(),
-    };
+    let access = LocalAccess { url: url.to_owned(), token: token.clone() };
     access.write(&folder.path).map_err(|error| {
-        Report::new(ErrorCode::DataFolderUnusable).because(format!("{}: {error}", path_in(&folder.path).display()))
+        Report::new(ErrorCode::DataFolderUnusable)
+            .because(format!("{}: {error}", path_in(&folder.path).display()))
     })?;
-    Ok(Access {
-        token,
-        sign_in: link.secret.reveal().to_owned(),
-    })
+    Ok(Access { token, sign_in: link.secret.reveal().to_owned() })
 }
 
 async fn operator_token(fleet: &Fleet, folder: &DataFolder) -> Outcome<String> {
@@ -44,9 +39,6 @@ async fn operator_token(fleet: &Fleet, folder: &DataFolder) -> Outcome<String> {
     {
         return Ok(kept.token);
     }
-    let minted = fleet
-        .mint_operator_token(TOKEN_NAME)
-        .await
-        .map_err(|error| fleet_report(&error))?;
+    let minted = fleet.mint_operator_token(TOKEN_NAME).await.map_err(|error| fleet_report(&error))?;
     Ok(minted.secret.reveal().to_owned())
 }

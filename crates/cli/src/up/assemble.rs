@@ -23,24 +23,14 @@ pub(super) struct Assembled {
 }
 
 pub(super) async fn assemble(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Assembled> {
-    let address = config
-        .database
-        .url
-        .clone()
-        .unwrap_or_else(|| folder.default_database());
-    let store = warren_store_sql::open(&address)
-        .await
-        .map_err(|error| store_report(&error, &address))?;
+    let address = config.database.url.clone().unwrap_or_else(|| folder.default_database());
+    let store = warren_store_sql::open(&address).await.map_err(|error| store_report(&error, &address))?;
     let put_together = put_together(context, config, folder, Arc::clone(&store)).await;
     if put_together.is_err() {
         store.close().await;
     }
     let (fleet, server) = put_together?;
-    Ok(Assembled {
-        fleet,
-        server,
-        database: redacted_url(&address),
-    })
+    Ok(Assembled { fleet, server, database: redacted_url(&address) })
 }
 
 async fn put_together(
@@ -112,9 +102,8 @@ pub(crate) fn store_report(error: &warren_store::Error, address: &str) -> Report
     };
     let report = Report::new(code).because(format!("{}: {error}", redacted_url(address)));
     match code {
-        ErrorCode::ConfigInvalid => {
-            report.hint("Check `database.url`; the file must be a database that Warren made. Nothing was changed.")
-        }
+        ErrorCode::ConfigInvalid => report
+            .hint("Check `database.url`; the file must be a database that Warren made. Nothing was changed."),
         ErrorCode::PlatformUnavailable => {
             report.hint("Check that the database runs and that `database.url` is right, then start again.")
         }

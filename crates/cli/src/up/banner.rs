@@ -32,9 +32,7 @@ pub(super) fn public_url(config: &Config, url: &str) -> String {
 pub(super) fn print(context: &Context, ready: &Ready<'_>) {
     let link = format!("{}/#sign-in={}", ready.public_url, ready.sign_in);
     let printed = if context.output.is_json {
-        context
-            .output
-            .json(&json!({ "url": ready.url, "token": ready.token, "link": link }))
+        context.output.json(&json!({ "url": ready.url, "token": ready.token, "link": link }))
     } else {
         context.output.text(&text(ready, &link))
     };
@@ -52,6 +50,8 @@ fn text(ready: &Ready<'_>, link: &str) -> String {
         text.push_str(&format!("  {label:<8}  {:<7} {}\n", kind.as_str(), kind.remark()));
     }
     text.push_str(&format!("\nOpen this link to sign in; it works once, for ten minutes:\n\n  {link}\n\n"));
-    text.push_str("Another one: `warren token link`. First steps: `warren ws create demo`. Ctrl-C stops the server.\n");
+    text.push_str(
+        "Another one: `warren token link`. First steps: `warren ws create demo`. Ctrl-C stops the server.\n",
+    );
     text
 }

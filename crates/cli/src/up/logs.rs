@@ -22,8 +22,6 @@ pub(super) fn start(section: &LogSection) -> Outcome<()> {
         LogFormat::Auto => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
     };
     started.map_err(|error| {
-        Report::new(ErrorCode::Internal)
-            .because(format!("logging cannot be started: {error}"))
-            .into()
+        Report::new(ErrorCode::Internal).because(format!("logging cannot be started: {error}")).into()
     })
 }

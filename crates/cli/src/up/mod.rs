@@ -24,6 +24,7 @@ use crate::data_folder::DataFolder;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
 use assemble::Assembled;
+pub(crate) use assemble::store_report;
 
 pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Outcome<Exit> {
     let loaded = context.load_config(&overrides(arguments))?;
@@ -32,11 +33,10 @@ pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Outcome<Exit> {
         tracing::warn!("{warning}");
     }
     let folder = DataFolder::open(&context.data_path()?)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("warren")
-        .build()
-        .map_err(|error| Report::new(ErrorCode::Internal).because(format!("no runtime could be started: {error}")))?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("warren").build().map_err(
+            |error| Report::new(ErrorCode::Internal).because(format!("no runtime could be started: {error}")),
+        )?;
     let outcome = runtime.block_on(serve(context, &loaded.config, &folder));
     // What is still running had its chance within the shutdown's own limits.
     runtime.shutdown_background();
@@ -49,10 +49,7 @@ fn overrides(arguments: &UpArguments) -> Overrides {
         ("database.url", &arguments.database),
         ("log.format", &arguments.log_format),
     ];
-    given
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, value.clone()?)))
-        .collect()
+    given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
 }
 
 async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Exit> {
@@ -79,8 +76,8 @@ async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outco
     );
     match serving.await {
         Ok(()) => Ok(Exit::OK),
-        Err(error) => Err(Report::new(ErrorCode::Internal)
-            .because(format!("the server ended: {error}"))
-            .into()),
+        Err(error) => {
+            Err(Report::new(ErrorCode::Internal).because(format!("the server ended: {error}")).into())
+        }
     }
 }

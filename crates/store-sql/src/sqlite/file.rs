@@ -44,6 +44,14 @@ pub(super) fn open_for_reading(path: &Path, options: &SqliteOptions) -> Result<C
     connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
 }
 
+/// Opens an existing database to look at it; nothing is made, settled or migrated.
+pub(super) fn open_for_inspection(path: &Path) -> Result<(Connection, String), Error> {
+    let connection = open_for_reading(path, &SqliteOptions::default())?;
+    refuse_unknown_past(&connection)?;
+    let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(translate)?;
+    Ok((connection, mode))
+}
+
 /// Makes the file so that only its owner can read it. SQLite gives its side files the mode of the main one.
 fn keep_private(path: &Path) -> Result<(), Error> {
     let file = OpenOptions::new()

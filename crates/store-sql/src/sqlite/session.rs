@@ -25,6 +25,11 @@ impl<'c> SqliteSession<'c> {
     fn prepare(&self, sql: &str, values: &[Value<'_>]) -> Result<CachedStatement<'c>, Error> {
         let mut statement = self.connection.prepare_cached(sql).map_err(translate)?;
         for (position, value) in values.iter().enumerate() {
+            debug_assert_eq!(
+                statement.parameter_name(position + 1),
+                Some(format!("${}", position + 1).as_str()),
+                "SQLite numbers `$n` by where it first stands, so that texts must use them in order: {sql}"
+            );
             bind(&mut statement, position + 1, value).map_err(translate)?;
         }
         Ok(statement)

@@ -171,3 +171,121 @@ fn answer(reply: oneshot::Sender<Result<(), Error>>, result: Result<(), Error>) 
 fn run(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.raw_execute().map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::Path;
+
+    use rusqlite::ffi;
+    use warren_store::Verdict;
+
+    use super::*;
+    use crate::sqlite::{SqliteOptions, file};
+
+    struct Bed {
+        writer: Option<Writer>,
+        jobs: Option<mpsc::Sender<Job>>,
+        newest: watch::Receiver<u64>,
+    }
+
+    fn bed(path: &Path, commit: Commit) -> Bed {
+        let opened = file::open_for_writing(path, &SqliteOptions::default()).unwrap();
+        let (jobs, queue) = mpsc::channel(64);
+        let (newest_sender, newest) = watch::channel(0);
+        let mut writer = Writer::new(opened.connection, queue, newest_sender, 256);
+        writer.commit = commit;
+        Bed { writer: Some(writer), jobs: Some(jobs), newest }
+    }
+
+    impl Bed {
+        fn enqueue(&self, owner: &'static str) -> oneshot::Receiver<Result<(), Error>> {
+            let (reply, answer) = oneshot::channel();
+            let now = warren_model::Timestamp::from_micros(0);
+            let work: WriteWork = Box::new(move |tx| match tx.take_lease(owner, owner, now, now) {
+                Ok(_) => Verdict::Commit,
+                Err(_) => Verdict::Rollback,
+            });
+            self.jobs.as_ref().unwrap().try_send(Job { work, reply }).ok().unwrap();
+            answer
+        }
+
+        /// Serves all that is waiting, on this thread.
+        fn serve(&mut self) {
+            self.jobs.take();
+            self.writer.take().unwrap().run();
+        }
+    }
+
+    fn leases_in(path: &Path) -> i64 {
+        let connection = Connection::open(path).unwrap();
+        connection.query_row("SELECT count(*) FROM leases", [], |row| row.get(0)).unwrap()
+    }
+
+    thread_local! {
+        static COMMITS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn counted_commit(connection: &Connection) -> rusqlite::Result<()> {
+        COMMITS.set(COMMITS.get() + 1);
+        run(connection, "COMMIT")
+    }
+
+    fn failed_fsync(_: &Connection) -> rusqlite::Result<()> {
+        COMMITS.set(COMMITS.get() + 1);
+        Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR_FSYNC), None))
+    }
+
+    fn no_space(connection: &Connection) -> rusqlite::Result<()> {
+        COMMITS.set(COMMITS.get() + 1);
+        if COMMITS.get() > 1 {
+            return run(connection, "COMMIT");
+        }
+        Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None))
+    }
+
+    // Q20
+    #[test]
+    fn whoever_waits_together_shares_one_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("warren.db");
+        let mut bed = bed(&path, counted_commit);
+        let answers = ["a", "b", "c"].map(|owner| bed.enqueue(owner));
+        bed.serve();
+        assert!(answers.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
+        assert_eq!(COMMITS.get(), 1);
+        assert_eq!(leases_in(&path), 3);
+    }
+
+    // Q20
+    #[test]
+    fn after_a_failed_fsync_nobody_is_acknowledged_and_no_more_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("warren.db");
+        let mut bed = bed(&path, failed_fsync);
+        bed.writer.as_mut().unwrap().max_group = 2;
+        let answers = ["a", "b", "c", "d"].map(|owner| bed.enqueue(owner));
+        bed.serve();
+        for answer in answers {
+            let result = answer.blocking_recv().unwrap();
+            assert!(matches!(result, Err(Error::Unavailable(_))), "{result:?}");
+        }
+        assert_eq!(COMMITS.get(), 1, "the second group is not even tried");
+        assert_eq!(leases_in(&path), 0);
+        assert_eq!(*bed.newest.borrow(), 0);
+    }
+
+    // Q22
+    #[test]
+    fn a_full_disk_fails_its_group_and_the_next_may_succeed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("warren.db");
+        let mut bed = bed(&path, no_space);
+        bed.writer.as_mut().unwrap().max_group = 2;
+        let answers = ["a", "b", "c"].map(|owner| bed.enqueue(owner));
+        bed.serve();
+        let results = answers.map(|answer| answer.blocking_recv().unwrap());
+        assert_eq!(results, [Err(Error::Full), Err(Error::Full), Ok(())]);
+        assert_eq!(leases_in(&path), 1);
+    }
+}

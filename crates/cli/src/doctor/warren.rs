@@ -1,0 +1,124 @@
+//! Warren's own parts: config, server, database, providers.
+
+use std::time::Duration;
+
+use warren_api::ServerInfo;
+use warren_api::client::{Client, Error};
+use warren_model::ProviderKind;
+
+use super::Check;
+use crate::config::{Config, Overrides, redacted_url};
+use crate::context::Context;
+use crate::data_folder::default_database;
+use crate::failure::Failure;
+
+const AREA: &str = "warren";
+const PATIENCE: Duration = Duration::from_secs(3);
+
+pub(super) async fn checks(context: &Context) -> Vec<Check> {
+    let (config_check, config) = config(context);
+    let (server_check, info) = server(context).await;
+    let mut checks = vec![config_check, server_check];
+    checks.push(match &info {
+        Some(info) => Check::ok(AREA, "database", format!("{}, {}", info.database, info.durability))
+            .effect("What is acknowledged is on disk."),
+        None => database(context, config.as_ref()).await,
+    });
+    checks.extend(ProviderKind::ALL.into_iter().map(provider));
+    checks
+}
+
+fn config(context: &Context) -> (Check, Option<Config>) {
+    match context.load_config(&Overrides::new()) {
+        Ok(loaded) => {
+            let file = loaded.file.map_or_else(|| "no file".to_owned(), |path| path.display().to_string());
+            let check = Check::ok(AREA, "config", format!("valid ({file})"));
+            let check = match loaded.warnings.first() {
+                Some(warning) => check.warn(warning.clone()),
+                None => check,
+            };
+            (check, Some(loaded.config))
+        }
+        Err(Failure::Told(report)) => {
+            (Check::ok(AREA, "config", report.causes.join("; ")).fail("Run `warren config check`."), None)
+        }
+        Err(Failure::BrokenPipe) => (Check::ok(AREA, "config", "not checked"), None),
+    }
+}
+
+/// A server that nobody named need not run. One that was named must answer.
+async fn server(context: &Context) -> (Check, Option<ServerInfo>) {
+    let is_named = context.global.url.is_some() || context.environment.get("WARREN_URL").is_some();
+    let client = match context.client() {
+        Ok(client) => client,
+        Err(Failure::Told(report)) => {
+            return (
+                Check::ok(AREA, "server", report.causes.join("; ")).fail("Check `--url` and `--token`."),
+                None,
+            );
+        }
+        Err(Failure::BrokenPipe) => return (Check::ok(AREA, "server", "not checked"), None),
+    };
+    let url = client.url().to_string();
+    match tokio::time::timeout(PATIENCE, ask(&client)).await {
+        Ok(Ok(info)) => {
+            (Check::ok(AREA, "server", format!("{url} answers, version {}", info.version)), Some(info))
+        }
+        Ok(Err(Error::Unreachable { .. })) if !is_named => (
+            Check::ok(AREA, "server", format!("none runs at {url}")).warn("Start it with `warren up`."),
+            None,
+        ),
+        Ok(Err(error)) => {
+            let remedy = match &error {
+                Error::Problem(problem) => problem.remedy.clone(),
+                _ => "Check WARREN_URL, and start the server with `warren up`.".to_owned(),
+            };
+            (Check::ok(AREA, "server", format!("{url}: {error}")).fail(remedy), None)
+        }
+        Err(_) => (
+            Check::ok(AREA, "server", format!("{url} does not answer in time")).fail("Look at its log."),
+            None,
+        ),
+    }
+}
+
+async fn ask(client: &Client) -> Result<ServerInfo, Error> {
+    client.readyz().await?;
+    client.info().await
+}
+
+/// Without a server, the database is looked at where the config says it is. Nothing in it is changed.
+async fn database(context: &Context, config: Option<&Config>) -> Check {
+    let check = |finding: String| Check::ok(AREA, "database", finding);
+    let configured = config.and_then(|config| config.database.url.clone());
+    let Some(address) = configured.or_else(|| context.data_path().ok().map(|data| default_database(&data)))
+    else {
+        return check("unknown".into()).fail("Name the data folder with `--data DIR`.");
+    };
+    let Some(path) = address.strip_prefix("sqlite:") else {
+        return check(format!("{} (looked at by the server only)", redacted_url(&address)))
+            .warn("Start `warren up`, which checks it, and run this again.");
+    };
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if !std::path::Path::new(path).exists() {
+        return check(format!("{path} does not exist yet; `warren up` makes it"));
+    }
+    match warren_store_sql::sqlite::inspect(path).await {
+        Ok(health) => check(format!(
+            "{} {}, schema {}, {}",
+            health.engine, health.engine_version, health.schema_version, health.durability
+        )),
+        Err(error) => {
+            let report = crate::up::store_report(&error, &address);
+            check(report.causes.join("; ")).fail(report.hint.unwrap_or_default())
+        }
+    }
+}
+
+fn provider(kind: ProviderKind) -> Check {
+    let name = match kind {
+        ProviderKind::Memory => "provider memory",
+        ProviderKind::Local => "provider local",
+    };
+    Check::ok(AREA, name, kind.remark())
+}
