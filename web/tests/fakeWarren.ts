@@ -177,6 +177,9 @@ export class FakeWarren {
           }
         };
         this.streams.add(controller);
+        call.signal.addEventListener("abort", () => {
+          if (this.streams.delete(controller)) controller.error(call.signal.reason);
+        });
         this.onExec(send, body);
       },
     });

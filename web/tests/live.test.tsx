@@ -4,7 +4,11 @@ import { describe, expect, it } from "vitest";
 import { FakeWarren } from "./fakeWarren";
 import { openPage } from "./page";
 
-const listed = (name: string) => screen.findByRole("link", { name: new RegExp(`^${name}`) });
+/** A workspace's line in the side bar, as text. */
+function line(name: string): string {
+  const list = screen.getByRole("list", { name: "Workspaces" });
+  return within(list).getByRole("link", { name: new RegExp(`^${name}`) }).textContent ?? "";
+}
 
 // S40
 describe("the live list", () => {
@@ -12,11 +16,11 @@ describe("the live list", () => {
     const warren = new FakeWarren();
     const den = warren.add({ name: "den", status: "provisioning", reason: "The place is being made." });
     openPage(warren);
-    expect((await listed("den")).textContent).toContain("Provisioning · The place is being made.");
+    await waitFor(() => expect(line("den")).toContain("Provisioning · The place is being made."));
     await waitFor(() => expect(warren.openStreams).toBe(1));
     Object.assign(den, { status: "online", reason: null, version: 2 });
     warren.emit("workspace.status.changed", den.id, { to: "online" });
-    await waitFor(async () => expect((await listed("den")).textContent).toContain("Online"));
+    await waitFor(() => expect(line("den")).toContain("Online"));
   });
 
   it("reads only the changed workspace again, not the whole list", async () => {
@@ -28,7 +32,7 @@ describe("the live list", () => {
     warren.calls.length = 0;
     Object.assign(den, { status: "failed", version: 2 });
     warren.emit("workspace.status.changed", den.id, { to: "failed" });
-    await waitFor(async () => expect((await listed("den")).textContent).toContain("Failed"));
+    await waitFor(() => expect(line("den")).toContain("Failed"));
     expect(warren.calls).toEqual([`GET /api/v1/workspaces/${den.id}?include_removed=true`]);
   });
 
@@ -38,7 +42,7 @@ describe("the live list", () => {
     warren.add({ name: "nest" });
     const { user } = openPage(warren);
     const search = await screen.findByRole("searchbox", { name: "Search workspaces" });
-    await listed("nest");
+    await waitFor(() => line("nest"));
     await user.keyboard("{Control>}k{/Control}");
     expect(document.activeElement).toBe(search);
     await user.keyboard("failed disk");
@@ -74,7 +78,7 @@ describe("a server that goes away", () => {
     await user.click(await screen.findByRole("button", { name: "Try now" }));
     await waitFor(() => expect(screen.queryByText(/Reconnecting…|catching up…/)).toBeNull());
     expect(document.querySelector(".shell")?.hasAttribute("data-stale")).toBe(false);
-    expect((await listed("den")).textContent).toContain("Degraded");
+    expect(line("den")).toContain("Degraded");
     expect(screen.getByLabelText<HTMLTextAreaElement>("Command").value).toBe("make all");
   });
 

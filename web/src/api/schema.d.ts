@@ -60,6 +60,7 @@ export interface components {
     ExecResult: { exit_code?: number | null; signal?: number | null; stdout: string; stderr: string; timed_out: boolean; truncated: boolean; total_bytes: number; duration_ms: number };
     ExecFrame: { type: "stdout"; base64: string } | { type: "stderr"; base64: string } | { type: "finished"; result: S["ExecResult"] } | { type: "failed"; problem: S["Problem"] };
     SignIn: { secret: string };
+    SignInLink: { path: string; expires_at: string };
     TokenKind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
     Session: { principal: S["Principal"]; token_kind: S["TokenKind"]; scopes: string[]; expires_at?: string | null };
     ProviderInfo: { kind: string; capabilities: S["Capability"][]; note: string };

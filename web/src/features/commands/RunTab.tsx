@@ -59,7 +59,7 @@ const RunCard = memo(
         <Output text={run.output} isRunning={!run.end} label={`Output of ${commandText(run)}`} />
         {run.end?.how === "failed" && <ProblemPanel error={run.end.problem} />}
         {run.end?.how === "unseen" && (
-          <p className="hint run-note">{run.end.why} Whether it finished is in the Activity tab.</p>
+          <p className="hint run-note">{run.end.why} Warren ends a command whose reader is gone.</p>
         )}
         {run.end?.how === "finished" && run.end.result.truncated && (
           <p className="hint run-note">The workspace kept only part of this output; its limit was reached.</p>

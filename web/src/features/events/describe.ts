@@ -46,7 +46,8 @@ export function describe(event: WarrenEvent): Description {
 function statusChange(to: string | undefined, reason: string | undefined): Description {
   const tones: Record<string, Tone> = { online: "good", failed: "bad", degraded: "warn", offline: "warn" };
   const status = (to ?? "another status").replace("_", " ");
-  return { text: `is ${status}${reason ? `: ${reason}` : ""}`, tone: tones[to ?? ""] ?? "quiet" };
+  const what = to === "failed" ? "failed" : `is ${status}`;
+  return { text: `${what}${reason ? `: ${reason}` : ""}`, tone: tones[to ?? ""] ?? "quiet" };
 }
 
 function fileChange(operation: string | undefined, path = "a file", bytes?: number): Description {

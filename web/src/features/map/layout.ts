@@ -8,7 +8,7 @@ export interface Point {
 }
 
 export const NODE_WIDTH = 216;
-export const NODE_HEIGHT = 76;
+export const NODE_HEIGHT = 88;
 const GAP_X = 28;
 const GAP_Y = 56;
 

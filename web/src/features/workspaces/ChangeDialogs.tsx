@@ -6,8 +6,9 @@ import { Dialog } from "../../components/Dialog";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
 import { useRouter } from "../../routes/router";
-import { ParentSelect } from "./ParentSelect";
-import { useDeleteWorkspace, usePatchWorkspace } from "./queries";
+import { asTree } from "./order";
+import { outside, ParentSelect } from "./ParentSelect";
+import { useDeleteWorkspace, usePatchWorkspace, useWorkspaces } from "./queries";
 
 interface DialogProps {
   workspace: Workspace;
@@ -71,6 +72,7 @@ export function DeleteDialog({ workspace, onClose }: DialogProps) {
   const notify = useNotify();
   const { navigate } = useRouter();
   const inputId = useId();
+  const below = useBelow(workspace.id);
   const isConfirmed = typed.trim() === workspace.name.trim();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -87,7 +89,9 @@ export function DeleteDialog({ workspace, onClose }: DialogProps) {
     <Dialog title="Delete workspace" onClose={onClose}>
       <form onSubmit={submit} className="form">
         <p>
-          This removes <strong>{workspace.name}</strong> and its files. It cannot be undone.
+          This removes <strong>{workspace.name}</strong>
+          {below > 0 && ` with the ${below === 1 ? "workspace" : `${below} workspaces`} below it`} and all
+          files in {below > 0 ? "them" : "it"}. It cannot be undone.
         </p>
         <div className="field">
           <label htmlFor={inputId}>Type the workspace’s name to confirm</label>
@@ -110,4 +114,11 @@ export function DeleteDialog({ workspace, onClose }: DialogProps) {
       </form>
     </Dialog>
   );
+}
+
+/** How many workspaces go with this one when it is removed. */
+function useBelow(id: string): number {
+  const { data } = useWorkspaces();
+  const tree = asTree(data ?? []);
+  return Math.max(0, tree.length - outside(tree, id).length - 1);
 }

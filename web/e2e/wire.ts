@@ -1,0 +1,5 @@
+import type { components } from "../src/api/schema";
+
+export type Workspace = components["schemas"]["Workspace"];
+export type WarrenEvent = components["schemas"]["Event"];
+export type SignInLink = components["schemas"]["SignInLink"];
