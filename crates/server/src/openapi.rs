@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContactBuilder, InfoBuilder, LicenseBuilder, OpenApi};
 
 use crate::{App, VERSION, routes};
@@ -16,6 +17,10 @@ pub fn document() -> OpenApi {
         .license(Some(LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build()))
         .contact(Some(ContactBuilder::new().name(Some("Warren")).build()))
         .build();
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme("token", bearer);
+    document.security = Some(vec![SecurityRequirement::new("token", [] as [&str; 0])]);
     document
 }
 

@@ -117,7 +117,7 @@ fn log(failure: &Failure, id: &str, route: &str) {
     let cause = failure.cause.as_deref().unwrap_or("none given");
     match failure.code {
         ErrorCode::Internal => {
-            tracing::error!(request.id = id, route, cause, "a request failed inside Warren")
+            tracing::error!(request.id = id, route, cause, "a request failed inside Warren");
         }
         ErrorCode::PlatformUnavailable => {
             tracing::warn!(request.id = id, route, cause, "a request could not reach the database");
@@ -144,6 +144,7 @@ fn render(failure: &Failure, id: &str, earlier: &http::HeaderMap) -> Response {
 }
 
 /// A handler that panicked: the client learns that something went wrong, the log learns what.
+#[expect(clippy::needless_pass_by_value, reason = "the layer that calls it hands the panic over")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let message = panic
         .downcast_ref::<String>()

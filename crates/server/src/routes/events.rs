@@ -15,10 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 use warren_api::{EventFrame, EventPage, Problem};
+use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model as model;
 use warren_model::{ErrorCode, OrgId, WorkspaceId};
-use warren_fleet::access::{Action, Target};
 use warren_store::EventQuery;
 
 use crate::App;

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use http::{HeaderMap, header};
 use warren_api::{ExecFrame, ExecRequest, ExecResult, Problem};
+use warren_fleet::access::Action;
 use warren_fleet::{Identity, Use};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_fleet::access::Action;
 use warren_workspace::shell::{Command, Invocation, RunEvent, RunResult, RunStream, Shell};
 use warren_workspace::{Error, Workspace, WorkspacePath};
 

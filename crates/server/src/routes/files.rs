@@ -10,10 +10,10 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{FileWritten, Listing, MoveFile, Problem};
+use warren_fleet::access::Action;
 use warren_fleet::{Identity, Use};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_fleet::access::Action;
 use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, FileContents, Fs, LsQuery, WriteMode};
 use warren_workspace::{Error, Workspace, WorkspacePath};
 

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use http::header;
 use warren_api::{Problem, ProviderInfo, ServerInfo};
-use warren_model::ProviderKind;
 use warren_fleet::access::Action;
+use warren_model::ProviderKind;
 
 use crate::App;
 use crate::auth::Caller;

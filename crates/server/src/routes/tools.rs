@@ -3,8 +3,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde_json::Value;
 use warren_api::{Problem, Tool, ToolAnswer, ToolCatalog, ToolRefusal};
-use warren_model as model;
 use warren_fleet::access::Action;
+use warren_model as model;
 use warren_workspace::tools::{self, ToolContext, ToolError};
 
 use crate::App;

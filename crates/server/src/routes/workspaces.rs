@@ -6,10 +6,10 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{CreateWorkspace, PatchWorkspace, Problem, Workspace, WorkspaceHealth, WorkspacePage};
+use warren_fleet::access::Action;
 use warren_fleet::{CreateWorkspace as Wish, PatchWorkspace as Patch};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_fleet::access::Action;
 use warren_store::WorkspaceQuery;
 
 use crate::App;

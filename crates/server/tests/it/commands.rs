@@ -104,8 +104,11 @@ async fn a_client_that_hangs_up_ends_its_command() {
     let script = "echo $$; while :; do date +%s%N > beat; sleep 0.02; done";
     let mut stream = call.json(&json!({ "command": script })).open().await.bytes_stream();
     stream.next().await.expect("the first line").unwrap();
-    drop(stream);
     let beat = warren.folder().join("workspaces").join(id.to_string()).join("beat");
+    while !beat.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(stream);
     let mut last = None;
     for _ in 0..400 {
         tokio::time::sleep(Duration::from_millis(100)).await;

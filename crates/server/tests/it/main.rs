@@ -1,5 +1,7 @@
 //! The server through its sockets, with a real database and real providers.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
+
 mod access;
 mod bad_input;
 mod commands;
