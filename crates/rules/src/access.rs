@@ -95,11 +95,7 @@ fn decide_user(caller: &Caller, action: Action, target: Target) -> Access {
         Action::ReadTokens => Scope::TokensRead,
         Action::WriteTokens => Scope::TokensWrite,
     };
-    if caller.scopes.contains(needed) {
-        Access::Allowed
-    } else {
-        Access::Forbidden(Some(needed))
-    }
+    if caller.scopes.contains(needed) { Access::Allowed } else { Access::Forbidden(Some(needed)) }
 }
 
 fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
@@ -199,12 +195,7 @@ mod tests {
 
     fn caller(kind: TokenKind, scopes: &[Scope]) -> Caller {
         let workspace_id = matches!(kind, TokenKind::Workspace | TokenKind::Runner).then(|| workspace(1));
-        Caller {
-            kind,
-            org_id: OrgId::DEFAULT,
-            scopes: scopes.iter().copied().collect(),
-            workspace_id,
-        }
+        Caller { kind, org_id: OrgId::DEFAULT, scopes: scopes.iter().copied().collect(), workspace_id }
     }
 
     const OTHER_ORG: OrgId = OrgId::from_bytes([9; 16]);
@@ -223,28 +214,12 @@ mod tests {
     #[test]
     fn a_workspace_token_reaches_its_own_workspace_and_sees_no_other() {
         for kind in [TokenKind::Workspace, TokenKind::Runner] {
-            let own = Target::Workspace {
-                id: workspace(1),
-                org_id: OrgId::DEFAULT,
-            };
-            let other = Target::Workspace {
-                id: workspace(2),
-                org_id: OrgId::DEFAULT,
-            };
-            assert_eq!(
-                decide(&caller(kind, &[]), Action::UseWorkspace, own),
-                Access::Allowed
-            );
-            assert_eq!(
-                decide(&caller(kind, &[]), Action::RunAnyCommand, own),
-                Access::Forbidden(None)
-            );
+            let own = Target::Workspace { id: workspace(1), org_id: OrgId::DEFAULT };
+            let other = Target::Workspace { id: workspace(2), org_id: OrgId::DEFAULT };
+            assert_eq!(decide(&caller(kind, &[]), Action::UseWorkspace, own), Access::Allowed);
+            assert_eq!(decide(&caller(kind, &[]), Action::RunAnyCommand, own), Access::Forbidden(None));
             for action in Action::ALL {
-                assert_eq!(
-                    decide(&caller(kind, &[]), action, other),
-                    Access::Hidden,
-                    "{action:?}"
-                );
+                assert_eq!(decide(&caller(kind, &[]), action, other), Access::Hidden, "{action:?}");
             }
         }
     }
@@ -264,10 +239,7 @@ mod tests {
     #[test]
     fn another_org_does_not_exist() {
         let user = caller(TokenKind::User, &Scope::ALL);
-        let target = Target::Workspace {
-            id: workspace(3),
-            org_id: OTHER_ORG,
-        };
+        let target = Target::Workspace { id: workspace(3), org_id: OTHER_ORG };
         assert_eq!(decide(&user, Action::ReadWorkspaces, target), Access::Hidden);
     }
 
@@ -298,25 +270,12 @@ mod tests {
     #[test]
     fn kinds_that_are_not_made_on_request_are_refused() {
         let admin = caller(TokenKind::Admin, &[]);
-        for kind in [
-            TokenKind::Join,
-            TokenKind::Runner,
-            TokenKind::Login,
-            TokenKind::Session,
-        ] {
-            let request = MintRequest {
-                kind,
-                scopes: ScopeSet::EMPTY,
-                workspace_id: None,
-            };
+        for kind in [TokenKind::Join, TokenKind::Runner, TokenKind::Login, TokenKind::Session] {
+            let request = MintRequest { kind, scopes: ScopeSet::EMPTY, workspace_id: None };
             assert_eq!(decide_mint(&admin, &request), Err(MintRefusal::KindNotOffered));
         }
         let user = caller(TokenKind::User, &Scope::ALL);
-        let request = MintRequest {
-            kind: TokenKind::Admin,
-            scopes: ScopeSet::EMPTY,
-            workspace_id: None,
-        };
+        let request = MintRequest { kind: TokenKind::Admin, scopes: ScopeSet::EMPTY, workspace_id: None };
         assert_eq!(decide_mint(&user, &request), Err(MintRefusal::WiderThanOwn));
     }
 }

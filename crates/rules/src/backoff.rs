@@ -14,10 +14,8 @@ pub struct Backoff {
 impl Backoff {
     /// The wait before retry number `retry` (the first is 0). `fraction` is a random number in `0.0..1.0`.
     pub fn delay_ms(&self, retry: u32, fraction: f64) -> u64 {
-        let nominal = u64::from(self.factor)
-            .saturating_pow(retry)
-            .saturating_mul(self.first_ms)
-            .min(self.max_ms);
+        let nominal =
+            u64::from(self.factor).saturating_pow(retry).saturating_mul(self.first_ms).min(self.max_ms);
         let stray = self.jitter.clamp(0.0, 1.0) * (2.0 * fraction.clamp(0.0, 1.0) - 1.0);
         #[expect(
             clippy::cast_possible_truncation,

@@ -8,21 +8,11 @@ use warren_model::{CapabilitySet, ProviderKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breach {
     /// Declared, but the provider never offers it.
-    NotOffered {
-        provider: ProviderKind,
-        missing: CapabilitySet,
-        offered: CapabilitySet,
-    },
+    NotOffered { provider: ProviderKind, missing: CapabilitySet, offered: CapabilitySet },
     /// Declared and offered, but the opened workspace has no such module.
-    NotOpened {
-        provider: ProviderKind,
-        missing: CapabilitySet,
-    },
+    NotOpened { provider: ProviderKind, missing: CapabilitySet },
     /// The opened workspace has a module that nobody declared.
-    NotDeclared {
-        provider: ProviderKind,
-        surplus: CapabilitySet,
-    },
+    NotDeclared { provider: ProviderKind, surplus: CapabilitySet },
 }
 
 /// Before anything runs: is the declared set within what the provider offers?
@@ -32,15 +22,7 @@ pub fn check_offered(
     offered: CapabilitySet,
 ) -> Result<(), Breach> {
     let missing = declared.without(offered);
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        Err(Breach::NotOffered {
-            provider,
-            missing,
-            offered,
-        })
-    }
+    if missing.is_empty() { Ok(()) } else { Err(Breach::NotOffered { provider, missing, offered }) }
 }
 
 /// After an open: are the modules exactly those declared?
@@ -63,27 +45,17 @@ pub fn check_opened(
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOffered {
-                provider,
-                missing,
-                offered,
-            } => write!(
+            Self::NotOffered { provider, missing, offered } => write!(
                 f,
                 "provider `{provider}` does not offer {missing}; it offers {}",
-                if offered.is_empty() {
-                    "nothing".to_owned()
-                } else {
-                    offered.to_string()
-                }
+                if offered.is_empty() { "nothing".to_owned() } else { offered.to_string() }
             ),
-            Self::NotOpened { provider, missing } => write!(
-                f,
-                "provider `{provider}` opened the workspace without {missing}, which was declared"
-            ),
-            Self::NotDeclared { provider, surplus } => write!(
-                f,
-                "provider `{provider}` opened the workspace with {surplus}, which nobody declared"
-            ),
+            Self::NotOpened { provider, missing } => {
+                write!(f, "provider `{provider}` opened the workspace without {missing}, which was declared")
+            }
+            Self::NotDeclared { provider, surplus } => {
+                write!(f, "provider `{provider}` opened the workspace with {surplus}, which nobody declared")
+            }
         }
     }
 }
@@ -106,10 +78,7 @@ mod tests {
         let fs = CapabilitySet::EMPTY.with(Capability::Fs);
         let shell = CapabilitySet::EMPTY.with(Capability::Shell);
         let not_offered = check_offered(ProviderKind::Memory, fs.with(Capability::Shell), fs).unwrap_err();
-        assert_eq!(
-            not_offered.to_string(),
-            "provider `memory` does not offer shell; it offers fs"
-        );
+        assert_eq!(not_offered.to_string(), "provider `memory` does not offer shell; it offers fs");
         let not_opened = check_opened(ProviderKind::Local, shell, fs).unwrap_err();
         assert!(not_opened.to_string().contains("`local`") && not_opened.to_string().contains("shell"));
         let not_declared = check_opened(ProviderKind::Local, CapabilitySet::EMPTY, fs).unwrap_err();

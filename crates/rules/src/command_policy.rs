@@ -98,11 +98,9 @@ pub fn check(policy: &RunPolicy, provider_is_boxed: bool) -> Result<(), String> 
             return Err("run.mode: `full` needs a provider with a box; use `argv` or `command`".into());
         }
         (CommandMode::Full, Some(_)) => {
-            return Err(
-                "run.allow: an allowlist cannot be kept when a shell reads the command; \
+            return Err("run.allow: an allowlist cannot be kept when a shell reads the command; \
                         leave it out, or use `argv` or `command`"
-                    .into(),
-            );
+                .into());
         }
         (CommandMode::Argv | CommandMode::Command | CommandMode::Full, _) => {}
     }
@@ -145,9 +143,7 @@ pub fn check_variable(name: &str) -> Result<(), Refusal> {
     let is_name = !name.is_empty()
         && name.len() <= 255
         && !name.starts_with(|first: char| first.is_ascii_digit())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_name && !arguments::is_reserved_variable(name) {
         return Ok(());
     }
@@ -201,10 +197,7 @@ fn judge_words(policy: &RunPolicy, is_boxed: bool, words: &[String]) -> Result<(
         return if is_boxed {
             Ok(())
         } else {
-            let sentence = format!(
-                "`{}` may not be run: this workspace has no allowlist",
-                shown(program)
-            );
+            let sentence = format!("`{}` may not be run: this workspace has no allowlist", shown(program));
             Err((RefusalKind::NothingAllowed, sentence))
         };
     };
@@ -239,14 +232,10 @@ fn check_size(request: Request<'_>) -> Result<(), String> {
         return Err("the command contains a NUL byte".into());
     }
     if words > MAX_WORDS {
-        return Err(format!(
-            "the command has {words} words; at most {MAX_WORDS} are taken"
-        ));
+        return Err(format!("the command has {words} words; at most {MAX_WORDS} are taken"));
     }
     if bytes > MAX_COMMAND_BYTES {
-        return Err(format!(
-            "the command has {bytes} bytes; at most {MAX_COMMAND_BYTES} are taken"
-        ));
+        return Err(format!("the command has {bytes} bytes; at most {MAX_COMMAND_BYTES} are taken"));
     }
     if let Request::Command(text) = request
         && text.trim().is_empty()
@@ -269,18 +258,9 @@ fn allowed_sentence(policy: &RunPolicy, is_boxed: bool) -> String {
         None => "nothing: an operator can set `run.allow` in the workspace's provider config".to_owned(),
         Some(allow) if allow.is_empty() => "nothing: `run.allow` is empty".to_owned(),
         Some(allow) => {
-            let names = allow
-                .iter()
-                .take(SHOWN)
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let names = allow.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
             let more = allow.len().saturating_sub(SHOWN);
-            let rest = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{form} with one of these programs: {names}{rest}")
         }
     }
@@ -293,16 +273,9 @@ fn is_program_name(name: &str) -> bool {
 
 /// Text of the model's, fit for a sentence: short, and without control characters.
 fn shown(text: &str) -> String {
-    let clean: String = text
-        .chars()
-        .take(64)
-        .map(|one| if one.is_control() { '\u{fffd}' } else { one })
-        .collect();
-    if text.chars().nth(64).is_some() {
-        format!("{clean}…")
-    } else {
-        clean
-    }
+    let clean: String =
+        text.chars().take(64).map(|one| if one.is_control() { '\u{fffd}' } else { one }).collect();
+    if text.chars().nth(64).is_some() { format!("{clean}…") } else { clean }
 }
 
 #[cfg(test)]

@@ -19,11 +19,7 @@ pub struct RefusalPlan {
 
 impl Default for RefusalPlan {
     fn default() -> Self {
-        Self {
-            window_ms: 60_000,
-            rollup_ms: 5_000,
-            max_kinds: 1_000,
-        }
+        Self { window_ms: 60_000, rollup_ms: 5_000, max_kinds: 1_000 }
     }
 }
 
@@ -60,10 +56,7 @@ pub struct Refusals<K> {
 
 impl<K: Ord + Clone> Refusals<K> {
     pub const fn new(plan: RefusalPlan) -> Self {
-        Self {
-            plan,
-            windows: BTreeMap::new(),
-        }
+        Self { plan, windows: BTreeMap::new() }
     }
 
     /// Takes note of a refusal. At most two lines: the roll-up of a window that is over, and a full line.
@@ -102,9 +95,7 @@ impl<K: Ord + Clone> Refusals<K> {
     /// Writes everything that is still counted, due or not: for a shutdown.
     pub fn flush(&mut self) -> Vec<Line<K>> {
         let windows = self.windows.iter_mut();
-        windows
-            .filter_map(|(bucket, window)| take_roll_up(bucket, window))
-            .collect()
+        windows.filter_map(|(bucket, window)| take_roll_up(bucket, window)).collect()
     }
 
     /// When `tick` has a roll-up to write, if nothing else happens.
@@ -118,13 +109,8 @@ impl<K: Ord + Clone> Refusals<K> {
         if self.windows.contains_key(&bucket) || self.windows.len() < self.plan.max_kinds {
             return bucket;
         }
-        self.windows
-            .retain(|_, window| window.pending > 0 || now_ms < window.ends_at_ms);
-        if self.windows.len() < self.plan.max_kinds {
-            bucket
-        } else {
-            Bucket::Overflow
-        }
+        self.windows.retain(|_, window| window.pending > 0 || now_ms < window.ends_at_ms);
+        if self.windows.len() < self.plan.max_kinds { bucket } else { Bucket::Overflow }
     }
 }
 
@@ -153,10 +139,7 @@ fn due_roll_up<K: Clone>(
 
 fn take_roll_up<K: Clone>(bucket: &Bucket<K>, window: &mut Window) -> Option<Line<K>> {
     let count = std::mem::take(&mut window.pending);
-    (count > 0).then(|| Line::RollUp {
-        bucket: bucket.clone(),
-        count,
-    })
+    (count > 0).then(|| Line::RollUp { bucket: bucket.clone(), count })
 }
 
 #[cfg(test)]
@@ -184,10 +167,7 @@ mod tests {
         for at in [15_000, 20_000, 60_000] {
             lines.extend(refusals.tick(at));
         }
-        let full = lines
-            .iter()
-            .filter(|line| matches!(line, Line::Full { .. }))
-            .count();
+        let full = lines.iter().filter(|line| matches!(line, Line::Full { .. })).count();
         assert_eq!(full, 1);
         assert!(lines.len() - full <= 3, "{lines:?}");
         assert_eq!(counted(&lines), 10_000);
@@ -201,12 +181,7 @@ mod tests {
             refusals.note("metacharacter", at);
         }
         let lines = refusals.note("program", 1_000);
-        assert_eq!(
-            lines,
-            vec![Line::Full {
-                bucket: Bucket::Kind("program")
-            }]
-        );
+        assert_eq!(lines, vec![Line::Full { bucket: Bucket::Kind("program") }]);
     }
 
     // W62
@@ -224,32 +199,17 @@ mod tests {
     // W62
     #[test]
     fn past_the_bound_new_kinds_share_one_bucket_and_stay_counted() {
-        let plan = RefusalPlan {
-            max_kinds: 3,
-            ..RefusalPlan::default()
-        };
+        let plan = RefusalPlan { max_kinds: 3, ..RefusalPlan::default() };
         let mut refusals = Refusals::new(plan);
         let mut lines: Vec<Line<u32>> = (0..100).flat_map(|kind| refusals.note(kind, 0)).collect();
         assert!(refusals.windows.len() <= 4);
         lines.extend(refusals.flush());
         assert_eq!(counted(&lines), 100);
-        let overflow = lines.iter().filter(|line| {
-            matches!(
-                line,
-                Line::Full {
-                    bucket: Bucket::Overflow
-                }
-            )
-        });
+        let overflow = lines.iter().filter(|line| matches!(line, Line::Full { bucket: Bucket::Overflow }));
         assert_eq!(overflow.count(), 1);
         // Windows that are over make room.
         let later = refusals.note(7_000, 60_000);
-        assert!(matches!(
-            later[0],
-            Line::Full {
-                bucket: Bucket::Kind(7_000)
-            }
-        ));
+        assert!(matches!(later[0], Line::Full { bucket: Bucket::Kind(7_000) }));
     }
 
     proptest! {

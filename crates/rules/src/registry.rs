@@ -89,11 +89,7 @@ pub struct RefusedSignal {
 
 impl fmt::Display for RefusedSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a workspace that is {} does not take `{}`",
-            self.from, self.signal
-        )
+        write!(f, "a workspace that is {} does not take `{}`", self.from, self.signal)
     }
 }
 
@@ -210,10 +206,7 @@ mod tests {
     #[test]
     fn a_refused_signal_names_the_state_and_the_cause() {
         let refused = State::Closed.next(Signal::Use).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "a workspace that is closed does not take `use`"
-        );
+        assert_eq!(refused.to_string(), "a workspace that is closed does not take `use`");
     }
 
     // W10

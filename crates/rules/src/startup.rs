@@ -19,11 +19,7 @@ pub enum StartAction {
 pub fn plan(workspace: &Workspace) -> StartAction {
     if workspace.status == Status::Removed {
         let has_remains = workspace.reference.is_some();
-        return if has_remains {
-            StartAction::FinishRemoval
-        } else {
-            StartAction::Nothing
-        };
+        return if has_remains { StartAction::FinishRemoval } else { StartAction::Nothing };
     }
     let is_volatile = workspace.spec.provider.kind() == ProviderKind::Memory;
     let was_opened = workspace.reference.is_some();

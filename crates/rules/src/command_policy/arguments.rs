@@ -111,34 +111,16 @@ struct Detours {
     needs: Option<&'static str>,
 }
 
-const NONE: Detours = Detours {
-    programs: &[],
-    words: &[],
-    long: &[],
-    harmless: &[],
-    short: "",
-    needs: None,
-};
+const NONE: Detours = Detours { programs: &[], words: &[], long: &[], harmless: &[], short: "", needs: None };
 
 const DETOURS: &[Detours] = &[
     Detours {
         programs: &["find"],
-        words: &[
-            "-exec", "-execdir", "-ok", "-okdir", "-fprintf", "-fprint", "-fprint0", "-fls",
-        ],
+        words: &["-exec", "-execdir", "-ok", "-okdir", "-fprintf", "-fprint", "-fprint0", "-fls"],
         ..NONE
     },
-    Detours {
-        programs: &["fd", "fdfind"],
-        long: &["--exec", "--exec-batch"],
-        short: "xX",
-        ..NONE
-    },
-    Detours {
-        programs: &["rg"],
-        long: &["--pre", "--pre-glob", "--hostname-bin"],
-        ..NONE
-    },
+    Detours { programs: &["fd", "fdfind"], long: &["--exec", "--exec-batch"], short: "xX", ..NONE },
+    Detours { programs: &["rg"], long: &["--pre", "--pre-glob", "--hostname-bin"], ..NONE },
     Detours {
         programs: &["git"],
         words: &[
@@ -189,50 +171,14 @@ const DETOURS: &[Detours] = &[
         short: "IF",
         ..NONE
     },
-    Detours {
-        programs: &["sort"],
-        long: &["--compress-program"],
-        ..NONE
-    },
-    Detours {
-        programs: &["split"],
-        long: &["--filter"],
-        ..NONE
-    },
-    Detours {
-        programs: &["sed", "gsed", "awk", "gawk", "mawk", "nawk"],
-        needs: Some("--sandbox"),
-        ..NONE
-    },
-    Detours {
-        programs: &["ssh", "scp", "sftp"],
-        short: "oFSDJ",
-        ..NONE
-    },
-    Detours {
-        programs: &["rsync"],
-        long: &["--rsh", "--rsync-path"],
-        short: "e",
-        ..NONE
-    },
-    Detours {
-        programs: &["curl"],
-        long: &["--config"],
-        short: "K",
-        ..NONE
-    },
-    Detours {
-        programs: &["wget"],
-        long: &["--config", "--use-askpass", "--execute"],
-        short: "e",
-        ..NONE
-    },
-    Detours {
-        programs: &["zip"],
-        long: &["--test", "--unzip-command"],
-        short: "T",
-        ..NONE
-    },
+    Detours { programs: &["sort"], long: &["--compress-program"], ..NONE },
+    Detours { programs: &["split"], long: &["--filter"], ..NONE },
+    Detours { programs: &["sed", "gsed", "awk", "gawk", "mawk", "nawk"], needs: Some("--sandbox"), ..NONE },
+    Detours { programs: &["ssh", "scp", "sftp"], short: "oFSDJ", ..NONE },
+    Detours { programs: &["rsync"], long: &["--rsh", "--rsync-path"], short: "e", ..NONE },
+    Detours { programs: &["curl"], long: &["--config"], short: "K", ..NONE },
+    Detours { programs: &["wget"], long: &["--config", "--use-askpass", "--execute"], short: "e", ..NONE },
+    Detours { programs: &["zip"], long: &["--test", "--unzip-command"], short: "T", ..NONE },
     Detours {
         programs: &["man"],
         long: &["--pager", "--html", "--config-file", "--preprocessor"],
@@ -299,10 +245,7 @@ impl Detours {
         if let Some(letters) = name.strip_prefix("--") {
             let is_abbreviation = |long: &&str| letters.len() >= 3 && long[2..].starts_with(letters);
             return !self.harmless.contains(&name)
-                && self
-                    .long
-                    .iter()
-                    .any(|long| name == *long || is_abbreviation(long));
+                && self.long.iter().any(|long| name == *long || is_abbreviation(long));
         }
         let cluster = match argument.strip_prefix('-') {
             Some(letters) => letters,

@@ -32,21 +32,12 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, Problem> {
     }
     if quote.is_some() {
         let sentence = "the command has a quote that is not closed".to_owned();
-        return Err(Problem {
-            kind: RefusalKind::Malformed,
-            sentence,
-        });
+        return Err(Problem { kind: RefusalKind::Malformed, sentence });
     }
     words.extend(word);
     if let Some(first) = words.first().filter(|first| first.contains('=')) {
-        let sentence = format!(
-            "`{}` sets a variable: use `env` of the tool instead",
-            shown(first)
-        );
-        return Err(Problem {
-            kind: RefusalKind::Metacharacter,
-            sentence,
-        });
+        let sentence = format!("`{}` sets a variable: use `env` of the tool instead", shown(first));
+        return Err(Problem { kind: RefusalKind::Metacharacter, sentence });
     }
     Ok(words)
 }
@@ -54,11 +45,7 @@ pub(super) fn words(text: &str) -> Result<Vec<String>, Problem> {
 fn check_character(one: char) -> Result<(), Problem> {
     // U+2028 and U+2029 end a line in some readers of logs and terminals.
     let is_control = one.is_control() || matches!(one, '\u{2028}' | '\u{2029}');
-    if is_control || ANYWHERE.contains(one) {
-        Err(metacharacter(one))
-    } else {
-        Ok(())
-    }
+    if is_control || ANYWHERE.contains(one) { Err(metacharacter(one)) } else { Ok(()) }
 }
 
 fn metacharacter(one: char) -> Problem {

@@ -3,10 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn policy(mode: CommandMode, allow: &[&str]) -> RunPolicy {
-    RunPolicy {
-        mode,
-        allow: Some(allow.iter().map(|name| (*name).to_owned()).collect()),
-    }
+    RunPolicy { mode, allow: Some(allow.iter().map(|name| (*name).to_owned()).collect()) }
 }
 
 fn words(list: &[&str]) -> Vec<String> {
@@ -21,19 +18,11 @@ fn refusal(decision: Decision) -> Refusal {
 }
 
 fn command(text: &str) -> Decision {
-    decide(
-        &policy(CommandMode::Command, &["git", "ls"]),
-        false,
-        Request::Command(text),
-    )
+    decide(&policy(CommandMode::Command, &["git", "ls"]), false, Request::Command(text))
 }
 
 fn argv(allow: &[&str], list: &[&str]) -> Decision {
-    decide(
-        &policy(CommandMode::Argv, allow),
-        false,
-        Request::Argv(&words(list)),
-    )
+    decide(&policy(CommandMode::Argv, allow), false, Request::Argv(&words(list)))
 }
 
 // W61, sec/T01
@@ -77,28 +66,18 @@ fn metacharacters_globs_braces_and_newlines_are_refused_in_command_mode() {
         "ls \u{1b}[2J",
     ];
     for attack in attacks {
-        assert_eq!(
-            refusal(command(attack)).kind,
-            RefusalKind::Metacharacter,
-            "{attack:?}"
-        );
+        assert_eq!(refusal(command(attack)).kind, RefusalKind::Metacharacter, "{attack:?}");
     }
     // The control: the same programs without the attack are allowed.
     assert_eq!(command("ls -l src"), Decision::Argv(words(&["ls", "-l", "src"])));
-    assert_eq!(
-        command("git show HEAD~1"),
-        Decision::Argv(words(&["git", "show", "HEAD~1"]))
-    );
+    assert_eq!(command("git show HEAD~1"), Decision::Argv(words(&["git", "show", "HEAD~1"])));
 }
 
 // W61
 #[test]
 fn quotes_group_words_and_must_be_closed() {
     let grouped = command("git commit -m 'two words' \"it's\" ''");
-    assert_eq!(
-        grouped,
-        Decision::Argv(words(&["git", "commit", "-m", "two words", "it's", ""]))
-    );
+    assert_eq!(grouped, Decision::Argv(words(&["git", "commit", "-m", "two words", "it's", ""])));
     for open in ["ls 'a", "ls \"a", "ls '\""] {
         assert_eq!(refusal(command(open)).kind, RefusalKind::Malformed, "{open}");
     }
@@ -167,10 +146,7 @@ fn well_known_detours_through_arguments_are_refused() {
 #[test]
 fn programs_that_start_other_programs_are_refused_even_when_listed() {
     for launcher in ["xargs", "env", "timeout", "sudo", "busybox", "nohup"] {
-        assert_eq!(
-            refusal(argv(&[launcher], &[launcher, "id"])).kind,
-            RefusalKind::Launcher
-        );
+        assert_eq!(refusal(argv(&[launcher], &[launcher, "id"])).kind, RefusalKind::Launcher);
         let listed = check(&policy(CommandMode::Argv, &["ls", launcher]), false);
         assert!(listed.unwrap_err().starts_with("run.allow[1]: "), "{launcher}");
     }
@@ -181,10 +157,7 @@ fn programs_that_start_other_programs_are_refused_even_when_listed() {
 fn programs_that_run_any_code_are_allowed_when_listed_and_named_as_such() {
     let listed = policy(CommandMode::Argv, &["ls", "make", "python3"]);
     assert_eq!(unrestrained(&listed), ["make", "python3"]);
-    assert_eq!(
-        argv(&["make"], &["make", "test"]),
-        Decision::Argv(words(&["make", "test"]))
-    );
+    assert_eq!(argv(&["make"], &["make", "test"]), Decision::Argv(words(&["make", "test"])));
 }
 
 // sec/T03
@@ -212,21 +185,12 @@ fn variables_that_change_what_programs_do_are_refused() {
         "A\0",
     ];
     for name in reserved {
-        assert_eq!(
-            check_variable(name).unwrap_err().kind,
-            RefusalKind::Variable,
-            "{name:?}"
-        );
+        assert_eq!(check_variable(name).unwrap_err().kind, RefusalKind::Variable, "{name:?}");
     }
     for name in ["LANG", "TZ", "MY_FLAG", "_x", "CI"] {
         assert_eq!(check_variable(name), Ok(()), "{name}");
     }
-    for text in [
-        "PAGER=id git branch",
-        "export PAGER=id",
-        "declare -x A=b",
-        "typeset A=b",
-    ] {
+    for text in ["PAGER=id git branch", "export PAGER=id", "declare -x A=b", "typeset A=b"] {
         assert!(matches!(command(text), Decision::Refused(_)), "{text}");
     }
 }
@@ -270,17 +234,10 @@ fn only_the_exact_bare_name_is_the_program() {
     for spelling in spellings {
         let refused = refusal(argv(&["git"], &[spelling, "status"]));
         let is_path = spelling.contains('/');
-        let kind = if is_path {
-            RefusalKind::ProgramPath
-        } else {
-            RefusalKind::ProgramNotAllowed
-        };
+        let kind = if is_path { RefusalKind::ProgramPath } else { RefusalKind::ProgramNotAllowed };
         assert_eq!(refused.kind, kind, "{spelling:?}");
     }
-    assert_eq!(
-        argv(&["git"], &["git", "status"]),
-        Decision::Argv(words(&["git", "status"]))
-    );
+    assert_eq!(argv(&["git"], &["git", "status"]), Decision::Argv(words(&["git", "status"])));
 }
 
 // sec/T09
@@ -298,16 +255,10 @@ fn oversized_commands_and_nul_bytes_are_malformed() {
         Request::Argv(&[]),
     ];
     for request in requests {
-        assert_eq!(
-            refusal(decide(&allow, true, request)).kind,
-            RefusalKind::Malformed
-        );
+        assert_eq!(refusal(decide(&allow, true, request)).kind, RefusalKind::Malformed);
     }
     let nul = words(&["a", "b\0c"]);
-    assert_eq!(
-        refusal(decide(&allow, true, Request::Argv(&nul))).kind,
-        RefusalKind::Malformed
-    );
+    assert_eq!(refusal(decide(&allow, true, Request::Argv(&nul))).kind, RefusalKind::Malformed);
     let empty = words(&[""]);
     assert_eq!(
         refusal(decide(&RunPolicy::default(), true, Request::Argv(&empty))).kind,
@@ -323,20 +274,14 @@ fn an_absent_allowlist_denies_without_a_box_and_allows_within_one() {
     let refused = refusal(decide(&open, false, Request::Argv(&list)));
     assert_eq!(refused.kind, RefusalKind::NothingAllowed);
     assert!(refused.allowed.contains("run.allow"), "{}", refused.allowed);
-    assert_eq!(
-        decide(&open, true, Request::Argv(&list)),
-        Decision::Argv(list.clone())
-    );
+    assert_eq!(decide(&open, true, Request::Argv(&list)), Decision::Argv(list.clone()));
 }
 
 // W61
 #[test]
 fn argv_mode_takes_no_command_line_and_argv_words_may_hold_any_text() {
     let only_argv = policy(CommandMode::Argv, &["ls"]);
-    assert_eq!(
-        refusal(decide(&only_argv, false, Request::Command("ls"))).kind,
-        RefusalKind::Mode
-    );
+    assert_eq!(refusal(decide(&only_argv, false, Request::Command("ls"))).kind, RefusalKind::Mode);
     let odd = ["ls", "a;b", "$(id)", "*", "new\nline"];
     assert_eq!(argv(&["ls"], &odd), Decision::Argv(words(&odd)));
 }
@@ -344,27 +289,15 @@ fn argv_mode_takes_no_command_line_and_argv_words_may_hold_any_text() {
 // W61
 #[test]
 fn a_shell_is_given_only_within_a_box() {
-    let full = RunPolicy {
-        mode: CommandMode::Full,
-        allow: None,
-    };
+    let full = RunPolicy { mode: CommandMode::Full, allow: None };
     let text = "ls | wc -l; echo $HOME";
-    assert_eq!(
-        decide(&full, true, Request::Command(text)),
-        Decision::Script(text.to_owned())
-    );
-    assert_eq!(
-        refusal(decide(&full, false, Request::Command(text))).kind,
-        RefusalKind::Mode
-    );
+    assert_eq!(decide(&full, true, Request::Command(text)), Decision::Script(text.to_owned()));
+    assert_eq!(refusal(decide(&full, false, Request::Command(text))).kind, RefusalKind::Mode);
     assert!(check(&full, false).unwrap_err().starts_with("run.mode: "));
     assert_eq!(check(&full, true), Ok(()));
     let listed = policy(CommandMode::Full, &["ls"]);
     assert!(check(&listed, true).unwrap_err().starts_with("run.allow: "));
-    assert_eq!(
-        refusal(decide(&listed, true, Request::Command(text))).kind,
-        RefusalKind::Mode
-    );
+    assert_eq!(refusal(decide(&listed, true, Request::Command(text))).kind, RefusalKind::Mode);
 }
 
 // W61, O2 incident 1
@@ -374,13 +307,7 @@ fn an_allowlist_of_anything_but_names_is_refused_when_it_is_configured() {
         let problem = check(&policy(CommandMode::Argv, &["ls", bad]), false).unwrap_err();
         assert!(problem.starts_with("run.allow[1]: "), "{bad:?}: {problem}");
     }
-    assert_eq!(
-        check(
-            &policy(CommandMode::Command, &["g++", "python3.12", "clang-format"]),
-            false
-        ),
-        Ok(())
-    );
+    assert_eq!(check(&policy(CommandMode::Command, &["g++", "python3.12", "clang-format"]), false), Ok(()));
 }
 
 // W62
@@ -390,11 +317,7 @@ fn a_refusal_says_what_was_refused_and_what_is_allowed() {
     assert_eq!(refused.sentence, "`curl` is not on the allowlist");
     assert_eq!(refused.allowed, "`argv` with one of these programs: git, ls");
     let long = refusal(argv(&["git"], &[&format!("\u{1b}[2J{}", "x".repeat(500))]));
-    assert!(
-        long.sentence.len() < 300 && !long.sentence.contains('\u{1b}'),
-        "{}",
-        long.sentence
-    );
+    assert!(long.sentence.len() < 300 && !long.sentence.contains('\u{1b}'), "{}", long.sentence);
 }
 
 proptest! {

@@ -33,10 +33,7 @@ fn edges() -> BTreeMap<(Status, Status), BTreeSet<&'static str>> {
         for signal in Signal::ALL {
             for facts in &representative_facts() {
                 if let Decision::Change(change) = transition(status, signal, facts) {
-                    edges
-                        .entry((status, change.to))
-                        .or_default()
-                        .insert(signal.as_str());
+                    edges.entry((status, change.to)).or_default().insert(signal.as_str());
                 }
             }
         }

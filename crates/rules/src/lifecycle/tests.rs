@@ -129,75 +129,36 @@ proptest! {
 #[test]
 fn degrading_and_recovering_have_a_gap_between_them() {
     let with_rate = |error_rate| Facts { error_rate, ..calm() };
-    assert_eq!(
-        after(Status::Online, Signal::Heartbeat, &with_rate(0.49)),
-        Status::Online
-    );
-    assert_eq!(
-        after(Status::Online, Signal::Heartbeat, &with_rate(0.5)),
-        Status::Degraded
-    );
-    assert_eq!(
-        after(Status::Degraded, Signal::Heartbeat, &with_rate(0.1)),
-        Status::Degraded
-    );
-    assert_eq!(
-        after(Status::Degraded, Signal::Heartbeat, &with_rate(0.09)),
-        Status::Online
-    );
+    assert_eq!(after(Status::Online, Signal::Heartbeat, &with_rate(0.49)), Status::Online);
+    assert_eq!(after(Status::Online, Signal::Heartbeat, &with_rate(0.5)), Status::Degraded);
+    assert_eq!(after(Status::Degraded, Signal::Heartbeat, &with_rate(0.1)), Status::Degraded);
+    assert_eq!(after(Status::Degraded, Signal::Heartbeat, &with_rate(0.09)), Status::Online);
 }
 
 // F13
 #[test]
 fn a_low_error_rate_does_not_clear_a_word_of_trouble() {
     for state in ["wedged", "draining"] {
-        let facts = Facts {
-            runtime_state: RuntimeState::from_report(state),
-            ..calm()
-        };
-        assert_eq!(
-            after(Status::Degraded, Signal::Heartbeat, &facts),
-            Status::Degraded
-        );
+        let facts = Facts { runtime_state: RuntimeState::from_report(state), ..calm() };
+        assert_eq!(after(Status::Degraded, Signal::Heartbeat, &facts), Status::Degraded);
     }
 }
 
 // F1, F4
 #[test]
 fn a_hosted_place_is_online_when_ready_and_others_wait_for_their_agent() {
-    let hosted = Facts {
-        runtime: Runtime::Hosted,
-        ..calm()
-    };
-    assert_eq!(
-        after(Status::Provisioning, Signal::PlaceReady, &hosted),
-        Status::Online
-    );
-    assert_eq!(
-        after(Status::Provisioning, Signal::PlaceReady, &calm()),
-        Status::AwaitingAgent
-    );
-    assert_eq!(
-        after(Status::AwaitingAgent, Signal::Heartbeat, &calm()),
-        Status::Online
-    );
+    let hosted = Facts { runtime: Runtime::Hosted, ..calm() };
+    assert_eq!(after(Status::Provisioning, Signal::PlaceReady, &hosted), Status::Online);
+    assert_eq!(after(Status::Provisioning, Signal::PlaceReady, &calm()), Status::AwaitingAgent);
+    assert_eq!(after(Status::AwaitingAgent, Signal::Heartbeat, &calm()), Status::Online);
 }
 
 // F7
 #[test]
 fn resume_under_a_paused_ancestor_is_refused() {
-    let facts = Facts {
-        has_paused_ancestor: true,
-        ..calm()
-    };
-    for (status, signal) in [
-        (Status::Paused, Signal::Resume),
-        (Status::Hibernated, Signal::Wake),
-    ] {
-        assert_eq!(
-            transition(status, signal, &facts),
-            Decision::Refuse(Refusal::AncestorPaused)
-        );
+    let facts = Facts { has_paused_ancestor: true, ..calm() };
+    for (status, signal) in [(Status::Paused, Signal::Resume), (Status::Hibernated, Signal::Wake)] {
+        assert_eq!(transition(status, signal, &facts), Decision::Refuse(Refusal::AncestorPaused));
         assert_eq!(after(status, signal, &calm()), Status::Provisioning);
     }
 }
@@ -205,22 +166,10 @@ fn resume_under_a_paused_ancestor_is_refused() {
 // F7
 #[test]
 fn hibernating_with_tasks_in_flight_takes_force() {
-    let busy = Facts {
-        active_tasks: 1,
-        ..calm()
-    };
-    assert_eq!(
-        transition(Status::Online, Signal::Hibernate, &busy),
-        Decision::Refuse(Refusal::TasksActive)
-    );
-    let forced = Facts {
-        is_forced: true,
-        ..busy
-    };
-    assert_eq!(
-        after(Status::Online, Signal::Hibernate, &forced),
-        Status::Hibernated
-    );
+    let busy = Facts { active_tasks: 1, ..calm() };
+    assert_eq!(transition(Status::Online, Signal::Hibernate, &busy), Decision::Refuse(Refusal::TasksActive));
+    let forced = Facts { is_forced: true, ..busy };
+    assert_eq!(after(Status::Online, Signal::Hibernate, &forced), Status::Hibernated);
 }
 
 // F1
@@ -232,14 +181,8 @@ fn every_status_can_be_reached() {
             for signal in Signal::ALL {
                 for facts in [
                     calm(),
-                    Facts {
-                        error_rate: 1.0,
-                        ..calm()
-                    },
-                    Facts {
-                        runtime: Runtime::Hosted,
-                        ..calm()
-                    },
+                    Facts { error_rate: 1.0, ..calm() },
+                    Facts { runtime: Runtime::Hosted, ..calm() },
                 ] {
                     reached.insert(after(status, signal, &facts));
                 }

@@ -18,12 +18,7 @@ pub struct OpenPlan {
 /// Three retries after 1.4, 2.8 and 5.6 s: 9.8 s in all, give or take a fifth.
 impl Default for OpenPlan {
     fn default() -> Self {
-        let backoff = Backoff {
-            first_ms: 1_400,
-            factor: 2,
-            max_ms: 30_000,
-            jitter: 0.2,
-        };
+        let backoff = Backoff { first_ms: 1_400, factor: 2, max_ms: 30_000, jitter: 0.2 };
         Self { retries: 3, backoff }
     }
 }
@@ -87,11 +82,7 @@ pub struct StormPlan {
 
 impl Default for StormPlan {
     fn default() -> Self {
-        Self {
-            max_evictions: 5,
-            window_ms: 60_000,
-            cooldown_ms: 30_000,
-        }
+        Self { max_evictions: 5, window_ms: 60_000, cooldown_ms: 30_000 }
     }
 }
 
@@ -105,8 +96,7 @@ impl Breaker {
     /// Takes note of an eviction; true when this one makes it a storm. After the cooldown one eviction suffices
     /// to open the breaker again, as long as the earlier ones are within the window.
     pub fn note(&mut self, plan: &StormPlan, now_ms: u64) -> bool {
-        self.evicted_at_ms
-            .retain(|at| now_ms.saturating_sub(*at) < plan.window_ms);
+        self.evicted_at_ms.retain(|at| now_ms.saturating_sub(*at) < plan.window_ms);
         self.evicted_at_ms.push_back(now_ms);
         let is_storm = self.evicted_at_ms.len() > plan.max_evictions as usize;
         if is_storm {
@@ -157,12 +147,10 @@ mod tests {
     /// The waits of an open whose every attempt fails.
     fn waits(plan: &OpenPlan, transient: bool, fraction: f64) -> Vec<u64> {
         (1..)
-            .map_while(
-                |failures| match plan.after_failure(failures, transient, fraction) {
-                    OpenVerdict::RetryAfterMs(ms) => Some(ms),
-                    OpenVerdict::GiveUp => None,
-                },
-            )
+            .map_while(|failures| match plan.after_failure(failures, transient, fraction) {
+                OpenVerdict::RetryAfterMs(ms) => Some(ms),
+                OpenVerdict::GiveUp => None,
+            })
             .collect()
     }
 
@@ -220,10 +208,7 @@ mod tests {
     #[test]
     fn a_failed_workspace_recovers_alone_only_when_told_to() {
         let off = RecoveryPlan::default();
-        let on = RecoveryPlan {
-            reset_after_ms: Some(300_000),
-            ..off
-        };
+        let on = RecoveryPlan { reset_after_ms: Some(300_000), ..off };
         for transient in [true, false] {
             let cause = FailureCause::Open { transient };
             assert!(!off.may_reset(cause, u64::MAX));
