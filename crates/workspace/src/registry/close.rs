@@ -60,23 +60,17 @@ impl Registry {
     /// Closes, deletes for good what the ref points at, and forgets the workspace. Gone already is success.
     pub async fn destroy(&self, id: WorkspaceId) -> Result<(), Error> {
         let slot = self.slot(id)?;
-        self.close_slot(Arc::clone(&slot), self.inner.config.close_deadline)
-            .await;
+        self.close_slot(Arc::clone(&slot), self.inner.config.close_deadline).await;
         let (config, reference) = {
             let cell = slot.lock();
             if matches!(&cell.life, Life::Closing { opening: Some(_), .. }) {
-                return Err(not_ready(
-                    "the workspace is still being opened; delete it again in a moment",
-                ));
+                return Err(not_ready("the workspace is still being opened; delete it again in a moment"));
             }
             (cell.config.clone(), cell.reference.clone())
         };
         if let Some(reference) = reference {
             let provider = self.inner.provider(config.kind())?;
-            let task = self
-                .inner
-                .tasks
-                .spawn(async move { provider.destroy(id, &reference).await });
+            let task = self.inner.tasks.spawn(async move { provider.destroy(id, &reference).await });
             task.await.unwrap_or_else(|_| Err(task_failed()))?;
         }
         self.inner.lock_slots().remove(&id);
@@ -88,9 +82,7 @@ impl Registry {
     pub async fn reap_once(&self, also_live: &BTreeSet<WorkspaceId>) -> ReapReport {
         let mut report = ReapReport::default();
         let slots = self.inner.slots();
-        let closing = slots
-            .iter()
-            .filter(|slot| slot.lock().life.state() == State::Closing);
+        let closing = slots.iter().filter(|slot| slot.lock().life.state() == State::Closing);
         let again = closing.map(|slot| async {
             let deadline = self.inner.config.close_deadline;
             (slot.id, self.close_slot(Arc::clone(slot), deadline).await)
@@ -111,9 +103,7 @@ impl Registry {
                     report.problems.extend(one.problems);
                 }
                 Ok(Err(error)) => report.problems.push(format!("{kind}: {error}")),
-                Err(_) => report
-                    .problems
-                    .push(format!("{kind}: the reaper did not end in time")),
+                Err(_) => report.problems.push(format!("{kind}: the reaper did not end in time")),
             }
         }
         report
@@ -189,18 +179,12 @@ fn begin(inner: &Inner, slot: &Slot) -> Step {
         Life::Opening { outcome, cancel } => {
             cancel.cancel();
             let opening = Some(outcome.clone());
-            let life = Life::Closing {
-                workspace: None,
-                opening,
-            };
+            let life = Life::Closing { workspace: None, opening };
             (life, Step::AwaitOpen(outcome.clone()))
         }
         Life::Open(lease) => closing(kind, Some(Arc::clone(&lease.workspace))),
         Life::Evicted => closing(kind, stale),
-        Life::Closing {
-            opening: Some(outcome),
-            ..
-        } => return Step::AwaitOpen(outcome.clone()),
+        Life::Closing { opening: Some(outcome), .. } => return Step::AwaitOpen(outcome.clone()),
         Life::Closing { workspace, .. } => closing(kind, workspace.clone()),
     };
     let advanced = cell.advance(Signal::Close, life);
@@ -209,10 +193,7 @@ fn begin(inner: &Inner, slot: &Slot) -> Step {
 }
 
 fn closing(kind: ProviderKind, workspace: Option<Arc<dyn Workspace>>) -> (Life, Step) {
-    let life = Life::Closing {
-        workspace: workspace.clone(),
-        opening: None,
-    };
+    let life = Life::Closing { workspace: workspace.clone(), opening: None };
     (life, Step::Close(kind, workspace))
 }
 

@@ -50,9 +50,7 @@ pub struct OpenGates(Arc<BTreeMap<ProviderKind, Arc<Semaphore>>>);
 impl OpenGates {
     pub fn new(max_global_concurrent_opens: usize) -> Self {
         let gate = || Arc::new(Semaphore::new(max_global_concurrent_opens.max(1)));
-        Self(Arc::new(
-            ProviderKind::ALL.into_iter().map(|kind| (kind, gate())).collect(),
-        ))
+        Self(Arc::new(ProviderKind::ALL.into_iter().map(|kind| (kind, gate())).collect()))
     }
 
     pub(super) fn of(&self, kind: ProviderKind) -> Arc<Semaphore> {

@@ -96,9 +96,7 @@ impl Registry {
             left: Mutex::default(),
             tasks: TaskTracker::new(),
         };
-        Self {
-            inner: Arc::new(inner),
-        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// Whether a workspace of this config could be opened at all (W3, W5, W61): to be asked before anything runs, and
@@ -156,9 +154,7 @@ impl Registry {
         drop(cell);
         slots.remove(&id);
         drop(slots);
-        stale
-            .into_iter()
-            .for_each(|stale| self.inner.leave_to_reaper(stale));
+        stale.into_iter().for_each(|stale| self.inner.leave_to_reaper(stale));
         Ok(())
     }
 
@@ -318,11 +314,7 @@ impl Inner {
         );
         let error = Error::transient(ErrorCode::WorkspaceEvicted, sentence);
         cell.history.last_error = Some(error.clone());
-        let failed = Life::Failed {
-            cause: FailureCause::EvictionStorm,
-            error,
-            since: Instant::now(),
-        };
+        let failed = Life::Failed { cause: FailureCause::EvictionStorm, error, since: Instant::now() };
         let advanced = cell.advance(Signal::StormDetected, failed);
         debug_assert!(advanced.is_ok(), "what is evicted can fail");
         tracing::error!(event = "workspace.eviction.storm", workspace.id = %slot.id, cause = detail,
@@ -350,19 +342,13 @@ impl Inner {
     fn provider(&self, kind: ProviderKind) -> Result<Arc<dyn Provider>, Error> {
         self.providers.get(&kind).cloned().ok_or_else(|| {
             let known: Vec<_> = self.providers.keys().map(|kind| kind.as_str()).collect();
-            let detail = format!(
-                "provider `{kind}` is not available here; available: {}",
-                known.join(", ")
-            );
+            let detail = format!("provider `{kind}` is not available here; available: {}", known.join(", "));
             Error::permanent(ErrorCode::ProviderUnavailable, detail)
         })
     }
 
     fn leave_to_reaper(&self, workspace: Arc<dyn Workspace>) {
-        self.left
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(workspace);
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
     }
 
     fn take_left(&self) -> Vec<Arc<dyn Workspace>> {
@@ -399,8 +385,5 @@ fn lost(detail: &str) -> Error {
 }
 
 fn abandoned() -> Error {
-    Error::transient(
-        ErrorCode::ShuttingDown,
-        "the open was abandoned: Warren is shutting down",
-    )
+    Error::transient(ErrorCode::ShuttingDown, "the open was abandoned: Warren is shutting down")
 }

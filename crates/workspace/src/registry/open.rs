@@ -32,16 +32,9 @@ pub(super) fn begin(
 ) -> Result<watch::Receiver<OpenOutcome>, Error> {
     let (sender, outcome) = watch::channel(None);
     let cancel = CancellationToken::new();
-    let life = Life::Opening {
-        outcome: outcome.clone(),
-        cancel: cancel.clone(),
-    };
+    let life = Life::Opening { outcome: outcome.clone(), cancel: cancel.clone() };
     cell.advance(Signal::Use, life)?;
-    let task = Opening {
-        inner: Arc::clone(inner),
-        slot: Arc::clone(slot),
-        cancel,
-    };
+    let task = Opening { inner: Arc::clone(inner), slot: Arc::clone(slot), cancel };
     inner.tasks.spawn(async move {
         let started = Instant::now();
         let result = AssertUnwindSafe(task.attempts()).catch_unwind().await;
@@ -77,8 +70,7 @@ impl Opening {
                     tracing::warn!(event = "workspace.open.retried", workspace.id = %self.slot.id, wait_ms, failures,
                         error = %error, "opening the workspace failed; trying again");
                     self.inner.metrics.open_retried(self.kind());
-                    self.unless_cancelled(tokio::time::sleep(Duration::from_millis(wait_ms)))
-                        .await?;
+                    self.unless_cancelled(tokio::time::sleep(Duration::from_millis(wait_ms))).await?;
                 }
                 OpenVerdict::GiveUp => {
                     self.let_go(made.map(|opened| opened.workspace)).await;
@@ -109,26 +101,14 @@ impl Opening {
         let (config, declared, reference, on_lost) = {
             let mut cell = self.slot.lock();
             cell.history.last_attempt_at = Some(self.inner.clock.now());
-            (
-                cell.config.clone(),
-                cell.capabilities,
-                cell.reference.clone(),
-                cell.on_lost,
-            )
+            (cell.config.clone(), cell.capabilities, cell.reference.clone(), cell.on_lost)
         };
         let provider = self.inner.check(&config, declared)?;
         // The provider's gate first: waiting at it must not hold a permit that another provider could use.
         let gate = self.inner.gates.of(config.kind());
         let _global = self.unless_cancelled(gate.acquire()).await?.ok();
-        let _local = self
-            .unless_cancelled(self.inner.open_permits.acquire())
-            .await?
-            .ok();
-        let request = OpenRequest {
-            workspace_id: self.slot.id,
-            config,
-            declared,
-        };
+        let _local = self.unless_cancelled(self.inner.open_permits.acquire()).await?.ok();
+        let request = OpenRequest { workspace_id: self.slot.id, config, declared };
         let limit = self.inner.config.open_timeout;
         let opened = match timeout(limit, self.place(&*provider, request, reference, on_lost)).await {
             Ok(result) => result?,
@@ -157,10 +137,7 @@ impl Opening {
         }
         // What is wanted now counts, not what was wanted when the place was made.
         reference.capabilities = request.declared;
-        match provider
-            .resolve(request.workspace_id, &request.config, &reference)
-            .await
-        {
+        match provider.resolve(request.workspace_id, &request.config, &reference).await {
             Ok(workspace) => Ok(Opened { workspace, reference }),
             Err(Error::Evicted { detail }) => match on_lost {
                 LostPolicy::Fail => Err(lost(&detail)),
@@ -200,10 +177,7 @@ impl Opening {
             Ok(opened) => {
                 cell.reference = Some(opened.reference);
                 if is_closing {
-                    let life = Life::Closing {
-                        workspace: Some(opened.workspace),
-                        opening: None,
-                    };
+                    let life = Life::Closing { workspace: Some(opened.workspace), opening: None };
                     cell.advance(Signal::Opened, life)?;
                     return Err(not_ready("the workspace was closed while it was being opened"));
                 }
@@ -211,10 +185,7 @@ impl Opening {
                 cell.history.opens += 1;
                 cell.history.opened_at = Some(now);
                 cell.history.last_success_at = Some(now);
-                let lease = Lease {
-                    workspace: opened.workspace,
-                    incarnation: cell.history.opens,
-                };
+                let lease = Lease { workspace: opened.workspace, incarnation: cell.history.opens };
                 cell.advance(Signal::Opened, Life::Open(lease.clone()))?;
                 Ok(lease)
             }
@@ -224,9 +195,7 @@ impl Opening {
                 } else {
                     cell.history.last_error = Some(error.clone());
                     Life::Failed {
-                        cause: FailureCause::Open {
-                            transient: error.is_transient(),
-                        },
+                        cause: FailureCause::Open { transient: error.is_transient() },
                         error: error.clone(),
                         since: Instant::now(),
                     }

@@ -127,10 +127,7 @@ impl Slot {
             breaker: Breaker::default(),
             history: History::default(),
         };
-        Self {
-            id,
-            cell: Mutex::new(cell),
-        }
+        Self { id, cell: Mutex::new(cell) }
     }
 
     /// For a few synchronous lines.
@@ -151,9 +148,7 @@ impl Cell {
     /// The one way to another state.
     pub(super) fn advance(&mut self, signal: Signal, life: Life) -> Result<Life, Error> {
         let from = self.life.state();
-        let to = from
-            .next(signal)
-            .map_err(|refused| not_ready(&refused.to_string()))?;
+        let to = from.next(signal).map_err(|refused| not_ready(&refused.to_string()))?;
         debug_assert_eq!(to, life.state(), "{from} on {signal}");
         Ok(std::mem::replace(&mut self.life, life))
     }

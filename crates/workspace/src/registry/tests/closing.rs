@@ -23,10 +23,7 @@ async fn a_close_ends_the_workspace_and_a_new_declaration_revives_it() {
     stage.registry.acquire(id).await.unwrap();
     assert_eq!(stage.registry.close(id).await, Ok(CloseOutcome::Closed));
     assert_eq!((stage.state(id), closed(&stage)), (State::Closed, 1));
-    assert_eq!(
-        stage.registry.acquire(id).await.unwrap_err().code(),
-        ErrorCode::WorkspaceNotReady
-    );
+    assert_eq!(stage.registry.acquire(id).await.unwrap_err().code(), ErrorCode::WorkspaceNotReady);
     assert_eq!(stage.registry.close(id).await, Ok(CloseOutcome::Closed));
     stage.declare(1);
     stage.registry.acquire(id).await.unwrap();
@@ -50,10 +47,7 @@ async fn a_close_gives_up_at_its_deadline_and_the_reaper_finishes_it() {
     let report = stage.registry.reap_once(&BTreeSet::new()).await;
     assert_eq!((report.removed, report.problems.len()), (1, 0));
     assert_eq!((stage.state(id), closed(&stage)), (State::Closed, 1));
-    assert_eq!(
-        (stage.metrics.of("close_overdue"), stage.metrics.of("closed")),
-        (2, 1)
-    );
+    assert_eq!((stage.metrics.of("close_overdue"), stage.metrics.of("closed")), (2, 1));
 }
 
 // W16
@@ -90,10 +84,7 @@ async fn a_close_in_the_middle_of_an_open_closes_what_was_opened() {
     let waiting = tokio::spawn(async move { registry.acquire(id).await });
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(stage.registry.close(id).await, Ok(CloseOutcome::Closed));
-    assert_eq!(
-        waiting.await.unwrap().unwrap_err().code(),
-        ErrorCode::WorkspaceNotReady
-    );
+    assert_eq!(waiting.await.unwrap().unwrap_err().code(), ErrorCode::WorkspaceNotReady);
     assert_eq!((stage.state(id), closed(&stage)), (State::Closed, 1));
 }
 
@@ -107,10 +98,7 @@ async fn a_close_between_two_attempts_does_not_wait_for_the_next() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     let started = Instant::now();
     assert_eq!(stage.registry.close(id).await, Ok(CloseOutcome::Closed));
-    assert_eq!(
-        (started.elapsed(), stage.state(id)),
-        (Duration::ZERO, State::Closed)
-    );
+    assert_eq!((started.elapsed(), stage.state(id)), (Duration::ZERO, State::Closed));
     assert_eq!(stage.provider.calls().len(), 1);
 }
 
@@ -147,10 +135,7 @@ async fn destroying_closes_deletes_and_forgets() {
     let id = stage.declare(1);
     stage.registry.acquire(id).await.unwrap();
     stage.registry.destroy(id).await.unwrap();
-    assert_eq!(
-        (stage.provider.calls(), closed(&stage)),
-        (vec!["open", "destroy"], 1)
-    );
+    assert_eq!((stage.provider.calls(), closed(&stage)), (vec!["open", "destroy"], 1));
     assert_eq!(stage.registry.describe(id), None);
     // Never opened: there is nothing to delete.
     let idle = stage.declare(2);
@@ -163,10 +148,7 @@ async fn only_a_workspace_that_is_not_in_use_is_forgotten() {
     let stage = Stage::new(Scripted::new());
     let id = stage.declare(1);
     stage.registry.acquire(id).await.unwrap();
-    assert_eq!(
-        stage.registry.forget(id).unwrap_err().code(),
-        ErrorCode::WorkspaceNotReady
-    );
+    assert_eq!(stage.registry.forget(id).unwrap_err().code(), ErrorCode::WorkspaceNotReady);
     stage.registry.close(id).await.unwrap();
     stage.registry.forget(id).unwrap();
     assert_eq!(stage.registry.describe(id), None);
@@ -181,10 +163,7 @@ async fn closing_all_ends_within_its_deadline() {
         stage.registry.acquire(id).await.unwrap();
     }
     let report = stage.registry.close_all(Duration::from_secs(5)).await;
-    assert_eq!(
-        (report.closed, report.left_to_reaper, closed(&stage)),
-        (20, 0, 20)
-    );
+    assert_eq!((report.closed, report.left_to_reaper, closed(&stage)), (20, 0, 20));
     let id = stage.declare(100);
     stage.registry.acquire(id).await.unwrap();
     set_hanging(&stage, true);

@@ -18,11 +18,7 @@ async fn operate(stage: &Stage, id: WorkspaceId, evictions: u32) -> (Result<u32,
             let run = runs.fetch_add(1, Ordering::SeqCst) + 1;
             async move {
                 tokio::time::sleep(Duration::from_millis(1)).await;
-                if run <= evictions {
-                    Err(Error::evicted("the box is gone"))
-                } else {
-                    Ok(run)
-                }
+                if run <= evictions { Err(Error::evicted("the box is gone")) } else { Ok(run) }
             }
         })
         .await;
@@ -44,10 +40,7 @@ async fn logged<T>(work: impl Future<Output = T>) -> (T, String) {
     }
     let lines = Lines::default();
     let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .with_ansi(false)
-        .finish();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
     let guard = tracing::subscriber::set_default(subscriber);
     let value = work.await;
     drop(guard);
@@ -77,20 +70,10 @@ async fn evictions_past_the_bound_are_one_error_log_and_a_typed_error() {
     let ((result, runs), log) = logged(operate(&stage, id, u32::MAX)).await;
     let error = result.unwrap_err();
     assert_eq!((error.code(), runs), (ErrorCode::WorkspaceEvicted, 4));
-    assert_eq!(
-        log.matches("workspace.eviction.retry_exhausted").count(),
-        1,
-        "{log}"
-    );
+    assert_eq!(log.matches("workspace.eviction.retry_exhausted").count(), 1, "{log}");
     assert_eq!(log.matches("ERROR").count(), 1, "{log}");
     assert!(log.contains(&id.to_string()), "{log}");
-    assert_eq!(
-        (
-            stage.metrics.of("operation_retried"),
-            stage.metrics.of("exhausted")
-        ),
-        (3, 1)
-    );
+    assert_eq!((stage.metrics.of("operation_retried"), stage.metrics.of("exhausted")), (3, 1));
     assert_eq!(stage.metrics.of("evicted"), 4);
 }
 
@@ -100,10 +83,8 @@ async fn other_errors_of_an_operation_are_handed_on_without_a_retry() {
     let stage = Stage::new(Scripted::new());
     let id = stage.declare(1);
     let missing = Error::operation(ErrorCode::FileNotFound, "no such file");
-    let result: Result<(), Error> = stage
-        .registry
-        .with(id, |_| std::future::ready(Err(missing.clone())))
-        .await;
+    let result: Result<(), Error> =
+        stage.registry.with(id, |_| std::future::ready(Err(missing.clone()))).await;
     assert_eq!(result, Err(missing.clone()));
     assert_eq!(stage.state(id), State::Open);
 }
@@ -136,10 +117,7 @@ async fn an_eviction_storm_opens_the_breaker_and_its_cooldown_closes_it() {
     let (result, runs) = operate(&stage, id, 0).await;
     let error = result.unwrap_err();
     assert_eq!((error.code(), runs), (ErrorCode::WorkspaceEvicted, 0));
-    assert_eq!(
-        (stage.provider.calls().len(), started.elapsed()),
-        (opens, Duration::ZERO)
-    );
+    assert_eq!((stage.provider.calls().len(), started.elapsed()), (opens, Duration::ZERO));
     tokio::time::sleep(Duration::from_secs(31)).await;
     assert_eq!(operate(&stage, id, 0).await.0, Ok(1));
 }
@@ -147,10 +125,7 @@ async fn an_eviction_storm_opens_the_breaker_and_its_cooldown_closes_it() {
 // O2 incident 7, W15
 #[tokio::test(start_paused = true)]
 async fn a_mass_restart_evicts_all_and_brings_all_back_within_the_cap() {
-    let config = RegistryConfig {
-        max_concurrent_opens: 4,
-        ..RegistryConfig::default()
-    };
+    let config = RegistryConfig { max_concurrent_opens: 4, ..RegistryConfig::default() };
     let stage = Stage::with_config(Scripted::new(), config, OpenGates::default());
     let ids: Vec<_> = (0..200).map(|number| stage.declare(number)).collect();
     join_all(ids.iter().map(|id| stage.registry.acquire(*id))).await;
@@ -163,10 +138,7 @@ async fn a_mass_restart_evicts_all_and_brings_all_back_within_the_cap() {
 // W13
 #[tokio::test(start_paused = true)]
 async fn the_bound_on_repeats_is_a_knob() {
-    let config = RegistryConfig {
-        eviction: EvictionPlan { max_retries: 0 },
-        ..RegistryConfig::default()
-    };
+    let config = RegistryConfig { eviction: EvictionPlan { max_retries: 0 }, ..RegistryConfig::default() };
     let stage = Stage::with_config(Scripted::new(), config, OpenGates::default());
     let id = stage.declare(1);
     let (result, runs) = operate(&stage, id, 1).await;
@@ -187,10 +159,7 @@ async fn a_place_that_is_gone_is_found_out_and_not_replaced_in_silence() {
     stage.provider.script.lock().unwrap().push_back(gone());
     let (result, _) = operate(&stage, id, 1).await;
     let error = result.unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_transient()),
-        (ErrorCode::WorkspaceFailed, false)
-    );
+    assert_eq!((error.code(), error.is_transient()), (ErrorCode::WorkspaceFailed, false));
     assert_eq!(stage.provider.calls(), ["open", "resolve"]);
 }
 
@@ -199,10 +168,7 @@ async fn a_place_that_is_gone_is_found_out_and_not_replaced_in_silence() {
 async fn a_place_that_is_gone_is_made_anew_only_when_that_was_asked_for() {
     let stage = Stage::new(Scripted::new());
     let id = id(1);
-    let recreate = Declaration {
-        on_lost: LostPolicy::Recreate,
-        ..declaration()
-    };
+    let recreate = Declaration { on_lost: LostPolicy::Recreate, ..declaration() };
     stage.registry.declare(id, recreate).unwrap();
     stage.registry.acquire(id).await.unwrap();
     let before = stage.refs.saved.lock().unwrap()[&id].clone();

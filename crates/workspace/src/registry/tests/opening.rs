@@ -82,11 +82,7 @@ async fn two_transient_failures_and_then_success_take_about_ten_seconds_at_most(
     let id = stage.declare(1);
     let started = Instant::now();
     stage.registry.acquire(id).await.unwrap();
-    assert!(
-        started.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert_eq!(stage.provider.calls().len(), 3);
 }
 
@@ -104,10 +100,7 @@ async fn transient_opens_are_given_up_after_three_retries_in_about_ten_seconds()
     // From now on it fails at once.
     let again = Instant::now();
     assert_eq!(stage.registry.acquire(id).await.unwrap_err(), error);
-    assert_eq!(
-        (again.elapsed(), stage.state(id)),
-        (Duration::ZERO, State::Failed)
-    );
+    assert_eq!((again.elapsed(), stage.state(id)), (Duration::ZERO, State::Failed));
 }
 
 // W12
@@ -118,14 +111,8 @@ async fn a_permanent_failure_is_not_retried() {
         let stage = Stage::new(Scripted::playing([line]));
         let id = stage.declare(1);
         let error = stage.registry.acquire(id).await.unwrap_err();
-        assert!(
-            matches!(error, Error::Failed { transient: false, .. }),
-            "{error:?}"
-        );
-        assert_eq!(
-            (stage.provider.calls().len(), stage.state(id)),
-            (1, State::Failed)
-        );
+        assert!(matches!(error, Error::Failed { transient: false, .. }), "{error:?}");
+        assert_eq!((stage.provider.calls().len(), stage.state(id)), (1, State::Failed));
     }
 }
 
@@ -142,15 +129,9 @@ async fn an_open_that_hangs_is_cut_at_its_timeout_and_tried_again() {
 async fn a_provider_that_panics_fails_its_workspace_and_nothing_else() {
     let stage = Stage::new(Scripted::playing([Line::Panic]));
     let (first, second) = (stage.declare(1), stage.declare(2));
-    assert_eq!(
-        stage.registry.acquire(first).await.unwrap_err().code(),
-        ErrorCode::Internal
-    );
+    assert_eq!(stage.registry.acquire(first).await.unwrap_err().code(), ErrorCode::Internal);
     assert!(stage.registry.acquire(second).await.is_ok());
-    assert_eq!(
-        (stage.state(first), stage.state(second)),
-        (State::Failed, State::Open)
-    );
+    assert_eq!((stage.state(first), stage.state(second)), (State::Failed, State::Open));
 }
 
 // W14
@@ -165,23 +146,14 @@ async fn a_failed_workspace_stays_failed_until_an_operator_resets_it() {
     assert_eq!(stage.state(id), State::Unopened);
     stage.registry.acquire(id).await.unwrap();
     // What is open is not reset.
-    assert_eq!(
-        stage.registry.reset(id).unwrap_err().code(),
-        ErrorCode::WorkspaceNotReady
-    );
+    assert_eq!(stage.registry.reset(id).unwrap_err().code(), ErrorCode::WorkspaceNotReady);
 }
 
 // W14, O2 incident 1
 #[tokio::test(start_paused = true)]
 async fn reset_after_recovers_a_failed_workspace_alone() {
-    let recovery = RecoveryPlan {
-        reset_after_ms: Some(300_000),
-        ..RecoveryPlan::default()
-    };
-    let config = RegistryConfig {
-        recovery,
-        ..RegistryConfig::default()
-    };
+    let recovery = RecoveryPlan { reset_after_ms: Some(300_000), ..RecoveryPlan::default() };
+    let config = RegistryConfig { recovery, ..RegistryConfig::default() };
     let stage = Stage::with_config(Scripted::playing([permanent()]), config, OpenGates::default());
     let id = stage.declare(1);
     stage.registry.acquire(id).await.unwrap_err();
@@ -196,10 +168,7 @@ async fn reset_after_recovers_a_failed_workspace_alone() {
 #[tokio::test(start_paused = true)]
 async fn two_hundred_opens_at_once_never_exceed_the_cap_and_go_in_order_of_arrival() {
     for (per_registry, global) in [(8, 100), (100, 8)] {
-        let config = RegistryConfig {
-            max_concurrent_opens: per_registry,
-            ..RegistryConfig::default()
-        };
+        let config = RegistryConfig { max_concurrent_opens: per_registry, ..RegistryConfig::default() };
         let stage = Stage::with_config(Scripted::new(), config, OpenGates::new(global));
         let ids: Vec<_> = (0..200).map(|number| stage.declare(number)).collect();
         let leases = join_all(ids.iter().map(|id| stage.registry.acquire(*id))).await;
@@ -232,10 +201,7 @@ async fn registries_that_share_their_gates_share_the_cap() {
 // W15
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_retry_holds_no_permit() {
-    let config = RegistryConfig {
-        max_concurrent_opens: 1,
-        ..RegistryConfig::default()
-    };
+    let config = RegistryConfig { max_concurrent_opens: 1, ..RegistryConfig::default() };
     let stage = Stage::with_config(Scripted::playing([transient()]), config, OpenGates::default());
     let (slow, quick) = (stage.declare(1), stage.declare(2));
     let started = Instant::now();
@@ -252,24 +218,10 @@ async fn waiting_for_a_retry_holds_no_permit() {
 async fn a_capability_that_is_not_offered_is_refused_before_anything_runs() {
     let stage = Stage::new(Scripted::new());
     let declared = CapabilitySet::EMPTY.with(Capability::Shell);
-    let error = stage
-        .registry
-        .declare(
-            id(1),
-            Declaration {
-                capabilities: declared,
-                ..declaration()
-            },
-        )
-        .unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_transient()),
-        (ErrorCode::CapabilityMissing, false)
-    );
-    assert!(
-        error.to_string().contains("shell") && error.to_string().contains("`memory`"),
-        "{error}"
-    );
+    let error =
+        stage.registry.declare(id(1), Declaration { capabilities: declared, ..declaration() }).unwrap_err();
+    assert_eq!((error.code(), error.is_transient()), (ErrorCode::CapabilityMissing, false));
+    assert!(error.to_string().contains("shell") && error.to_string().contains("`memory`"), "{error}");
     assert!(stage.provider.calls().is_empty() && stage.registry.describe(id(1)).is_none());
 }
 
@@ -277,29 +229,11 @@ async fn a_capability_that_is_not_offered_is_refused_before_anything_runs() {
 #[tokio::test(start_paused = true)]
 async fn an_open_without_a_declared_module_is_a_permanent_failure_and_is_closed() {
     let fs = CapabilitySet::EMPTY.with(Capability::Fs);
-    let stage = Stage::new(Scripted {
-        offered: fs,
-        ..Scripted::new()
-    });
-    stage
-        .registry
-        .declare(
-            id(1),
-            Declaration {
-                capabilities: fs,
-                ..declaration()
-            },
-        )
-        .unwrap();
+    let stage = Stage::new(Scripted { offered: fs, ..Scripted::new() });
+    stage.registry.declare(id(1), Declaration { capabilities: fs, ..declaration() }).unwrap();
     let error = stage.registry.acquire(id(1)).await.unwrap_err();
-    assert_eq!(
-        (error.code(), error.is_transient()),
-        (ErrorCode::CapabilityMissing, false)
-    );
-    assert!(
-        error.to_string().contains("fs") && error.to_string().contains("`memory`"),
-        "{error}"
-    );
+    assert_eq!((error.code(), error.is_transient()), (ErrorCode::CapabilityMissing, false));
+    assert!(error.to_string().contains("fs") && error.to_string().contains("`memory`"), "{error}");
     assert_eq!(stage.provider.calls(), ["open"]);
     assert_eq!(stage.provider.closing.closed.load(Ordering::SeqCst), 1);
 }
@@ -358,20 +292,11 @@ async fn sharing_by_id_must_be_allowed_explicitly() {
     let registry = local_registry();
     let share = |share_across_sessions| {
         let id = "team".to_owned();
-        let share = Some(Sharing {
-            id,
-            share_across_sessions,
-        });
-        local(LocalConfig {
-            share,
-            ..LocalConfig::default()
-        })
+        let share = Some(Sharing { id, share_across_sessions });
+        local(LocalConfig { share, ..LocalConfig::default() })
     };
     let refused = registry.check(&share(false), CapabilitySet::EMPTY).unwrap_err();
-    assert_eq!(
-        (refused.code(), refused.is_transient()),
-        (ErrorCode::SharingRefused, false)
-    );
+    assert_eq!((refused.code(), refused.is_transient()), (ErrorCode::SharingRefused, false));
     assert_eq!(registry.check(&share(true), CapabilitySet::EMPTY), Ok(()));
 }
 
@@ -390,18 +315,9 @@ async fn workspaces_with_the_same_config_are_opened_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_config_is_refused_before_it_is_declared() {
     let registry = local_registry();
-    let run = RunPolicy {
-        mode: warren_model::CommandMode::Full,
-        allow: None,
-    };
-    let full = local(LocalConfig {
-        run,
-        ..LocalConfig::default()
-    });
-    assert_eq!(
-        registry.check(&full, CapabilitySet::EMPTY).unwrap_err().code(),
-        ErrorCode::InvalidConfig
-    );
+    let run = RunPolicy { mode: warren_model::CommandMode::Full, allow: None };
+    let full = local(LocalConfig { run, ..LocalConfig::default() });
+    assert_eq!(registry.check(&full, CapabilitySet::EMPTY).unwrap_err().code(), ErrorCode::InvalidConfig);
     let memory = ProviderConfig::Memory(MemoryConfig::default());
     let unknown = registry.check(&memory, CapabilitySet::EMPTY).unwrap_err();
     assert_eq!(unknown.code(), ErrorCode::ProviderUnavailable);
@@ -428,13 +344,7 @@ async fn a_place_whose_ref_cannot_be_saved_is_closed_and_not_reported() {
     let id = stage.declare(1);
     let error = stage.registry.acquire(id).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::PlatformUnavailable);
-    assert_eq!(
-        (
-            stage.state(id),
-            stage.provider.closing.closed.load(Ordering::SeqCst)
-        ),
-        (State::Failed, 1)
-    );
+    assert_eq!((stage.state(id), stage.provider.closing.closed.load(Ordering::SeqCst)), (State::Failed, 1));
 }
 
 // W6
@@ -447,32 +357,14 @@ async fn a_workspace_with_a_ref_is_resolved_and_its_ref_is_not_saved_again() {
         capabilities: CapabilitySet::EMPTY,
         payload: serde_json::json!({}),
     };
-    let known = Declaration {
-        reference: Some(reference.clone()),
-        ..declaration()
-    };
+    let known = Declaration { reference: Some(reference.clone()), ..declaration() };
     stage.registry.declare(id(1), known).unwrap();
     stage.registry.acquire(id(1)).await.unwrap();
     assert_eq!(stage.provider.calls(), ["resolve"]);
     assert!(stage.refs.saved.lock().unwrap().is_empty());
-    let foreign = Ref {
-        provider: "docker".into(),
-        ..reference
-    };
-    stage
-        .registry
-        .declare(
-            id(2),
-            Declaration {
-                reference: Some(foreign),
-                ..declaration()
-            },
-        )
-        .unwrap();
-    assert_eq!(
-        stage.registry.acquire(id(2)).await.unwrap_err().code(),
-        ErrorCode::RefUnreadable
-    );
+    let foreign = Ref { provider: "docker".into(), ..reference };
+    stage.registry.declare(id(2), Declaration { reference: Some(foreign), ..declaration() }).unwrap();
+    assert_eq!(stage.registry.acquire(id(2)).await.unwrap_err().code(), ErrorCode::RefUnreadable);
 }
 
 // W17
@@ -483,19 +375,12 @@ async fn metrics_count_opens_retries_and_failures() {
     stage.registry.acquire(bad).await.unwrap_err();
     stage.registry.acquire(good).await.unwrap();
     let count = |name| stage.metrics.of(name);
-    assert_eq!(
-        (count("opened"), count("open_retried"), count("open_failed")),
-        (1, 1, 1)
-    );
+    assert_eq!((count("opened"), count("open_retried"), count("open_failed")), (1, 1, 1));
 }
 
 // P15
 #[test]
 fn an_idle_workspace_costs_far_less_than_twenty_kilobytes() {
     // Beyond the slot itself: a config whose lists are short, and a ref of a few hundred bytes.
-    assert!(
-        size_of::<slot::Slot>() < 2_048,
-        "{} bytes",
-        size_of::<slot::Slot>()
-    );
+    assert!(size_of::<slot::Slot>() < 2_048, "{} bytes", size_of::<slot::Slot>());
 }

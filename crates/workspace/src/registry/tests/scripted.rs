@@ -81,10 +81,7 @@ impl Scripted {
             Some(Line::Fail(error)) => Err(error),
             Some(Line::Hang) => std::future::pending().await,
             Some(Line::Panic) => panic!("scripted"),
-            None => Ok(Arc::new(Place {
-                id,
-                closing: Arc::clone(&self.closing),
-            })),
+            None => Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing) })),
         }
     }
 }
@@ -224,15 +221,8 @@ pub(super) struct Refs {
 impl RefSink for Refs {
     async fn save(&self, id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
         let fails = |left: usize| left.checked_sub(1);
-        if self
-            .failures
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails)
-            .is_ok()
-        {
-            return Err(Error::transient(
-                ErrorCode::PlatformUnavailable,
-                "the database is away",
-            ));
+        if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+            return Err(Error::transient(ErrorCode::PlatformUnavailable, "the database is away"));
         }
         self.saved.lock().unwrap().insert(id, reference.clone());
         Ok(())
@@ -267,13 +257,7 @@ impl Stage {
             refs: Arc::clone(&refs) as Arc<dyn RefSink>,
         };
         let registry = Registry::new(parts, config);
-        Self {
-            registry,
-            provider,
-            metrics,
-            refs,
-            clock,
-        }
+        Self { registry, provider, metrics, refs, clock }
     }
 
     /// A workspace that is declared and nothing more.

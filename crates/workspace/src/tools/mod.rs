@@ -1,0 +1,293 @@
+//! The tools an LLM gets, made from the declared capabilities and only from them (W60), with one implementation for
+//! HTTP, MCP and the library (W64).
+//!
+//! A call goes through four gates: the tool must belong to a declared capability; its arguments must fit its schema
+//! (an error names the JSON path); a command must pass the policy (W61); and every answer is bounded, with a way to
+//! ask for the rest. Tools for `code`, `script` and `snapshot` come with their modules.
+
+mod arguments;
+mod commands;
+mod files;
+mod names;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod text_window;
+
+use serde_json::{Value, json};
+use warren_model::{Capability, CapabilitySet, ErrorCode, ProviderConfig, RunPolicy, WorkspaceId};
+use warren_rules::command_policy::{self, Refusal, RefusalKind};
+
+use self::arguments::Arguments;
+pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
+use crate::registry::OperationError;
+use crate::{Error, RefusalLog, Registry, Workspace};
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub input_schema: Value,
+}
+
+/// Who calls, and what they may.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    pub workspace_id: WorkspaceId,
+    /// The declared ones: other tools do not exist.
+    pub capabilities: CapabilitySet,
+    pub policy: RunPolicy,
+    /// Whether commands run behind an isolation boundary.
+    pub is_boxed: bool,
+    pub refusals: RefusalLog,
+}
+
+impl ToolContext {
+    /// As a workspace's spec says.
+    pub fn new(
+        workspace_id: WorkspaceId,
+        config: &ProviderConfig,
+        capabilities: CapabilitySet,
+        refusals: RefusalLog,
+    ) -> Self {
+        let policy = match config {
+            ProviderConfig::Memory(_) => RunPolicy::default(),
+            ProviderConfig::Local(local) => local.run.clone(),
+        };
+        Self {
+            workspace_id,
+            capabilities,
+            policy,
+            is_boxed: command_policy::is_boxed(config.kind()),
+            refusals,
+        }
+    }
+}
+
+/// Why a call gave no result. `answer` is what a model reads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    #[error("there is no tool `{name}` in this workspace; its tools: {}", available.join(", "))]
+    Unknown { name: String, available: Vec<&'static str> },
+    #[error("{path}: {problem}")]
+    BadArguments { path: String, problem: String },
+    #[error("{}; allowed: {}", .0.sentence, .0.allowed)]
+    Refused(Refusal),
+    #[error(transparent)]
+    Workspace(#[from] Error),
+}
+
+impl ToolError {
+    fn bad(path: &str, problem: &str) -> Self {
+        Self::BadArguments { path: path.to_owned(), problem: problem.to_owned() }
+    }
+
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown { .. } => ErrorCode::ToolNotFound,
+            Self::BadArguments { .. } => ErrorCode::InvalidRequest,
+            Self::Refused(refusal) if matches!(refusal.kind, RefusalKind::Malformed) => {
+                ErrorCode::InvalidCommand
+            }
+            Self::Refused(_) => ErrorCode::CommandRefused,
+            Self::Workspace(error) => error.code(),
+        }
+    }
+
+    /// The error as a tool's answer: what went wrong, and what can be done about it.
+    pub fn answer(&self) -> Value {
+        let mut error = json!({"code": self.code().as_str(), "message": self.to_string()});
+        match self {
+            Self::Refused(refusal) => {
+                error["refused"] = json!(refusal.sentence);
+                error["allowed"] = json!(refusal.allowed);
+            }
+            Self::BadArguments { path, .. } => error["path"] = json!(path),
+            Self::Unknown { .. } | Self::Workspace(_) => error["remedy"] = json!(self.code().entry().remedy),
+        }
+        json!({ "error": error })
+    }
+}
+
+impl OperationError for ToolError {
+    fn eviction(&self) -> Option<&str> {
+        match self {
+            Self::Workspace(error) => error.eviction(),
+            Self::Unknown { .. } | Self::BadArguments { .. } | Self::Refused(_) => None,
+        }
+    }
+}
+
+macro_rules! tools {
+    ($($variant:ident($capability:ident) = $name:literal, $description:literal;)*) => {
+        /// A tool.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Tool { $($variant),* }
+
+        /// A tool with its arguments, checked.
+        #[derive(Debug)]
+        enum Call { $($variant(arguments::$variant)),* }
+
+        impl Tool {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+
+            const fn capability(self) -> Capability {
+                match self { $(Self::$variant => Capability::$capability),* }
+            }
+
+            const fn description(self) -> &'static str {
+                match self { $(Self::$variant => $description),* }
+            }
+
+            fn input_schema(self) -> Value {
+                match self { $(Self::$variant => schema::of::<arguments::$variant>()),* }
+            }
+
+            fn read(self, arguments: Value) -> Result<Call, ToolError> {
+                match self { $(Self::$variant => read_arguments(arguments).map(Call::$variant)),* }
+            }
+        }
+    };
+}
+
+tools! {
+    ReadFile(Fs) = "workspace_read_file", "Read a file of the workspace: a range of lines or bytes. `next_offset` in the answer says where to go on; it is null at the end of the file.";
+    WriteFile(Fs) = "workspace_write_file", "Write a file of the workspace. Readers see the old contents or the new, never a mixture.";
+    EditFile(Fs) = "workspace_edit_file", "Replace exact text in a file of the workspace. Read the file first and copy the text exactly.";
+    Ls(Fs) = "workspace_ls", "List a directory of the workspace.";
+    Glob(Fs) = "workspace_glob", "Find files of the workspace by the pattern of their paths.";
+    Grep(Fs) = "workspace_grep", "Search in the files of the workspace. Files too large to search are listed in `skipped`.";
+    Mkdir(Fs) = "workspace_mkdir", "Make a directory in the workspace.";
+    Rm(Fs) = "workspace_rm", "Remove a file or directory of the workspace.";
+    Mv(Fs) = "workspace_mv", "Move or rename a file or directory of the workspace.";
+    Run(Shell) = "workspace_run", "Run a program in the workspace to its end. Long output is kept head and tail.";
+    RunBackground(Shell) = "workspace_run_background", "Start a program in the workspace that goes on running. Read its output with `workspace_process_output`.";
+    ProcessOutput(Shell) = "workspace_process_output", "Read what a background process has written, and whether it still runs.";
+    ProcessKill(Shell) = "workspace_process_kill", "Send a signal to a background process and its children.";
+}
+
+/// The tools of a workspace with these capabilities.
+pub fn catalog(capabilities: CapabilitySet) -> Vec<ToolDefinition> {
+    let tools = offered(capabilities);
+    let definitions = tools.map(|tool| ToolDefinition {
+        name: tool.name(),
+        description: tool.description(),
+        input_schema: tool.input_schema(),
+    });
+    definitions.collect()
+}
+
+/// A short fragment per capability for a model's system prompt; empty where there is nothing to say.
+pub fn system_prompt(capabilities: CapabilitySet) -> String {
+    let fragments = capabilities.iter().filter_map(|capability| match capability {
+        Capability::Fs => Some(
+            "You have a workspace with files. Paths are relative to its root; nothing outside it can be reached. \
+             Read before you edit, and search with workspace_grep and workspace_glob instead of listing everything.",
+        ),
+        Capability::Shell => Some(
+            "You can run programs in the workspace with workspace_run. Prefer `argv`. A refusal says what is allowed: \
+             adapt to it, do not work around it. Start servers and watchers with workspace_run_background.",
+        ),
+        Capability::Code | Capability::Script | Capability::Snapshot => None,
+    });
+    fragments.collect::<Vec<_>>().join("\n")
+}
+
+/// Calls a tool in an open workspace.
+pub async fn call(
+    workspace: &dyn Workspace,
+    context: &ToolContext,
+    name: &str,
+    arguments: Value,
+) -> Result<Value, ToolError> {
+    read_call(context, name, arguments)?.run(workspace, context).await
+}
+
+/// Calls a tool through the registry: wrong arguments and refusals are answered without opening anything, and an
+/// eviction is resolved and the call repeated (W13).
+pub async fn call_through(
+    registry: &Registry,
+    context: &ToolContext,
+    name: &str,
+    arguments: Value,
+) -> Result<Value, ToolError> {
+    let call = read_call(context, name, arguments)?;
+    call.judge(context)?;
+    let call = &call;
+    registry.with(context.workspace_id, |workspace| async move { call.run(&*workspace, context).await }).await
+}
+
+fn offered(capabilities: CapabilitySet) -> impl Iterator<Item = Tool> {
+    let tools = Tool::ALL.iter().copied();
+    tools.filter(move |tool| capabilities.contains(tool.capability()))
+}
+
+fn read_call(context: &ToolContext, name: &str, arguments: Value) -> Result<Call, ToolError> {
+    match offered(context.capabilities).find(|tool| tool.name() == name) {
+        Some(tool) => tool.read(arguments),
+        None => Err(ToolError::Unknown {
+            name: warren_model::truncate_utf8(name, 64).to_owned(),
+            available: offered(context.capabilities).map(Tool::name).collect(),
+        }),
+    }
+}
+
+fn read_arguments<T: Arguments>(arguments: Value) -> Result<T, ToolError> {
+    let read: T = serde_path_to_error::deserialize(arguments).map_err(|error| ToolError::BadArguments {
+        path: error.path().to_string(),
+        problem: error.inner().to_string(),
+    })?;
+    read.check()?;
+    Ok(read)
+}
+
+impl Call {
+    /// Whether the policy allows it. Refusals are noted here, once per call.
+    fn judge(&self, context: &ToolContext) -> Result<(), ToolError> {
+        match self {
+            Self::Run(run) => commands::judge_run(run, context).map(|_| ()),
+            Self::RunBackground(run) => commands::judge_background(run, context).map(|_| ()),
+            Self::ReadFile(_)
+            | Self::WriteFile(_)
+            | Self::EditFile(_)
+            | Self::Ls(_)
+            | Self::Glob(_)
+            | Self::Grep(_)
+            | Self::Mkdir(_)
+            | Self::Rm(_)
+            | Self::Mv(_)
+            | Self::ProcessOutput(_)
+            | Self::ProcessKill(_) => Ok(()),
+        }
+    }
+
+    async fn run(&self, workspace: &dyn Workspace, context: &ToolContext) -> Result<Value, ToolError> {
+        let fs = || workspace.fs().ok_or_else(|| missing(Capability::Fs));
+        let shell = || workspace.shell().ok_or_else(|| missing(Capability::Shell));
+        match self {
+            Self::ReadFile(arguments) => files::read_file(fs()?, arguments).await,
+            Self::WriteFile(arguments) => files::write_file(fs()?, arguments).await,
+            Self::EditFile(arguments) => files::edit_file(fs()?, arguments).await,
+            Self::Ls(arguments) => files::ls(fs()?, arguments).await,
+            Self::Glob(arguments) => files::glob(fs()?, arguments).await,
+            Self::Grep(arguments) => files::grep(fs()?, arguments).await,
+            Self::Mkdir(arguments) => files::mkdir(fs()?, arguments).await,
+            Self::Rm(arguments) => files::rm(fs()?, arguments).await,
+            Self::Mv(arguments) => files::mv(fs()?, arguments).await,
+            Self::Run(arguments) => commands::run(shell()?, arguments, context).await,
+            Self::RunBackground(arguments) => commands::run_background(shell()?, arguments, context).await,
+            Self::ProcessOutput(arguments) => commands::process_output(shell()?, arguments).await,
+            Self::ProcessKill(arguments) => commands::process_kill(shell()?, arguments).await,
+        }
+    }
+}
+
+fn missing(capability: Capability) -> ToolError {
+    let detail = format!("the open workspace has no {capability}");
+    ToolError::Workspace(Error::operation(ErrorCode::CapabilityMissing, detail))
+}
