@@ -11,11 +11,7 @@ pub enum Error {
     Operation { code: ErrorCode, detail: String },
     /// The workspace cannot be opened or resolved (W12). Permanent unless the provider says otherwise.
     #[error("{detail}")]
-    Failed {
-        code: ErrorCode,
-        detail: String,
-        transient: bool,
-    },
+    Failed { code: ErrorCode, detail: String, transient: bool },
     /// The workspace was open and is gone; resolving it again may bring it back (W13).
     #[error("{detail}")]
     Evicted { detail: String },
@@ -23,32 +19,19 @@ pub enum Error {
 
 impl Error {
     pub fn operation(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self::Operation {
-            code,
-            detail: detail.into(),
-        }
+        Self::Operation { code, detail: detail.into() }
     }
 
     pub fn permanent(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self::Failed {
-            code,
-            detail: detail.into(),
-            transient: false,
-        }
+        Self::Failed { code, detail: detail.into(), transient: false }
     }
 
     pub fn transient(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self::Failed {
-            code,
-            detail: detail.into(),
-            transient: true,
-        }
+        Self::Failed { code, detail: detail.into(), transient: true }
     }
 
     pub fn evicted(detail: impl Into<String>) -> Self {
-        Self::Evicted {
-            detail: detail.into(),
-        }
+        Self::Evicted { detail: detail.into() }
     }
 
     pub const fn code(&self) -> ErrorCode {

@@ -72,22 +72,14 @@ impl WorkspacePath {
         if self.is_root() {
             return None;
         }
-        Some(Self(
-            self.0
-                .rsplit_once('/')
-                .map_or(String::new(), |(parent, _)| parent.to_owned()),
-        ))
+        Some(Self(self.0.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())))
     }
 
     /// A name inside this directory, as listed by the provider.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         debug_assert!(!name.is_empty() && !name.contains('/') && name != "." && name != "..");
-        if self.is_root() {
-            Self(name.to_owned())
-        } else {
-            Self(format!("{}/{name}", self.0))
-        }
+        if self.is_root() { Self(name.to_owned()) } else { Self(format!("{}/{name}", self.0)) }
     }
 
     /// Whether `self` is `other` or lies below it.
@@ -128,24 +120,11 @@ mod tests {
     #[test]
     fn paths_above_the_root_are_refused() {
         for text in ["..", "/..", "a/../..", "../ws", "a/../../b", "./.."] {
-            assert_eq!(
-                WorkspacePath::parse(text).unwrap_err().code(),
-                ErrorCode::PathEscapes,
-                "{text}"
-            );
+            assert_eq!(WorkspacePath::parse(text).unwrap_err().code(), ErrorCode::PathEscapes, "{text}");
         }
-        assert_eq!(
-            WorkspacePath::parse("a\0b").unwrap_err().code(),
-            ErrorCode::InvalidPath
-        );
-        assert_eq!(
-            WorkspacePath::parse(&"a/".repeat(3_000)).unwrap_err().code(),
-            ErrorCode::InvalidPath
-        );
-        assert_eq!(
-            WorkspacePath::parse(&"a".repeat(256)).unwrap_err().code(),
-            ErrorCode::InvalidPath
-        );
+        assert_eq!(WorkspacePath::parse("a\0b").unwrap_err().code(), ErrorCode::InvalidPath);
+        assert_eq!(WorkspacePath::parse(&"a/".repeat(3_000)).unwrap_err().code(), ErrorCode::InvalidPath);
+        assert_eq!(WorkspacePath::parse(&"a".repeat(256)).unwrap_err().code(), ErrorCode::InvalidPath);
     }
 
     #[test]

@@ -130,8 +130,9 @@ impl Fs for Fake {
     }
 
     async fn ls(&self, _: &WorkspacePath, query: &LsQuery) -> Result<Listing, Error> {
-        if let Some(left) = self.evictions.lock().unwrap().checked_sub(1) {
-            *self.evictions.lock().unwrap() = left;
+        let left = *self.evictions.lock().unwrap();
+        if left > 0 {
+            *self.evictions.lock().unwrap() = left - 1;
             return Err(Error::evicted("gone"));
         }
         let files = self.files.lock().unwrap();
