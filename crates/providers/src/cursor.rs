@@ -24,10 +24,7 @@ pub(crate) fn decode(cursor: &str) -> Result<Vec<u8>, Error> {
             bytes.push(byte);
             continue;
         }
-        let digits = [
-            rest.next().ok_or_else(invalid)?,
-            rest.next().ok_or_else(invalid)?,
-        ];
+        let digits = [rest.next().ok_or_else(invalid)?, rest.next().ok_or_else(invalid)?];
         let digits = str::from_utf8(&digits).map_err(|_| invalid())?;
         bytes.push(u8::from_str_radix(digits, 16).map_err(|_| invalid())?);
     }

@@ -27,11 +27,8 @@ pub(crate) fn apply(contents: &[u8], edit: &Edit, max_bytes: u64) -> Result<(Vec
         let detail = format!("the edited file would have {grown} bytes; the limit is {max_bytes}");
         return Err(Error::operation(ErrorCode::FileTooLarge, detail));
     }
-    let replaced = if edit.all {
-        text.replace(&edit.old, &edit.new)
-    } else {
-        text.replacen(&edit.old, &edit.new, 1)
-    };
+    let replaced =
+        if edit.all { text.replace(&edit.old, &edit.new) } else { text.replacen(&edit.old, &edit.new, 1) };
     Ok((replaced.into_bytes(), places))
 }
 
@@ -44,11 +41,7 @@ fn count_places(text: &str, old: &str) -> u64 {
     }
     let first = text.find(old).unwrap_or(0);
     let step = old.chars().next().map_or(1, char::len_utf8);
-    if text[first + step..].contains(old) {
-        2
-    } else {
-        1
-    }
+    if text[first + step..].contains(old) { 2 } else { 1 }
 }
 
 #[cfg(test)]
@@ -56,11 +49,7 @@ mod tests {
     use super::*;
 
     fn edit(old: &str, new: &str, all: bool) -> Edit {
-        Edit {
-            old: old.into(),
-            new: new.into(),
-            all,
-        }
+        Edit { old: old.into(), new: new.into(), all }
     }
 
     fn code(contents: &[u8], edit: &Edit) -> ErrorCode {
@@ -70,20 +59,10 @@ mod tests {
     // W20
     #[test]
     fn an_edit_matches_once_or_says_why_not() {
-        assert_eq!(
-            apply(b"one two", &edit("two", "2", false), 100).unwrap(),
-            (b"one 2".to_vec(), 1)
-        );
-        assert_eq!(
-            apply(b"a b a", &edit("a", "c", true), 100).unwrap(),
-            (b"c b c".to_vec(), 2)
-        );
+        assert_eq!(apply(b"one two", &edit("two", "2", false), 100).unwrap(), (b"one 2".to_vec(), 1));
+        assert_eq!(apply(b"a b a", &edit("a", "c", true), 100).unwrap(), (b"c b c".to_vec(), 2));
         assert_eq!(code(b"a b a", &edit("a", "c", false)), ErrorCode::EditManyMatches);
-        assert_eq!(
-            code(b"aaa", &edit("aa", "b", false)),
-            ErrorCode::EditManyMatches,
-            "overlap"
-        );
+        assert_eq!(code(b"aaa", &edit("aa", "b", false)), ErrorCode::EditManyMatches, "overlap");
         assert_eq!(code(b"abc", &edit("x", "y", false)), ErrorCode::EditNoMatch);
         assert_eq!(code(b"abc", &edit("", "y", true)), ErrorCode::EditNoMatch);
         assert_eq!(code(b"\xff", &edit("x", "y", false)), ErrorCode::NotText);
@@ -93,9 +72,6 @@ mod tests {
     #[test]
     fn an_edit_that_would_outgrow_the_limit_is_refused_before_it_is_built() {
         let all_a = "a".repeat(50);
-        assert_eq!(
-            code(all_a.as_bytes(), &edit("a", &"b".repeat(1 << 20), true)),
-            ErrorCode::FileTooLarge
-        );
+        assert_eq!(code(all_a.as_bytes(), &edit("a", &"b".repeat(1 << 20), true)), ErrorCode::FileTooLarge);
     }
 }

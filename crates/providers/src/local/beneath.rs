@@ -17,7 +17,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, readlinkat, statat,
+};
 use rustix::io::Errno;
 use warren_workspace::WorkspacePath;
 
@@ -28,10 +30,8 @@ const MAX_WALK_DEPTH: usize = 256;
 /// The kernel answers EAGAIN when a rename elsewhere races with `..` in a link; it settles at once.
 const MAX_RACES: u32 = 64;
 
-pub(super) const READ_FLAGS: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY);
+pub(super) const READ_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const PLACE_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const DIRECTORY_FLAGS: OFlags = PLACE_FLAGS.union(OFlags::DIRECTORY);
 
@@ -103,20 +103,12 @@ impl Root {
             return openat(&self.handle, ".", DIRECTORY_FLAGS, Mode::empty());
         }
         match self.resolution {
-            Resolution::Openat2 => beneath(
-                self.handle(),
-                OsStr::new(path.as_str()),
-                DIRECTORY_FLAGS,
-                Mode::empty(),
-            ),
+            Resolution::Openat2 => {
+                beneath(self.handle(), OsStr::new(path.as_str()), DIRECTORY_FLAGS, Mode::empty())
+            }
             Resolution::Walk => {
                 let spot = self.walk(names_of(path), true)?;
-                openat(
-                    &spot.directory,
-                    &spot.name,
-                    DIRECTORY_FLAGS | OFlags::NOFOLLOW,
-                    Mode::empty(),
-                )
+                openat(&spot.directory, &spot.name, DIRECTORY_FLAGS | OFlags::NOFOLLOW, Mode::empty())
             }
         }
     }
@@ -137,12 +129,7 @@ impl Root {
     pub(super) fn file(&self, path: &WorkspacePath) -> Result<(std::fs::File, Stat), Errno> {
         let spot = self.target_spot(path)?;
         refuse_special(&statat(&spot.directory, &spot.name, AtFlags::SYMLINK_NOFOLLOW)?)?;
-        let file = openat(
-            &spot.directory,
-            &spot.name,
-            READ_FLAGS | OFlags::NOFOLLOW,
-            Mode::empty(),
-        )?;
+        let file = openat(&spot.directory, &spot.name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = fstat(&file)?;
         refuse_special(&stat)?;
         Ok((file.into(), stat))
@@ -152,24 +139,16 @@ impl Root {
     /// itself.
     pub(super) fn spot(&self, path: &WorkspacePath) -> Result<Spot, Errno> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok(Spot {
-                directory: self.directory(path)?,
-                name: ".".into(),
-            });
+            return Ok(Spot { directory: self.directory(path)?, name: ".".into() });
         };
-        Ok(Spot {
-            directory: self.directory(&parent)?,
-            name: name.into(),
-        })
+        Ok(Spot { directory: self.directory(&parent)?, name: name.into() })
     }
 
     /// As `spot`, with links at the end followed too: where a file written through `path` really lives.
     pub(super) fn target_spot(&self, path: &WorkspacePath) -> Result<Spot, Errno> {
         let spot = self.spot(path)?;
         match statat(&spot.directory, &spot.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => {
-                self.walk(names_of(path), true)
-            }
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => self.walk(names_of(path), true),
             Ok(_) | Err(Errno::NOENT) => Ok(spot),
             Err(errno) => Err(errno),
         }
@@ -183,10 +162,7 @@ impl Root {
             let Some(name) = names.pop_front() else {
                 // The path ended in `..` or `.`: it names the directory we stand in.
                 let directory = stack.pop().ok_or(Errno::XDEV)?;
-                return Ok(Spot {
-                    directory,
-                    name: ".".into(),
-                });
+                return Ok(Spot { directory, name: ".".into() });
             };
             if name == "." || name.is_empty() {
                 continue;
@@ -315,10 +291,7 @@ mod tests {
         ] {
             symlink(target, root.join(link)).unwrap();
         }
-        Fixture {
-            _outside: outside,
-            root,
-        }
+        Fixture { _outside: outside, root }
     }
 
     fn read(root: &Root, path: &str) -> Result<String, Errno> {
@@ -336,13 +309,7 @@ mod tests {
         assert_eq!(fast.resolution(), Resolution::Openat2, "needs Linux 5.6 or later");
         let walked = Root::open(&fixture.root).unwrap().with_walk();
         for root in [&fast, &walked] {
-            for path in [
-                "a/b/file",
-                "to_directory/file",
-                "to_file",
-                "a/roundabout",
-                "twice",
-            ] {
+            for path in ["a/b/file", "to_directory/file", "to_file", "a/roundabout", "twice"] {
                 assert_eq!(read(root, path).as_deref(), Ok("inside"), "{path} {root:?}");
             }
             for path in [
@@ -371,10 +338,7 @@ mod tests {
     #[test]
     fn the_walk_says_where_a_new_file_behind_a_link_would_be() {
         let fixture = fixture();
-        for root in [
-            Root::open(&fixture.root).unwrap(),
-            Root::open(&fixture.root).unwrap().with_walk(),
-        ] {
+        for root in [Root::open(&fixture.root).unwrap(), Root::open(&fixture.root).unwrap().with_walk()] {
             let spot = root.target_spot(&WorkspacePath::parse("dangling").unwrap()).unwrap();
             assert_eq!(spot.name, "nowhere");
             let spot = root.target_spot(&WorkspacePath::parse("a/roundabout").unwrap()).unwrap();

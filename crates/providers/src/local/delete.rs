@@ -14,12 +14,7 @@ const MAX_PASSES: u32 = 1_000;
 
 /// Deletes `name` in `parent`, whatever it is. Gone already is success.
 pub(super) fn delete_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
-    let mut deletion = Deletion {
-        top: parent,
-        stem: name,
-        lifted: 0,
-        waiting: vec![name.to_owned()],
-    };
+    let mut deletion = Deletion { top: parent, stem: name, lifted: 0, waiting: vec![name.to_owned()] };
     while let Some(next) = deletion.waiting.pop() {
         match deletion.delete(parent, &next, 0) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -39,20 +34,25 @@ struct Deletion<'a> {
 
 impl Deletion<'_> {
     fn delete(&mut self, parent: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<(), Errno> {
-        match unlinkat(parent, name, AtFlags::empty()) {
-            // EISDIR on Linux, EPERM by POSIX.
-            Err(Errno::ISDIR | Errno::PERM) => {}
-            other => return other,
-        }
-        if depth >= MAX_DEPTH {
-            return self.lift(parent, name);
-        }
         for _ in 0..MAX_PASSES {
-            match unlinkat(parent, name, AtFlags::REMOVEDIR) {
-                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            match unlinkat(parent, name, AtFlags::empty()) {
+                // EISDIR on Linux, EPERM by POSIX.
+                Err(Errno::ISDIR | Errno::PERM) => {}
                 other => return other,
             }
-            let directory = open_to_empty(parent, name)?;
+            if depth >= MAX_DEPTH {
+                return self.lift(parent, name);
+            }
+            match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+                // Swapped for something else meanwhile: look again.
+                Err(Errno::NOTDIR) => continue,
+                other => return other,
+            }
+            let directory = match open_to_empty(parent, name) {
+                Err(Errno::NOTDIR | Errno::LOOP) => continue,
+                other => other?,
+            };
             for inner in list_names(directory.as_fd())? {
                 match self.delete(directory.as_fd(), &inner, depth + 1) {
                     Ok(()) | Err(Errno::NOENT) => {}
@@ -78,10 +78,7 @@ fn open_to_empty(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno>
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = openat(parent, name, flags | OFlags::PATH, Mode::empty())?;
     // Through the handle: by name, a link swapped in could have its target's mode changed.
-    let _ = chmod(
-        format!("/proc/self/fd/{}", place.as_raw_fd()),
-        Mode::from_raw_mode(0o700),
-    );
+    let _ = chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::from_raw_mode(0o700));
     openat(&place, ".", flags | OFlags::RDONLY, Mode::empty())
 }
 
@@ -129,11 +126,8 @@ mod tests {
         std::fs::create_dir_all(kept.join("deep")).unwrap();
         std::fs::create_dir_all(base.path().join("tree/inner")).unwrap();
         std::os::unix::fs::symlink(&kept, base.path().join("tree/inner/link")).unwrap();
-        std::fs::set_permissions(
-            base.path().join("tree/inner"),
-            std::fs::Permissions::from_mode(0o555),
-        )
-        .unwrap();
+        std::fs::set_permissions(base.path().join("tree/inner"), std::fs::Permissions::from_mode(0o555))
+            .unwrap();
         delete_tree(handle(base.path()).as_fd(), OsStr::new("tree")).unwrap();
         assert!(kept.join("deep").is_dir() && !base.path().join("tree").exists());
         delete_tree(handle(base.path()).as_fd(), OsStr::new("tree")).expect("gone already is success");

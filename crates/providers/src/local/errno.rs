@@ -10,10 +10,7 @@ pub(super) fn operation(errno: Errno, path: &WorkspacePath) -> Error {
         Errno::NOENT => (ErrorCode::FileNotFound, "does not exist"),
         Errno::EXIST => (ErrorCode::FileExists, "exists already"),
         Errno::ISDIR => (ErrorCode::NotAFile, "is a directory"),
-        Errno::NOTDIR => (
-            ErrorCode::NotADirectory,
-            "is a file, or a name on the way to it is one",
-        ),
+        Errno::NOTDIR => (ErrorCode::NotADirectory, "is a file, or a name on the way to it is one"),
         Errno::NOTEMPTY => (ErrorCode::DirectoryNotEmpty, "is not empty"),
         // `openat2` answers EXDEV to a path that leads out, ELOOP to a magic link or a ring of links.
         Errno::XDEV | Errno::LOOP => (ErrorCode::PathEscapes, "leads out of the workspace by a link"),

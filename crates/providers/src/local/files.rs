@@ -47,14 +47,12 @@ impl Fs for LocalFs {
 
     async fn append(&self, path: &WorkspacePath, contents: Bytes) -> Result<Written, Error> {
         let path = path.clone();
-        self.on_disk(move |place| write::append(place, &path, &contents))
-            .await
+        self.on_disk(move |place| write::append(place, &path, &contents)).await
     }
 
     async fn edit(&self, path: &WorkspacePath, edit: &Edit) -> Result<Edited, Error> {
         let (path, edit) = (path.clone(), edit.clone());
-        self.on_disk(move |place| write::apply_edit(place, &path, &edit))
-            .await
+        self.on_disk(move |place| write::apply_edit(place, &path, &edit)).await
     }
 
     async fn stat(&self, path: &WorkspacePath) -> Result<Entry, Error> {
@@ -89,20 +87,16 @@ impl Fs for LocalFs {
 
     async fn mv(&self, from: &WorkspacePath, to: &WorkspacePath, overwrite: bool) -> Result<(), Error> {
         let (from, to) = (from.clone(), to.clone());
-        self.on_disk(move |place| tree::mv(place, &from, &to, overwrite))
-            .await
+        self.on_disk(move |place| tree::mv(place, &from, &to, overwrite)).await
     }
 
     async fn cp(&self, from: &WorkspacePath, to: &WorkspacePath, options: CpOptions) -> Result<(), Error> {
         let (from, to) = (from.clone(), to.clone());
-        self.on_disk(move |place| tree::cp(place, &from, &to, options))
-            .await
+        self.on_disk(move |place| tree::cp(place, &from, &to, options)).await
     }
 
     async fn watch(&self, path: &WorkspacePath) -> Result<ChangeStream, Error> {
         let path = path.clone();
-        self.on_disk(move |place| watch::watch(place, &path))
-            .await?
-            .into_stream()
+        self.on_disk(move |place| watch::watch(place, &path)).await?.into_stream()
     }
 }

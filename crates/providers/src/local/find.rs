@@ -48,10 +48,8 @@ pub(super) async fn glob(place: Arc<Place>, query: &GlobQuery) -> Result<GlobRes
     work(&walk, &search, GlobSearch::worker).await;
     let is_late = Instant::now() > search.deadline;
     let capacity = Smallest::new(0);
-    let found = std::mem::replace(
-        &mut *search.found.lock().unwrap_or_else(PoisonError::into_inner),
-        capacity,
-    );
+    let found =
+        std::mem::replace(&mut *search.found.lock().unwrap_or_else(PoisonError::into_inner), capacity);
     Ok(GlobResult {
         truncated: found.overflowed || is_late,
         paths: found
@@ -73,10 +71,7 @@ impl GlobSearch {
     fn worker(&self, walk: &Walk) {
         walk.work(|file| {
             if self.globs.matches(relative(file.path, &self.root)) {
-                self.found
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .offer(file.path.to_vec());
+                self.found.lock().unwrap_or_else(PoisonError::into_inner).offer(file.path.to_vec());
             }
             Instant::now() <= self.deadline
         });
@@ -89,11 +84,7 @@ pub(super) async fn grep(place: Arc<Place>, query: &GrepQuery) -> Result<GrepRes
     let findings = Arc::new(Findings::new(plan.max_matches));
     // Whoever stops waiting stops the search.
     let _ends = EndsOnDrop(Arc::clone(&findings));
-    let search = Arc::new(GrepSearch {
-        plan,
-        root: query.root.clone(),
-        findings: Arc::clone(&findings),
-    });
+    let search = Arc::new(GrepSearch { plan, root: query.root.clone(), findings: Arc::clone(&findings) });
     let searched = async {
         let (start_place, query) = (Arc::clone(&place), query.clone());
         let started = blocking(move || start(&start_place, &query.root, query.respect_ignore_files)).await?;
@@ -177,13 +168,7 @@ fn open(found: &Found<'_>) -> Option<(std::fs::File, u64)> {
     } else if found.kind != FileType::RegularFile {
         return None;
     }
-    let file = openat(
-        found.directory,
-        found.name,
-        READ_FLAGS | OFlags::NOFOLLOW,
-        Mode::empty(),
-    )
-    .ok()?;
+    let file = openat(found.directory, found.name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()).ok()?;
     let stat = fstat(&file).ok()?;
     refuse_special(&stat).ok()?;
     Some((file.into(), size_of(&stat)))
@@ -199,11 +184,7 @@ fn start(place: &Place, root: &WorkspacePath, respects_ignore_files: bool) -> Re
     match place.root.directory(root) {
         Ok(directory) => {
             let ignore = respects_ignore_files.then(|| rules_above(place, root));
-            Ok(Start::Directory(Arc::new(Walk::new(
-                directory,
-                root.as_str().as_bytes(),
-                ignore,
-            ))))
+            Ok(Start::Directory(Arc::new(Walk::new(directory, root.as_str().as_bytes(), ignore))))
         }
         Err(Errno::NOTDIR) => {
             let (file, stat) = place.root.file(root).map_err(failed)?;
@@ -224,9 +205,9 @@ fn rules_above(place: &Place, root: &WorkspacePath) -> IgnoreChain {
     }
     above.iter().rev().fold(IgnoreChain::default(), |chain, directory| {
         match place.root.directory(directory) {
-            Ok(handle) => chain.descend(as_path(directory.as_str().as_bytes()), |name| {
-                read_small(handle.as_fd(), name)
-            }),
+            Ok(handle) => {
+                chain.descend(as_path(directory.as_str().as_bytes()), |name| read_small(handle.as_fd(), name))
+            }
             Err(_) => chain,
         }
     })
@@ -234,9 +215,7 @@ fn rules_above(place: &Place, root: &WorkspacePath) -> IgnoreChain {
 
 /// Lets several threads walk, and waits for all of them.
 async fn work<S: Send + Sync + 'static>(walk: &Arc<Walk>, search: &Arc<S>, worker: fn(&S, &Walk)) {
-    let threads = std::thread::available_parallelism()
-        .map_or(2, std::num::NonZero::get)
-        .clamp(2, 8);
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, 8);
     let workers: Vec<_> = (0..threads)
         .map(|_| {
             let (walk, search) = (Arc::clone(walk), Arc::clone(search));

@@ -23,10 +23,7 @@ use crate::search::{MAX_PATHS, Smallest};
 const MAX_DEPTH: u32 = 128;
 
 pub(super) fn stat(place: &Place, path: &WorkspacePath) -> Result<Entry, Error> {
-    let (stat, target) = place
-        .root
-        .stat(path)
-        .map_err(|errno| place.failure(errno, path))?;
+    let (stat, target) = place.root.stat(path).map_err(|errno| place.failure(errno, path))?;
     Ok(entry(path.as_str().as_bytes(), &stat, target))
 }
 
@@ -54,15 +51,8 @@ pub(super) fn ls(place: &Place, path: &WorkspacePath, query: &LsQuery) -> Result
         .map_err(|errno| place.failure(errno, path))?;
     let has_more = page.entries.len() > limit;
     page.entries.truncate(limit);
-    let next = page
-        .entries
-        .last()
-        .filter(|_| has_more)
-        .map(|(path, _)| cursor::encode(path));
-    Ok(Listing {
-        entries: page.entries.into_iter().map(|(_, entry)| entry).collect(),
-        next,
-    })
+    let next = page.entries.last().filter(|_| has_more).map(|(path, _)| cursor::encode(path));
+    Ok(Listing { entries: page.entries.into_iter().map(|(_, entry)| entry).collect(), next })
 }
 
 struct Page {

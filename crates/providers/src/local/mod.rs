@@ -86,11 +86,7 @@ impl LocalProvider {
         Ok(Self {
             base,
             staging: Arc::new(staging),
-            doors: process::Doors {
-                environment: Arc::new(environment),
-                clock,
-                entropy,
-            },
+            doors: process::Doors { environment: Arc::new(environment), clock, entropy },
         })
     }
 
@@ -104,12 +100,12 @@ impl LocalProvider {
     fn workspace(
         &self,
         id: WorkspaceId,
-        directory: PathBuf,
+        directory: &Path,
         config: &LocalConfig,
         declared: CapabilitySet,
     ) -> Result<Arc<dyn Workspace>, Error> {
         process::check_pass_env(&config.pass_env)?;
-        let root = Root::open(&directory).map_err(|errno| match errno {
+        let root = Root::open(directory).map_err(|errno| match errno {
             Errno::NOENT => Error::permanent(
                 ErrorCode::WorkspaceFailed,
                 "the workspace's directory is gone from the host",
@@ -117,14 +113,7 @@ impl LocalProvider {
             other => errno::opening(other, "the workspace's directory cannot be opened"),
         })?;
         let place = Arc::new(Place::new(root, Arc::clone(&self.staging), config));
-        Ok(Arc::new(LocalWorkspace::new(
-            id,
-            place,
-            directory,
-            config.clone(),
-            declared,
-            self.doors.clone(),
-        )))
+        Ok(Arc::new(LocalWorkspace::new(id, place, directory, config.clone(), declared, self.doors.clone())))
     }
 }
 
@@ -151,7 +140,7 @@ impl Provider for LocalProvider {
             make_directory(&self.base.join("shared"))?;
         }
         make_directory(&directory)?;
-        let workspace = self.workspace(request.workspace_id, directory, config, request.declared)?;
+        let workspace = self.workspace(request.workspace_id, &directory, config, request.declared)?;
         let payload = serde_json::to_value(&payload)
             .map_err(|error| Error::permanent(ErrorCode::Internal, error.to_string()))?;
         Ok(Opened {
@@ -180,12 +169,7 @@ impl Provider for LocalProvider {
             let detail = "the workspace's files are shared, and its config no longer says so";
             return Err(Error::permanent(ErrorCode::SharingRefused, detail));
         }
-        self.workspace(
-            workspace_id,
-            self.directory_of(&payload),
-            config,
-            reference.capabilities,
-        )
+        self.workspace(workspace_id, self.directory_of(&payload), config, reference.capabilities)
     }
 
     /// Shared files stay: other workspaces may use them.
@@ -211,9 +195,8 @@ impl Provider for LocalProvider {
     async fn reap(&self, _live: &BTreeSet<WorkspaceId>) -> Result<ReapReport, Error> {
         let staging = Arc::clone(&self.staging);
         blocking(move || {
-            let (removed, problems) = staging
-                .sweep()
-                .map_err(|errno| errno::opening(errno, "leftovers cannot be listed"))?;
+            let (removed, problems) =
+                staging.sweep().map_err(|errno| errno::opening(errno, "leftovers cannot be listed"))?;
             Ok(ReapReport { removed, problems })
         })
         .await
@@ -235,16 +218,12 @@ fn payload_for(workspace: WorkspaceId, config: &LocalConfig) -> Result<Payload, 
         return Ok(Payload::Own { workspace });
     };
     if !sharing.share_across_sessions {
-        let detail = format!(
-            "`share.id` names `{}`, but `share.share_across_sessions` is not true",
-            sharing.id
-        );
+        let detail =
+            format!("`share.id` names `{}`, but `share.share_across_sessions` is not true", sharing.id);
         return Err(Error::permanent(ErrorCode::SharingRefused, detail));
     }
     check_share_id(&sharing.id)?;
-    Ok(Payload::Shared {
-        share: sharing.id.clone(),
-    })
+    Ok(Payload::Shared { share: sharing.id.clone() })
 }
 
 /// One spelling per place, and none that is a path.
@@ -274,10 +253,7 @@ fn read_payload(reference: &Ref, workspace_id: WorkspaceId) -> Result<Payload, E
 fn make_directory(directory: &Path) -> Result<(), Error> {
     match mkdirat(CWD, directory, Mode::from_raw_mode(0o700)) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(errno) => Err(errno::opening(
-            errno,
-            "the workspace's directory cannot be made",
-        )),
+        Err(errno) => Err(errno::opening(errno, "the workspace's directory cannot be made")),
     }
 }
 
@@ -289,10 +265,7 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => {
             tracing::error!(%error, "an operation panicked or the runtime is ending");
-            Err(Error::operation(
-                ErrorCode::Internal,
-                "the operation did not finish",
-            ))
+            Err(Error::operation(ErrorCode::Internal, "the operation did not finish"))
         }
     }
 }

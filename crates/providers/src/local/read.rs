@@ -18,19 +18,11 @@ use super::write::size_of;
 const CHUNK_BYTES: u64 = 64 << 10;
 
 pub(super) fn read(place: &Place, path: &WorkspacePath, range: ByteRange) -> Result<FileContents, Error> {
-    let (file, stat) = place
-        .root
-        .file(path)
-        .map_err(|errno| place.failure(errno, path))?;
+    let (file, stat) = place.root.file(path).map_err(|errno| place.failure(errno, path))?;
     let size = size_of(&stat);
     let offset = range.offset.min(size);
     let length = range.length.unwrap_or(u64::MAX).min(size - offset);
-    let position = Position {
-        file: Arc::new(file),
-        path: path.clone(),
-        offset,
-        left: length,
-    };
+    let position = Position { file: Arc::new(file), path: path.clone(), offset, left: length };
     Ok(FileContents {
         entry: entry(path.as_str().as_bytes(), &stat, None),
         offset,

@@ -97,12 +97,7 @@ impl Shell for LocalShell {
     }
 
     async fn start(&self, start: Start) -> Result<ProcessInfo, Error> {
-        let (directory, _) = self
-            .prepare(&Command {
-                spill_to: None,
-                ..start.command.clone()
-            })
-            .await?;
+        let (directory, _) = self.prepare(&Command { spill_to: None, ..start.command.clone() }).await?;
         self.background.start(&start, directory, &self.rules, &self.doors)
     }
 

@@ -13,6 +13,7 @@
 //!
 //! What a dead process left is told by its lease, not by its age (W82): the lock goes when the process does.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::Path;
@@ -20,15 +21,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::delete::{delete_tree, list_names};
 
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug)]
 pub(super) struct Staging {
@@ -51,14 +52,7 @@ impl Staging {
         // The lease first: a directory without a held lease is anyone's to sweep.
         let lease = take_lease(shelf.as_fd(), &lease_name(&instance))?;
         let own = make_and_open(shelf.as_fd(), &instance)?;
-        Ok(Self {
-            shelf,
-            own,
-            trash,
-            instance,
-            made: AtomicU64::new(0),
-            _lease: lease,
-        })
+        Ok(Self { shelf, own, trash, instance, made: AtomicU64::new(0), _lease: lease })
     }
 
     pub(super) fn handle(&self) -> BorrowedFd<'_> {
@@ -88,11 +82,7 @@ impl Staging {
 
     /// A name where nothing is yet.
     pub(super) fn staged(self: &Arc<Self>) -> Staged {
-        Staged {
-            staging: Arc::clone(self),
-            name: self.fresh_name(),
-            is_placed: false,
-        }
+        Staged { staging: Arc::clone(self), name: self.fresh_name(), is_placed: false }
     }
 
     /// Takes a thing out of sight at once; what it was is deleted by `empty_trash`, here or after a crash.
@@ -106,6 +96,16 @@ impl Staging {
         delete_tree(self.trash.as_fd(), name)
     }
 
+    /// The instances that have a directory or a lease here, without our own.
+    fn others(&self) -> Result<BTreeSet<String>, Errno> {
+        let names = list_names(self.shelf.as_fd())?.into_iter();
+        Ok(names
+            .filter_map(|name| name.into_string().ok())
+            .map(|name| name.strip_suffix(".lease").unwrap_or(&name).to_owned())
+            .filter(|instance| *instance != self.instance)
+            .collect())
+    }
+
     /// Deletes all that is in the trash, and what processes without a lease left in staging. Tells how many things went
     /// and what could not be deleted.
     pub(super) fn sweep(&self) -> Result<(u32, Vec<String>), Errno> {
@@ -117,20 +117,12 @@ impl Staging {
         for name in list_names(self.trash.as_fd())? {
             count(delete_tree(self.trash.as_fd(), &name), "a discarded directory");
         }
-        for name in list_names(self.shelf.as_fd())? {
-            let Some(instance) = name.to_str() else { continue };
-            let instance = instance.strip_suffix(".lease").unwrap_or(instance);
-            if instance == self.instance {
-                continue;
-            }
+        for instance in &self.others()? {
             let lease = lease_name(instance);
             let Ok(held) = take_dead_lease(self.shelf.as_fd(), &lease) else {
                 continue;
             };
-            count(
-                delete_tree(self.shelf.as_fd(), OsStr::new(instance)),
-                "a dead process's temp files",
-            );
+            count(delete_tree(self.shelf.as_fd(), OsStr::new(instance)), "a dead process's temp files");
             // Only while we hold it: else we could remove the lease of a newcomer.
             let _ = unlinkat(&self.shelf, &lease, AtFlags::empty());
             drop(held);

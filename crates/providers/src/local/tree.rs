@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, mkdirat, openat, renameat, renameat_with,
-    statat, symlinkat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, mkdirat, openat, renameat,
+    renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use warren_model::ErrorCode;
@@ -32,10 +32,9 @@ const MAX_COPY_DEPTH: u32 = 128;
 pub(super) fn mkdir(place: &Place, path: &WorkspacePath) -> Result<(), Error> {
     match place.make_directories(path) {
         // The directory is not there, something else is.
-        Err(Errno::NOTDIR) if place.root.stat(path).is_ok() => Err(Error::operation(
-            ErrorCode::FileExists,
-            format!("{path} exists and is not a directory"),
-        )),
+        Err(Errno::NOTDIR) if place.root.stat(path).is_ok() => {
+            Err(Error::operation(ErrorCode::FileExists, format!("{path} exists and is not a directory")))
+        }
         other => other.map_err(|errno| place.failure(errno, path)),
     }
 }
@@ -57,9 +56,7 @@ pub(super) fn rm(place: &Place, path: &WorkspacePath, recursive: bool) -> Result
     match place.staging.discard(spot.directory.as_fd(), &spot.name) {
         Ok(discarded) => place.staging.delete_discarded(&discarded).map_err(failed),
         // A mount point is below: delete where it is.
-        Err(Errno::XDEV | Errno::BUSY) => {
-            delete_tree(spot.directory.as_fd(), &spot.name).map_err(failed)
-        }
+        Err(Errno::XDEV | Errno::BUSY) => delete_tree(spot.directory.as_fd(), &spot.name).map_err(failed),
         Err(errno) => Err(failed(errno)),
     }
 }
@@ -115,10 +112,9 @@ pub(super) fn cp(
     }
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory if options.recursive => copy_tree(place, &source, from, to, options.overwrite),
-        FileType::Directory => Err(Error::operation(
-            ErrorCode::NotAFile,
-            format!("{from} is a directory; copy it recursively"),
-        )),
+        FileType::Directory => {
+            Err(Error::operation(ErrorCode::NotAFile, format!("{from} is a directory; copy it recursively")))
+        }
         FileType::Symlink => copy_link(place, &source, from, to, options.overwrite),
         _ => copy_file(place, &source, from, to, options.overwrite),
     }
@@ -134,11 +130,7 @@ fn copy_file(
     let (staged, mut file) = place.staging.file().map_err(|errno| place.failure(errno, to))?;
     copy_contents(place, source.directory.as_fd(), &source.name, from, &mut file)?;
     let _changes = place.lock_changes();
-    let mode = if overwrite {
-        WriteMode::Replace
-    } else {
-        WriteMode::CreateNew
-    };
+    let mode = if overwrite { WriteMode::Replace } else { WriteMode::CreateNew };
     put(place, to, staged, &file, mode).map(drop)
 }
 
@@ -170,7 +162,8 @@ fn copy_link(
     to: &WorkspacePath,
     overwrite: bool,
 ) -> Result<(), Error> {
-    let target = read_link(source.directory.as_fd(), &source.name).map_err(|errno| place.failure(errno, from))?;
+    let target =
+        read_link(source.directory.as_fd(), &source.name).map_err(|errno| place.failure(errno, from))?;
     let staged = place.staging.staged();
     symlinkat(&target, staged.directory(), &staged.name).map_err(|errno| place.failure(errno, to))?;
     let _changes = place.lock_changes();
@@ -273,17 +266,11 @@ fn target_for(place: &Place, to: &WorkspacePath) -> Result<Spot, Error> {
 }
 
 fn inside_itself(to: &WorkspacePath, what: &str) -> Error {
-    Error::operation(
-        ErrorCode::InvalidPath,
-        format!("{to} lies inside what is to be {what}"),
-    )
+    Error::operation(ErrorCode::InvalidPath, format!("{to} lies inside what is to be {what}"))
 }
 
 /// A directory for commands to run in.
-pub(super) fn working_directory(
-    place: &Place,
-    path: &WorkspacePath,
-) -> Result<rustix::fd::OwnedFd, Error> {
+pub(super) fn working_directory(place: &Place, path: &WorkspacePath) -> Result<rustix::fd::OwnedFd, Error> {
     place
         .root
         .directory(path)

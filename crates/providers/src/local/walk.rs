@@ -84,11 +84,7 @@ impl Walk {
             ignore: ignore.unwrap_or_default(),
         };
         Self {
-            waiting: Mutex::new(Waiting {
-                tasks: vec![first],
-                busy: 0,
-                is_stopped: false,
-            }),
+            waiting: Mutex::new(Waiting { tasks: vec![first], busy: 0, is_stopped: false }),
             changed: Condvar::new(),
             respects_ignore_files,
         }
@@ -97,17 +93,11 @@ impl Walk {
     /// Works until nothing is left or `visit` says no. Called by several threads at once.
     pub(super) fn work(&self, mut visit: impl FnMut(Found<'_>) -> bool) {
         while let Some(task) = self.next() {
-            let mut busy = Busy {
-                walk: self,
-                goes_on: false,
-            };
+            let mut busy = Busy { walk: self, goes_on: false };
             let goes_on = match task {
-                Task::Directory {
-                    parent,
-                    name,
-                    path,
-                    ignore,
-                } => self.list(&parent, &name, &path, &ignore, &mut visit),
+                Task::Directory { parent, name, path, ignore } => {
+                    self.list(&parent, &name, &path, &ignore, &mut visit)
+                }
                 Task::Files { directory, files } => visit_all(&directory, &files, &mut visit),
             };
             busy.goes_on = goes_on;
@@ -169,11 +159,7 @@ impl Walk {
                 });
                 return Ok(());
             }
-            files.push(Name {
-                name: name.to_owned(),
-                path,
-                kind,
-            });
+            files.push(Name { name: name.to_owned(), path, kind });
             if files.len() == BATCH {
                 goes_on = self.hand_over(&directory, std::mem::take(&mut files), visit);
             }
@@ -231,18 +217,9 @@ impl Drop for Busy<'_> {
     }
 }
 
-fn visit_all(
-    directory: &OwnedFd,
-    files: &[Name],
-    visit: &mut impl FnMut(Found<'_>) -> bool,
-) -> bool {
+fn visit_all(directory: &OwnedFd, files: &[Name], visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
     files.iter().all(|file| {
-        visit(Found {
-            directory: directory.as_fd(),
-            name: &file.name,
-            path: &file.path,
-            kind: file.kind,
-        })
+        visit(Found { directory: directory.as_fd(), name: &file.name, path: &file.path, kind: file.kind })
     })
 }
 
@@ -268,9 +245,5 @@ pub(super) fn as_path(bytes: &[u8]) -> &Path {
 }
 
 fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
-    if directory.is_empty() {
-        name.to_vec()
-    } else {
-        [directory, b"/", name].concat()
-    }
+    if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
 }

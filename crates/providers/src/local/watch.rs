@@ -43,11 +43,8 @@ const WATCHED: WatchFlags = WatchFlags::CREATE
 /// Sets the watches, on the calling thread; the stream then reads without blocking.
 pub(super) fn watch(place: &Arc<Place>, path: &WorkspacePath) -> Result<Watching, Error> {
     let failed = |errno| place.failure(errno, path);
-    let directory = place
-        .root
-        .directory(path)
-        .and_then(|directory| readable(directory.as_fd()))
-        .map_err(failed)?;
+    let directory =
+        place.root.directory(path).and_then(|directory| readable(directory.as_fd())).map_err(failed)?;
     let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(failed)?;
     let mut watching = Watching {
         place: Arc::clone(place),
@@ -169,7 +166,8 @@ impl Watching {
     }
 
     fn add_new(&mut self, path: &[u8]) {
-        let Some(path_text) = str::from_utf8(path).ok().and_then(|text| WorkspacePath::parse(text).ok()) else {
+        let Some(path_text) = str::from_utf8(path).ok().and_then(|text| WorkspacePath::parse(text).ok())
+        else {
             // Cannot be named by a client; its own creation was told.
             return;
         };

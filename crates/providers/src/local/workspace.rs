@@ -1,6 +1,6 @@
 //! An open `local` workspace.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -27,19 +27,17 @@ impl LocalWorkspace {
     pub(super) fn new(
         id: WorkspaceId,
         place: Arc<Place>,
-        directory: PathBuf,
+        directory: &Path,
         config: LocalConfig,
         declared: CapabilitySet,
         doors: Doors,
     ) -> Self {
         let shell = declared
             .contains(Capability::Shell)
-            .then(|| LocalShell::new(Arc::clone(&place), &directory, &config, doors));
+            .then(|| LocalShell::new(Arc::clone(&place), directory, &config, doors));
         Self {
             id,
-            fs: declared
-                .contains(Capability::Fs)
-                .then(|| LocalFs(Arc::clone(&place))),
+            fs: declared.contains(Capability::Fs).then(|| LocalFs(Arc::clone(&place))),
             shell,
             place,
             config,

@@ -11,7 +11,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, linkat, openat, renameat, renameat_with, statat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, linkat, openat, renameat,
+    renameat_with, statat,
+};
 use rustix::io::Errno;
 use tokio::io::AsyncWriteExt;
 use warren_model::ErrorCode;
@@ -45,13 +48,9 @@ pub(super) async fn write(
         if bytes > place.max_file_bytes {
             return Err(place.too_large(path));
         }
-        file.write_all(&piece)
-            .await
-            .map_err(|error| errno::io_operation(&error, path))?;
+        file.write_all(&piece).await.map_err(|error| errno::io_operation(&error, path))?;
     }
-    file.flush()
-        .await
-        .map_err(|error| errno::io_operation(&error, path))?;
+    file.flush().await.map_err(|error| errno::io_operation(&error, path))?;
     let (file, path) = (file.into_std().await, path.clone());
     blocking(move || {
         let _changes = place.lock_changes();
@@ -83,13 +82,8 @@ pub(super) fn append(place: &Place, path: &WorkspacePath, contents: &Bytes) -> R
     if size_of(&stat) + contents.len() as u64 > place.max_file_bytes {
         return Err(place.too_large(path));
     }
-    File::from(file)
-        .write_all(contents)
-        .map_err(|error| errno::io_operation(&error, path))?;
-    Ok(Written {
-        bytes: contents.len() as u64,
-        created: old.is_none(),
-    })
+    File::from(file).write_all(contents).map_err(|error| errno::io_operation(&error, path))?;
+    Ok(Written { bytes: contents.len() as u64, created: old.is_none() })
 }
 
 pub(super) fn apply_edit(place: &Place, path: &WorkspacePath, change: &Edit) -> Result<Edited, Error> {
@@ -97,21 +91,14 @@ pub(super) fn apply_edit(place: &Place, path: &WorkspacePath, change: &Edit) -> 
     let old = read_whole(place, path)?;
     let (contents, replacements) = edit::apply(&old, change, place.max_file_bytes)?;
     let (staged, mut file) = place.staging.file().map_err(|errno| place.failure(errno, path))?;
-    file.write_all(&contents)
-        .map_err(|error| errno::io_operation(&error, path))?;
+    file.write_all(&contents).map_err(|error| errno::io_operation(&error, path))?;
     put(place, path, staged, &file, WriteMode::Replace)?;
-    Ok(Edited {
-        replacements,
-        bytes: contents.len() as u64,
-    })
+    Ok(Edited { replacements, bytes: contents.len() as u64 })
 }
 
 /// A file that fits the limit, as a whole.
 fn read_whole(place: &Place, path: &WorkspacePath) -> Result<Vec<u8>, Error> {
-    let (file, _) = place
-        .root
-        .file(path)
-        .map_err(|errno| place.failure(errno, path))?;
+    let (file, _) = place.root.file(path).map_err(|errno| place.failure(errno, path))?;
     let mut contents = Vec::new();
     // Bounded by what is read, not by what the size was a moment ago.
     file.take(place.max_file_bytes + 1)
@@ -134,9 +121,7 @@ fn check_spot(place: &Place, path: &WorkspacePath, mode: WriteMode) -> Result<()
     match spot_for(place, path, mode) {
         Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(place.failure(errno, path)),
-        Ok(spot) => check_target(&spot, mode)
-            .map(drop)
-            .map_err(|errno| place.failure(errno, path)),
+        Ok(spot) => check_target(&spot, mode).map(drop).map_err(|errno| place.failure(errno, path)),
     }
 }
 
@@ -154,8 +139,7 @@ pub(super) fn put(
     if let Some(stat) = &old {
         fchmod(file, Mode::from_raw_mode(stat.st_mode & 0o777)).map_err(failed)?;
     }
-    file.sync_data()
-        .map_err(|error| errno::io_operation(&error, path))?;
+    file.sync_data().map_err(|error| errno::io_operation(&error, path))?;
     rename_into(place, path, &staged, &spot, matches!(mode, WriteMode::Replace))?;
     staged.placed();
     Ok(old.is_none())

@@ -46,20 +46,12 @@ impl MemoryWorkspace {
 
     fn tell_written(&self, path: &WorkspacePath, created: bool) {
         let path = path.as_str().to_owned();
-        self.tell([if created {
-            Change::Created(path)
-        } else {
-            Change::Modified(path)
-        }]);
+        self.tell([if created { Change::Created(path) } else { Change::Modified(path) }]);
     }
 
     fn too_large(&self, path: &WorkspacePath) -> Error {
         let limit = self.max_file_bytes;
-        wrong(
-            ErrorCode::FileTooLarge,
-            path,
-            &format!("would have more than {limit} bytes"),
-        )
+        wrong(ErrorCode::FileTooLarge, path, &format!("would have more than {limit} bytes"))
     }
 }
 
@@ -71,9 +63,7 @@ struct Reservation<'a> {
 
 impl Reservation<'_> {
     fn grow(&mut self, bytes: u64) -> Result<(), Error> {
-        self.workspace
-            .tree()?
-            .reserve(bytes, self.workspace.max_total_bytes)?;
+        self.workspace.tree()?.reserve(bytes, self.workspace.max_total_bytes)?;
         self.bytes += bytes;
         Ok(())
     }
@@ -108,12 +98,7 @@ impl Fs for MemoryWorkspace {
             let piece = rest.split_to(rest.len().min(READ_CHUNK));
             (!piece.is_empty()).then_some((Ok(piece), rest))
         });
-        Ok(FileContents {
-            entry,
-            offset,
-            length,
-            stream: pieces.boxed(),
-        })
+        Ok(FileContents { entry, offset, length, stream: pieces.boxed() })
     }
 
     async fn write(
@@ -123,10 +108,7 @@ impl Fs for MemoryWorkspace {
         mode: WriteMode,
     ) -> Result<Written, Error> {
         self.tree()?.check_file_place(path, mode)?;
-        let mut reservation = Reservation {
-            workspace: self,
-            bytes: 0,
-        };
+        let mut reservation = Reservation { workspace: self, bytes: 0 };
         let mut arrived = BytesMut::new();
         while let Some(piece) = contents.next().await {
             let piece = piece?;
@@ -196,10 +178,7 @@ impl Fs for MemoryWorkspace {
         let files = self.wanted_files(&query.root, query.respect_ignore_files, &globs)?;
         let mut smallest = Smallest::new(query.limit.clamp(1, MAX_PATHS) as usize);
         files.into_iter().for_each(|(path, _)| smallest.offer(path));
-        Ok(GlobResult {
-            truncated: smallest.overflowed,
-            paths: smallest.into_sorted(),
-        })
+        Ok(GlobResult { truncated: smallest.overflowed, paths: smallest.into_sorted() })
     }
 
     async fn grep(&self, query: &GrepQuery) -> Result<GrepResult, Error> {
@@ -240,17 +219,13 @@ impl Fs for MemoryWorkspace {
     }
 
     async fn mv(&self, from: &WorkspacePath, to: &WorkspacePath, overwrite: bool) -> Result<(), Error> {
-        let changes = self
-            .tree()?
-            .mv(from, to, overwrite, self.clock.now(), self.max_total_bytes)?;
+        let changes = self.tree()?.mv(from, to, overwrite, self.clock.now(), self.max_total_bytes)?;
         self.tell(changes);
         Ok(())
     }
 
     async fn cp(&self, from: &WorkspacePath, to: &WorkspacePath, options: CpOptions) -> Result<(), Error> {
-        let changes = self
-            .tree()?
-            .cp(from, to, options, self.clock.now(), self.max_total_bytes)?;
+        let changes = self.tree()?.cp(from, to, options, self.clock.now(), self.max_total_bytes)?;
         self.tell(changes);
         Ok(())
     }
@@ -281,20 +256,12 @@ impl MemoryWorkspace {
     ) -> Result<Vec<(String, Bytes)>, Error> {
         let tree = self.tree()?;
         let mut files = tree.files_below(root)?;
-        let mut rules = IgnoreRules {
-            tree: &tree,
-            chains: HashMap::new(),
-        };
+        let mut rules = IgnoreRules { tree: &tree, chains: HashMap::new() };
         files.retain(|(path, _)| {
-            let relative = path
-                .strip_prefix(root.as_str())
-                .map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
+            let relative =
+                path.strip_prefix(root.as_str()).map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
             // A root that is itself a file is matched by its name.
-            let relative = if relative.is_empty() {
-                root.file_name().unwrap_or("")
-            } else {
-                relative
-            };
+            let relative = if relative.is_empty() { root.file_name().unwrap_or("") } else { relative };
             globs.matches(Path::new(relative)) && !(respect_ignore_files && rules.ignores(path))
         });
         Ok(files)
@@ -311,8 +278,7 @@ struct IgnoreRules<'a> {
 impl IgnoreRules<'_> {
     fn ignores(&mut self, path: &str) -> bool {
         let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        self.chain(directory)
-            .is_none_or(|chain| chain.ignores(Path::new(path), false))
+        self.chain(directory).is_none_or(|chain| chain.ignores(Path::new(path), false))
     }
 
     fn chain(&mut self, directory: &str) -> Option<IgnoreChain> {
@@ -323,8 +289,7 @@ impl IgnoreRules<'_> {
             Some(IgnoreChain::default())
         } else {
             let parent = directory.rsplit_once('/').map_or("", |(parent, _)| parent);
-            self.chain(parent)
-                .filter(|chain| !chain.ignores(Path::new(directory), true))
+            self.chain(parent).filter(|chain| !chain.ignores(Path::new(directory), true))
         };
         let prefix = if directory.is_empty() { "" } else { "/" };
         let chain = outer.map(|outer| {

@@ -94,10 +94,7 @@ impl Tree {
         if is_new {
             self.reserve(overhead(path.as_str()), max_total)?;
         }
-        let node = Node {
-            contents: Some(contents),
-            modified_at: now,
-        };
+        let node = Node { contents: Some(contents), modified_at: now };
         if let Some(old) = self.nodes.insert(path.as_str().to_owned(), node) {
             self.release(old.contents.map_or(0, |old| old.len() as u64));
         }
@@ -196,18 +193,12 @@ impl Tree {
             .iter()
             .chain([&from.as_str().to_owned()])
             .filter_map(|path| {
-                let node = Node {
-                    modified_at: now,
-                    ..self.nodes.get(path)?.clone()
-                };
+                let node = Node { modified_at: now, ..self.nodes.get(path)?.clone() };
                 Some((format!("{}{}", to.as_str(), &path[from.as_str().len()..]), node))
             })
             .collect();
         self.make_ancestors(to, now, max_total)?;
-        self.reserve(
-            copies.iter().map(|(path, node)| charge(path, node)).sum(),
-            max_total,
-        )?;
+        self.reserve(copies.iter().map(|(path, node)| charge(path, node)).sum(), max_total)?;
         self.take(to.as_str());
         let changes = copies.iter().map(|(path, _)| Change::Created(path.clone())).collect();
         self.nodes.extend(copies);
@@ -250,9 +241,7 @@ impl Tree {
         }
         let prefix = prefix_of(path.as_str());
         let below = self.range_below(&prefix);
-        Ok(below
-            .filter_map(|(path, node)| Some((path.clone(), node.contents.clone()?)))
-            .collect())
+        Ok(below.filter_map(|(path, node)| Some((path.clone(), node.contents.clone()?))).collect())
     }
 
     pub(super) fn contents(&self, path: &str) -> Option<Bytes> {
@@ -321,10 +310,7 @@ impl Tree {
 
     fn put_directory(&mut self, path: &str, now: Timestamp, max_total: u64) -> Result<(), Error> {
         self.reserve(overhead(path), max_total)?;
-        let node = Node {
-            contents: None,
-            modified_at: now,
-        };
+        let node = Node { contents: None, modified_at: now };
         self.nodes.insert(path.to_owned(), node);
         Ok(())
     }
@@ -356,11 +342,7 @@ fn protect_root(path: &WorkspacePath) -> Result<(), Error> {
 }
 
 fn prefix_of(path: &str) -> String {
-    if path.is_empty() {
-        String::new()
-    } else {
-        format!("{path}/")
-    }
+    if path.is_empty() { String::new() } else { format!("{path}/") }
 }
 
 fn overhead(path: &str) -> u64 {

@@ -30,33 +30,23 @@ impl Arguments {
         }
         // One byte for the NUL after each.
         if words.iter().map(|word| word.len() + 1).sum::<usize>() > MAX_TOTAL_BYTES {
-            return Err(invalid(format!(
-                "the command is longer than {MAX_TOTAL_BYTES} bytes in all"
-            )));
+            return Err(invalid(format!("the command is longer than {MAX_TOTAL_BYTES} bytes in all")));
         }
         if words.iter().any(|word| word.contains('\0')) {
             return Err(invalid("the command contains a NUL byte".into()));
         }
         let mut words = words.into_iter();
         match words.next() {
-            Some(program) if !program.is_empty() => Ok(Self {
-                program,
-                rest: words.collect(),
-            }),
+            Some(program) if !program.is_empty() => Ok(Self { program, rest: words.collect() }),
             _ => Err(invalid("the command is empty".into())),
         }
     }
 }
 
 pub(super) fn check_environment_size(environment: &[(String, String)]) -> Result<(), Error> {
-    let bytes: usize = environment
-        .iter()
-        .map(|(name, value)| name.len() + value.len() + 2)
-        .sum();
+    let bytes: usize = environment.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
     if bytes > MAX_TOTAL_BYTES {
-        return Err(invalid(format!(
-            "the environment is longer than {MAX_TOTAL_BYTES} bytes"
-        )));
+        return Err(invalid(format!("the environment is longer than {MAX_TOTAL_BYTES} bytes")));
     }
     Ok(())
 }

@@ -123,12 +123,8 @@ impl Background {
             cancelled: CancellationToken::new(),
         });
         table.processes.insert(process.id, Arc::clone(&process));
-        let deadline = request
-            .command
-            .timeout_ms
-            .map(|_| Instant::now() + timeout(&request.command, rules));
-        self.tasks
-            .spawn(Arc::clone(&process).supervise(started, deadline, request.command.stdin.clone()));
+        let deadline = request.command.timeout_ms.map(|_| Instant::now() + timeout(&request.command, rules));
+        self.tasks.spawn(Arc::clone(&process).supervise(started, deadline, request.command.stdin.clone()));
         Ok(process.info())
     }
 
@@ -156,10 +152,7 @@ impl Background {
         let process = self.find(id)?;
         let written = tokio::time::timeout(STDIN_PATIENCE, process.write(&bytes, close)).await;
         written.unwrap_or_else(|_| {
-            Err(Error::operation(
-                ErrorCode::RequestTimeout,
-                "the process does not read its input",
-            ))
+            Err(Error::operation(ErrorCode::RequestTimeout, "the process does not read its input"))
         })
     }
 
@@ -200,10 +193,7 @@ impl Background {
         {
             let mut table = self.table();
             table.is_closed = true;
-            table
-                .processes
-                .values()
-                .for_each(|process| process.cancelled.cancel());
+            table.processes.values().for_each(|process| process.cancelled.cancel());
         }
         self.tasks.close();
         self.tasks.wait().await;
@@ -224,10 +214,7 @@ impl Background {
 impl Drop for Background {
     /// A workspace dropped without being closed ends its processes too; their tasks see to it.
     fn drop(&mut self) {
-        self.table()
-            .processes
-            .values()
-            .for_each(|process| process.cancelled.cancel());
+        self.table().processes.values().for_each(|process| process.cancelled.cancel());
     }
 }
 
@@ -238,8 +225,7 @@ impl Table {
 
     /// Forgets what finished long ago, and the oldest of too many.
     fn prune(&mut self) {
-        self.processes
-            .retain(|_, process| process.finished().is_none_or(|at| at.elapsed() < KEEP_FINISHED));
+        self.processes.retain(|_, process| process.finished().is_none_or(|at| at.elapsed() < KEEP_FINISHED));
         let finished: Vec<_> = self
             .processes
             .values()
@@ -254,11 +240,7 @@ impl Table {
 
 impl Process {
     async fn supervise(self: Arc<Self>, started: Started, deadline: Option<Instant>, stdin: Bytes) {
-        let Started {
-            mut child,
-            group,
-            leash,
-        } = started;
+        let Started { mut child, group, leash } = started;
         let ended = CancellationToken::new();
         let mut outputs = take_outputs(&mut child);
         let ((), (), (status, timed_out)) = tokio::join!(
@@ -281,11 +263,7 @@ impl Process {
             Err(_) => (None, None),
         };
         self.change(|inner| {
-            inner.state = ProcessState::Exited {
-                exit_code,
-                signal,
-                timed_out,
-            };
+            inner.state = ProcessState::Exited { exit_code, signal, timed_out };
             inner.finished = Some(Instant::now());
         });
     }
@@ -306,10 +284,7 @@ impl Process {
             }
             return;
         }
-        tokio::join!(
-            self.pump(outputs.stdout.take(), ended),
-            self.pump(outputs.stderr.take(), ended)
-        );
+        tokio::join!(self.pump(outputs.stdout.take(), ended), self.pump(outputs.stderr.take(), ended));
     }
 
     async fn pump(&self, source: Option<impl AsyncRead + Unpin>, ended: &CancellationToken) {
@@ -356,17 +331,9 @@ impl Process {
         let (offset, bytes) = inner.output.read(poll.offset, poll.max_bytes.min(MAX_POLL_BYTES));
         let next_offset = offset + bytes.len() as u64;
         // The end is told with the last of the output, not before it.
-        let state = if next_offset < inner.output.end() {
-            ProcessState::Running
-        } else {
-            inner.state.clone()
-        };
-        Polled {
-            bytes,
-            offset,
-            next_offset,
-            state,
-        }
+        let state =
+            if next_offset < inner.output.end() { ProcessState::Running } else { inner.state.clone() };
+        Polled { bytes, offset, next_offset, state }
     }
 
     fn info(&self) -> ProcessInfo {
@@ -405,10 +372,7 @@ struct Outputs {
 }
 
 fn take_outputs(child: &mut Child) -> Outputs {
-    Outputs {
-        stdout: child.stdout.take(),
-        stderr: child.stderr.take(),
-    }
+    Outputs { stdout: child.stdout.take(), stderr: child.stderr.take() }
 }
 
 fn open_terminal(size: Option<PtySize>) -> Result<(Option<Arc<Terminal>>, Option<OwnedFd>), Error> {
@@ -425,11 +389,9 @@ fn open_terminal(size: Option<PtySize>) -> Result<(Option<Arc<Terminal>>, Option
 /// The last part of the program's path, never its arguments.
 fn program_name(invocation: &Invocation) -> String {
     match invocation {
-        Invocation::Argv(words) => words
-            .first()
-            .and_then(|program| program.rsplit('/').next())
-            .unwrap_or("")
-            .to_owned(),
+        Invocation::Argv(words) => {
+            words.first().and_then(|program| program.rsplit('/').next()).unwrap_or("").to_owned()
+        }
         Invocation::Script(_) => "sh".to_owned(),
     }
 }

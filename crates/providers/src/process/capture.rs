@@ -18,13 +18,7 @@ pub(super) struct HeadTail {
 impl HeadTail {
     pub(super) fn new(max_bytes: usize) -> Self {
         let max_head = max_bytes / 2;
-        Self {
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            max_head,
-            max_tail: max_bytes - max_head,
-            total: 0,
-        }
+        Self { head: Vec::new(), tail: VecDeque::new(), max_head, max_tail: max_bytes - max_head, total: 0 }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -43,11 +37,7 @@ impl HeadTail {
         let kept = (self.head.len() + tail.len()) as u64;
         if kept == self.total {
             self.head.extend_from_slice(tail);
-            return Output {
-                bytes: self.head.into(),
-                total_bytes: self.total,
-                truncated: false,
-            };
+            return Output { bytes: self.head.into(), total_bytes: self.total, truncated: false };
         }
         let head = &self.head[..whole_characters_end(&self.head)];
         let tail = &tail[whole_characters_start(tail)..];

@@ -79,10 +79,7 @@ pub(super) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Erro
 
 fn check_variable(name: &str, value: &str) -> Result<(), Error> {
     if !is_name(name) {
-        return Err(invalid(format!(
-            "`{}` is not a name of a variable",
-            name.escape_debug()
-        )));
+        return Err(invalid(format!("`{}` is not a name of a variable", name.escape_debug())));
     }
     if value.contains('\0') {
         return Err(invalid(format!("the value of {name} contains a NUL byte")));
@@ -99,10 +96,8 @@ fn check_variable(name: &str, value: &str) -> Result<(), Error> {
 pub(crate) fn check_pass_env(names: &[String]) -> Result<(), Error> {
     for (index, name) in names.iter().enumerate() {
         if !is_name(name) || name.starts_with("WARREN_") {
-            let detail = format!(
-                "pass_env[{index}]: `{}` is not a name that can be passed",
-                name.escape_debug()
-            );
+            let detail =
+                format!("pass_env[{index}]: `{}` is not a name that can be passed", name.escape_debug());
             return Err(Error::permanent(ErrorCode::InvalidConfig, detail));
         }
     }
@@ -120,14 +115,11 @@ mod tests {
     use super::*;
 
     fn build_with(pass_env: &[&str], of_command: &[(&str, &str)]) -> Result<Vec<(String, String)>, Error> {
-        let host: Environment = [("API_KEY", "hunter2"), ("EDITOR", "vi"), ("PATH", "/host/bin")]
-            .into_iter()
-            .collect();
+        let host: Environment =
+            [("API_KEY", "hunter2"), ("EDITOR", "vi"), ("PATH", "/host/bin")].into_iter().collect();
         let pass_env: Vec<_> = pass_env.iter().map(|&name| name.to_owned()).collect();
-        let of_command = of_command
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
+        let of_command =
+            of_command.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         build(&Sources {
             host: &host,
             pass_env: &pass_env,
@@ -142,16 +134,9 @@ mod tests {
     #[test]
     fn nothing_of_the_host_is_passed_unless_it_is_named() {
         let names = |variables: Vec<(String, String)>| {
-            variables
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect::<Vec<_>>()
-                .join(" ")
+            variables.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(
-            names(build_with(&[], &[]).unwrap()),
-            "HOME LANG PATH WARREN_RUN_ID"
-        );
+        assert_eq!(names(build_with(&[], &[]).unwrap()), "HOME LANG PATH WARREN_RUN_ID");
         let passed = build_with(&["EDITOR", "PATH", "ABSENT"], &[("LANG", "de_DE")]).unwrap();
         assert!(passed.contains(&("EDITOR".into(), "vi".into())));
         assert!(passed.contains(&("PATH".into(), "/host/bin".into())));
@@ -185,9 +170,6 @@ mod tests {
             );
         }
         assert!(build_with(&[], &[("GIT_AUTHOR_NAME", "x")]).is_ok());
-        assert_eq!(
-            check_pass_env(&["WARREN_TOKEN".into()]).unwrap_err().code(),
-            ErrorCode::InvalidConfig
-        );
+        assert_eq!(check_pass_env(&["WARREN_TOKEN".into()]).unwrap_err().code(), ErrorCode::InvalidConfig);
     }
 }

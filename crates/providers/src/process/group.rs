@@ -18,10 +18,7 @@ use super::environment::RUN_MARK;
 /// Rounds of looking and killing. A fork bomb is outrun in a few, since the killed do not fork.
 const MAX_ROUNDS: u32 = 50;
 /// How long a round waits for the killed to be gone.
-const ROUND_WAIT: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 200_000_000,
-};
+const ROUND_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 #[derive(Debug, Clone)]
 pub(super) struct Group {
@@ -58,20 +55,26 @@ impl Group {
     /// Kills until none is left. Blocks for some milliseconds; a process stuck in the kernel can take longer and is
     /// then given up, with an error in the log.
     pub(super) fn kill_all(&self) {
-        self.signal(Signal::KILL);
         for _ in 0..MAX_ROUNDS {
-            let victims = self.find();
+            let victims = self.strike();
             if victims.is_empty() {
                 return;
-            }
-            for victim in &victims {
-                let _ = pidfd_send_signal(victim, Signal::KILL);
             }
             for victim in &victims {
                 let _ = poll(&mut [PollFd::new(victim, PollFlags::IN)], Some(&ROUND_WAIT));
             }
         }
         tracing::error!("processes of a command could not be killed");
+    }
+
+    /// Looks once and kills what it finds. Looking comes first: a dead parent tells nothing about its children.
+    fn strike(&self) -> Vec<OwnedFd> {
+        let victims = self.find();
+        for victim in &victims {
+            let _ = pidfd_send_signal(victim, Signal::KILL);
+        }
+        self.signal(Signal::KILL);
+        victims
     }
 
     /// Kills on a thread that may block, and waits for it.
@@ -104,19 +107,14 @@ impl Group {
             }
             found.extend(children);
         }
-        found
-            .into_iter()
-            .filter_map(|pid| open_same(pid, table.get(&pid)?))
-            .collect()
+        found.into_iter().filter_map(|pid| open_same(pid, table.get(&pid)?)).collect()
     }
 
     fn is_marked(&self, pid: i32) -> bool {
         let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
             return false;
         };
-        environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == self.mark.as_bytes())
+        environment.split(|byte| *byte == 0).any(|variable| variable == self.mark.as_bytes())
     }
 }
 
@@ -137,11 +135,10 @@ impl Leash {
 impl Drop for Leash {
     fn drop(&mut self) {
         if let Some(group) = self.0.take() {
-            group.signal(Signal::KILL);
-            // The search blocks, and the runtime may be ending: a thread of its own.
-            let searching = std::thread::Builder::new()
-                .name("warren-kill".into())
-                .spawn(move || group.kill_all());
+            // Once at once, since the program may be ending; then thoroughly, on a thread that may block.
+            group.strike();
+            let searching =
+                std::thread::Builder::new().name("warren-kill".into()).spawn(move || group.kill_all());
             if let Err(error) = searching {
                 tracing::error!(%error, "no thread to look for a command's stray processes");
             }
@@ -197,10 +194,7 @@ mod tests {
     fn a_process_named_like_a_table_line_is_read_right() {
         let line = "42 (a) Z 1 1) S 7 42 40 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0";
         let seen = parse_stat(line).unwrap();
-        assert_eq!(
-            (seen.parent, seen.group, seen.session, seen.started),
-            (7, 42, 40, 12345)
-        );
+        assert_eq!((seen.parent, seen.group, seen.session, seen.started), (7, 42, 40, 12345));
         assert!(!seen.is_zombie);
         assert!(parse_stat("42 (x").is_none() && parse_stat("42 (x) S 1").is_none());
     }

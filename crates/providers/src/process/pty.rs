@@ -25,10 +25,8 @@ impl Terminal {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&ours)?;
         unlockpt(&ours)?;
-        let theirs = ioctl_tiocgptpeer(
-            &ours,
-            OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
-        )?;
+        let theirs =
+            ioctl_tiocgptpeer(&ours, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         tcsetwinsize(&ours, window(size))?;
         fcntl_setfl(&ours, fcntl_getfl(&ours)? | OFlags::NONBLOCK)?;
         let ours = register(ours, Interest::READABLE | Interest::WRITABLE)?;
@@ -41,10 +39,8 @@ impl Terminal {
 
     /// Zero at the end: the kernel says EIO when the last program has closed its side.
     pub(super) async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self
-            .ours
-            .async_io(Interest::READABLE, |ours| Ok(rustix::io::read(ours, &mut *buffer)?))
-            .await;
+        let read =
+            self.ours.async_io(Interest::READABLE, |ours| Ok(rustix::io::read(ours, &mut *buffer)?)).await;
         match read {
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
             other => other,
@@ -53,10 +49,8 @@ impl Terminal {
 
     pub(super) async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = self
-                .ours
-                .async_io(Interest::WRITABLE, |ours| Ok(rustix::io::write(ours, bytes)?))
-                .await?;
+            let written =
+                self.ours.async_io(Interest::WRITABLE, |ours| Ok(rustix::io::write(ours, bytes)?)).await?;
             bytes = &bytes[written..];
         }
         Ok(())
@@ -64,10 +58,5 @@ impl Terminal {
 }
 
 fn window(size: PtySize) -> Winsize {
-    Winsize {
-        ws_row: size.rows.max(1),
-        ws_col: size.columns.max(1),
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    }
+    Winsize { ws_row: size.rows.max(1), ws_col: size.columns.max(1), ws_xpixel: 0, ws_ypixel: 0 }
 }

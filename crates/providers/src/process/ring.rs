@@ -14,11 +14,7 @@ pub(super) struct Ring {
 
 impl Ring {
     pub(super) fn new(capacity: usize) -> Self {
-        Self {
-            bytes: VecDeque::new(),
-            capacity,
-            start: 0,
-        }
+        Self { bytes: VecDeque::new(), capacity, start: 0 }
     }
 
     pub(super) fn push(&mut self, new: &[u8]) {

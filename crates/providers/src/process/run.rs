@@ -61,12 +61,7 @@ pub(super) fn start(
         of_command: &command.env,
         mark: &mark,
     })?;
-    let child = spawn(Plan {
-        arguments,
-        environment,
-        directory,
-        terminal,
-    })?;
+    let child = spawn(Plan { arguments, environment, directory, terminal })?;
     let leader = child
         .id()
         .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
@@ -145,11 +140,7 @@ impl Supervision {
     }
 
     async fn supervise(self, started: Started) -> Result<RunResult, Error> {
-        let Started {
-            mut child,
-            group,
-            leash,
-        } = started;
+        let Started { mut child, group, leash } = started;
         let began = Instant::now();
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdout, stderr, (), (status, timed_out)) = tokio::join!(
@@ -178,11 +169,7 @@ impl Supervision {
     }
 
     /// Reads one output to its end.
-    async fn pump(
-        &self,
-        source: Option<impl AsyncRead + Unpin>,
-        event: fn(Bytes) -> RunEvent,
-    ) -> Output {
+    async fn pump(&self, source: Option<impl AsyncRead + Unpin>, event: fn(Bytes) -> RunEvent) -> Output {
         let mut capture = HeadTail::new(self.max_output_bytes);
         let Some(mut source) = source else {
             return capture.finish();
@@ -279,12 +266,7 @@ pub(crate) struct Spill {
 
 impl Spill {
     pub(crate) fn new(file: std::fs::File) -> Self {
-        Self {
-            file: tokio::fs::File::from_std(file),
-            bytes: 0,
-            left_out: 0,
-            has_failed: false,
-        }
+        Self { file: tokio::fs::File::from_std(file), bytes: 0, left_out: 0, has_failed: false }
     }
 
     async fn write(&mut self, piece: &[u8]) {

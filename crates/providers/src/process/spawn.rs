@@ -33,21 +33,14 @@ pub(super) fn spawn(plan: Plan) -> Result<Child, Error> {
 #[expect(clippy::disallowed_methods, reason = "this is the door")]
 fn start(plan: Plan) -> io::Result<Child> {
     let mut command = Command::new(&plan.arguments.program);
-    command
-        .args(&plan.arguments.rest)
-        .env_clear()
-        .envs(plan.environment)
-        .kill_on_drop(true);
+    command.args(&plan.arguments.rest).env_clear().envs(plan.environment).kill_on_drop(true);
     let has_terminal = plan.terminal.is_some();
     match plan.terminal {
         Some(terminal) => command
             .stdin(Stdio::from(terminal.try_clone()?))
             .stdout(Stdio::from(terminal.try_clone()?))
             .stderr(Stdio::from(terminal)),
-        None => command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped()),
+        None => command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
     };
     let directory = plan.directory;
     // SAFETY: the closure runs in the child between fork and exec, where only async-signal-safe calls are allowed. It
@@ -70,12 +63,7 @@ fn close_on_exec_from_3() -> io::Result<()> {
     // SAFETY: a bare system call with integer arguments; descriptors are only flagged, none is closed here, so none
     // that Rust owns is invalidated.
     let result = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            3 as libc::c_uint,
-            libc::c_uint::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
+        libc::syscall(libc::SYS_close_range, 3 as libc::c_uint, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
     };
     if result == 0 {
         return Ok(());
@@ -91,15 +79,11 @@ fn close_on_exec_from_3() -> io::Result<()> {
 fn failure(program: &str, error: &io::Error) -> Error {
     let shown: String = program.chars().take(200).collect();
     match error.kind() {
-        io::ErrorKind::NotFound => Error::operation(
-            ErrorCode::ProgramNotFound,
-            format!("the program `{shown}` was not found"),
-        ),
+        io::ErrorKind::NotFound => {
+            Error::operation(ErrorCode::ProgramNotFound, format!("the program `{shown}` was not found"))
+        }
         io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
-            Error::operation(
-                ErrorCode::ProgramNotFound,
-                format!("the program `{shown}` cannot be executed"),
-            )
+            Error::operation(ErrorCode::ProgramNotFound, format!("the program `{shown}` cannot be executed"))
         }
         io::ErrorKind::ArgumentListTooLong | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => {
             Error::operation(ErrorCode::InvalidCommand, "the host does not take this command")
@@ -108,7 +92,11 @@ fn failure(program: &str, error: &io::Error) -> Error {
             ErrorCode::ProgramNotFound,
             format!("the program `{shown}` is not of a kind that the host can execute"),
         ),
-        _ if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EMFILE | libc::ENFILE | libc::ENOMEM)) => {
+        _ if matches!(
+            error.raw_os_error(),
+            Some(libc::EAGAIN | libc::EMFILE | libc::ENFILE | libc::ENOMEM)
+        ) =>
+        {
             Error::operation(
                 ErrorCode::TooManyRequests,
                 "the host has no room for another process; try again",

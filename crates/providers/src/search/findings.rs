@@ -77,9 +77,7 @@ impl Findings {
     pub(crate) fn take(&self) -> GrepResult {
         self.is_over.store(true, Ordering::Relaxed);
         let mut result = std::mem::take(&mut *self.lock());
-        result
-            .matches
-            .sort_by(|a, b| (&a.path, a.line_number).cmp(&(&b.path, b.line_number)));
+        result.matches.sort_by(|a, b| (&a.path, a.line_number).cmp(&(&b.path, b.line_number)));
         result.skipped.sort();
         result
     }

@@ -28,6 +28,7 @@ impl Globs {
         if patterns.is_empty() {
             return Ok(Self { set: None });
         }
+        patterns.iter().try_for_each(|pattern| check(pattern))?;
         let anywhere = |pattern: &String| match pattern.strip_prefix('/') {
             Some(from_root) => from_root.to_owned(),
             None if pattern.contains('/') => pattern.clone(),
@@ -57,23 +58,17 @@ impl Globs {
                 .map_err(|error| invalid(format!("the glob `{pattern}` is not valid: {}", error.kind())))?;
             builder.add(glob);
         }
-        let set = builder
-            .build()
-            .map_err(|_| invalid("the glob patterns are too complex".into()))?;
+        let set = builder.build().map_err(|_| invalid("the glob patterns are too complex".into()))?;
         Ok(Self { set: Some(set) })
     }
 }
 
 fn check(pattern: &str) -> Result<(), Error> {
     if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
-        return Err(invalid(format!(
-            "a glob has between 1 and {MAX_PATTERN_BYTES} bytes"
-        )));
+        return Err(invalid(format!("a glob has between 1 and {MAX_PATTERN_BYTES} bytes")));
     }
     if pattern.starts_with('!') || pattern.starts_with("**/!") {
-        return Err(invalid(format!(
-            "`{pattern}`: globs only say what to take; `!` is not understood"
-        )));
+        return Err(invalid(format!("`{pattern}`: globs only say what to take; `!` is not understood")));
     }
     if pattern.contains('\0') {
         return Err(invalid("a glob cannot contain a NUL byte".into()));

@@ -5,9 +5,7 @@ use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{
-    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
-};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 use warren_model::{ErrorCode, truncate_utf8};
 use warren_workspace::Error;
 use warren_workspace::fs::{GrepMatch, GrepQuery};
@@ -45,9 +43,7 @@ impl GrepPlan {
     pub(crate) fn compile(query: &GrepQuery, max_file_bytes: u64) -> Result<Self, Error> {
         let invalid = |detail: String| Error::operation(ErrorCode::InvalidPattern, detail);
         if query.pattern.is_empty() || query.pattern.len() > MAX_PATTERN_BYTES {
-            return Err(invalid(format!(
-                "a pattern has between 1 and {MAX_PATTERN_BYTES} bytes"
-            )));
+            return Err(invalid(format!("a pattern has between 1 and {MAX_PATTERN_BYTES} bytes")));
         }
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(query.ignore_case)
@@ -101,11 +97,7 @@ impl GrepPlan {
         let searched = match source {
             Source::Slice(bytes) => searcher.search_slice(&self.matcher, bytes, &mut sink),
             Source::File(file) => {
-                let reader = UntilDeadline {
-                    file,
-                    findings,
-                    deadline: self.deadline,
-                };
+                let reader = UntilDeadline { file, findings, deadline: self.deadline };
                 searcher.search_reader(&self.matcher, reader, &mut sink)
             }
         };
@@ -184,12 +176,8 @@ impl Sink for LineSink<'_> {
         let number = found.line_number().unwrap_or(0);
         let line = shown(found.bytes());
         let from = number.saturating_sub(self.context_lines);
-        let before: Vec<_> = self
-            .recent
-            .iter()
-            .filter(|(above, _)| *above >= from)
-            .map(|(_, line)| line.clone())
-            .collect();
+        let before: Vec<_> =
+            self.recent.iter().filter(|(above, _)| *above >= from).map(|(_, line)| line.clone()).collect();
         self.take_line(number, &line);
         let text = line.len() + self.path.len() + before.iter().map(String::len).sum::<usize>();
         self.findings.claim_text(text);
@@ -267,17 +255,9 @@ mod tests {
         let mut near = query("hit");
         near.context_lines = 2;
         let result = search(&near, b"a\nhit 1\nb\nhit 2\nc\nd\ne\n");
-        let [first, second] = result.matches.as_slice() else {
-            panic!("{result:?}")
-        };
-        assert_eq!(
-            (first.before.join(","), first.after.join(",")),
-            ("a".into(), "b,hit 2".into())
-        );
-        assert_eq!(
-            (second.before.join(","), second.after.join(",")),
-            ("hit 1,b".into(), "c,d".into())
-        );
+        let [first, second] = result.matches.as_slice() else { panic!("{result:?}") };
+        assert_eq!((first.before.join(","), first.after.join(",")), ("a".into(), "b,hit 2".into()));
+        assert_eq!((second.before.join(","), second.after.join(",")), ("hit 1,b".into(), "c,d".into()));
     }
 
     // W23

@@ -14,11 +14,7 @@ pub(crate) struct Smallest<T: Ord> {
 
 impl<T: Ord> Smallest<T> {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            heap: BinaryHeap::new(),
-            capacity,
-            overflowed: false,
-        }
+        Self { heap: BinaryHeap::new(), capacity, overflowed: false }
     }
 
     pub(crate) fn offer(&mut self, item: T) {

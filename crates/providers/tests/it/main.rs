@@ -1,0 +1,9 @@
+//! The providers against the public contract suite, and against those who do not keep to it.
+
+mod attack_paths;
+mod attack_races;
+mod attack_sizes;
+mod contract;
+mod fixture;
+mod local_provider;
+mod processes;
