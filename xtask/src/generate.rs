@@ -15,6 +15,9 @@ pub(crate) struct Generated {
 }
 
 pub(crate) const ALL: &[Generated] = &[
+    Generated { path: "docs/reference/cli.md", text: || Ok(warren_cli::reference::cli_markdown()) },
+    Generated { path: "docs/reference/config.md", text: || Ok(warren_cli::reference::config_markdown()) },
+    Generated { path: "docs/reference/env.md", text: || Ok(warren_cli::reference::env_markdown()) },
     Generated { path: "docs/reference/errors.md", text: errors },
     Generated { path: "docs/reference/events.md", text: events },
     Generated { path: "docs/reference/lifecycle.md", text: || Ok(lifecycle::diagram()) },
