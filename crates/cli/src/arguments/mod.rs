@@ -34,6 +34,7 @@ pub(crate) struct Arguments {
 
 /// Flags that every command takes.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Print JSON instead of text, for errors too
     #[arg(long, global = true)]
@@ -42,7 +43,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// The token to use; prefer the variable, since other users can see command lines [env: WARREN_TOKEN]
-    #[arg(long, global = true, value_name = "TOKEN", hide_default_value = true)]
+    #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
     /// The folder of the local server [env: WARREN_DATA] [default: $XDG_DATA_HOME/warren]
     #[arg(long, global = true, value_name = "DIR")]
@@ -50,14 +51,13 @@ pub(crate) struct Global {
     /// The config file [env: WARREN_CONFIG] [default: warren.toml in the data folder]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Whether to use colours
+    /// Whether to use colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set
     Auto,
     Always,
     Never,
@@ -86,6 +86,7 @@ pub(crate) enum TopCommand {
     Version,
     /// Print the completion script of a shell
     Completions {
+        /// For which shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
@@ -124,7 +125,9 @@ pub(crate) struct EventsArguments {
 pub(crate) enum TokenCommand {
     /// Make a token; its secret is shown once
     Create {
+        /// To recognize it by
         name: String,
+        /// What it is for: everything, what its scopes say, or one workspace
         #[arg(long, value_enum, default_value_t = TokenKind::User)]
         kind: TokenKind,
         /// What a user token may do, such as `workspaces:read`; give it once per scope
@@ -140,18 +143,18 @@ pub(crate) enum TokenCommand {
     /// List tokens
     Ls,
     /// End a token at once
-    Revoke { id: String },
+    Revoke {
+        /// As `warren token ls` shows it
+        id: String,
+    },
     /// Make a link that signs a browser in, once
     Link,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TokenKind {
-    /// Everything
     Admin,
-    /// A person or program, within scopes
     User,
-    /// One workspace acting for itself
     Workspace,
 }
 

@@ -13,7 +13,10 @@ pub(crate) enum WorkspaceCommand {
     /// List workspaces
     Ls(ListArguments),
     /// Show one workspace and how it is
-    Show { workspace: String },
+    Show {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
     /// Run a command in a workspace and pass its output and exit code on
     Exec(ExecArguments),
     /// List, read and change files
@@ -22,11 +25,20 @@ pub(crate) enum WorkspaceCommand {
     /// Copy files into, out of and between workspaces
     Cp(CopyArguments),
     /// Ask for a pause
-    Pause { workspace: String },
+    Pause {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
     /// End a pause
-    Resume { workspace: String },
+    Resume {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
     /// Try a failed workspace again
-    Reset { workspace: String },
+    Reset {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
     /// Remove workspaces for good, with their files
     Rm(RemoveArguments),
 }
@@ -76,6 +88,7 @@ pub(crate) struct ListArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
+    /// By id, or by name where only one has it
     pub(crate) workspace: String,
     /// Where to run it, relative to the workspace's root
     #[arg(long, value_name = "DIR")]
@@ -101,7 +114,9 @@ pub(crate) struct ExecArguments {
 pub(crate) enum FilesCommand {
     /// List a directory
     Ls {
+        /// By id, or by name where only one has it
         workspace: String,
+        /// Relative to the workspace's root
         #[arg(default_value = "")]
         path: String,
         /// How many levels deep
@@ -110,7 +125,9 @@ pub(crate) enum FilesCommand {
     },
     /// Print a file
     Cat {
+        /// By id, or by name where only one has it
         workspace: String,
+        /// Relative to the workspace's root
         path: String,
         /// Begin at this byte
         #[arg(long, value_name = "BYTES")]
@@ -121,25 +138,37 @@ pub(crate) enum FilesCommand {
     },
     /// Write a file from another one, or from standard input
     Put {
+        /// By id, or by name where only one has it
         workspace: String,
+        /// Relative to the workspace's root
         path: String,
         /// The file to send [default: standard input]
         file: Option<PathBuf>,
     },
     /// Delete a file or directory
     Rm {
+        /// By id, or by name where only one has it
         workspace: String,
+        /// Relative to the workspace's root
         path: String,
         /// A directory with all that is in it
         #[arg(long, short)]
         recursive: bool,
     },
     /// Make a directory, and those above it
-    Mkdir { workspace: String, path: String },
+    Mkdir {
+        /// By id, or by name where only one has it
+        workspace: String,
+        /// Relative to the workspace's root
+        path: String,
+    },
     /// Move or rename something within the workspace
     Mv {
+        /// By id, or by name where only one has it
         workspace: String,
+        /// What to move, relative to the workspace's root
         from: String,
+        /// Its new place
         to: String,
         /// Replace what is there
         #[arg(long)]
@@ -162,6 +191,7 @@ pub(crate) struct CopyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
+    /// By id, or by name where only one has it
     #[arg(required = true)]
     pub(crate) workspaces: Vec<String>,
     /// Do not ask

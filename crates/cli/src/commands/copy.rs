@@ -129,8 +129,7 @@ fn is_plain_name(name: &str) -> bool {
 fn refuse_copy_into_itself(source: &Place, target: &Place) -> Outcome<()> {
     if let (Place::Remote { id, path }, Place::Remote { id: to_id, path: to_path }) = (source, target)
         && id == to_id
-        && format!("{}/", to_path.trim_end_matches('/'))
-            .starts_with(&format!("{}/", path.trim_end_matches('/')).trim_start_matches('/').to_owned())
+        && as_prefix(to_path).starts_with(&as_prefix(path))
     {
         return Err(Report::new(ErrorCode::InvalidUsage)
             .because("the destination lies within the source")
@@ -138,6 +137,14 @@ fn refuse_copy_into_itself(source: &Place, target: &Place) -> Outcome<()> {
             .into());
     }
     Ok(())
+}
+
+/// Ends in a slash, so that `a` is no part of `ab`. The root is a part of everything.
+fn as_prefix(path: &str) -> String {
+    match path.trim_matches('/') {
+        "" => String::new(),
+        path => format!("{path}/"),
+    }
 }
 
 impl Copier<'_> {

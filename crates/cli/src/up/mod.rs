@@ -63,6 +63,7 @@ async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outco
     let url = format!("http://{}", server.local_addr());
     let access = access::prepare(&fleet, folder, &url).await?;
     let serving = tokio::spawn(server.run(stop.clone()));
+    tracing::info!(url, data = %folder.path.display(), "ready");
     banner::print(
         context,
         &banner::Ready {

@@ -1,0 +1,12 @@
+//! The real binary, end to end: every test runs `warren` as a person would, on a data folder of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+mod config;
+mod crash;
+mod doctor;
+mod first_minutes;
+mod output;
+mod refusals;
+mod shutdown;
+mod warren;

@@ -1,0 +1,132 @@
+use std::net::TcpListener;
+
+use crate::warren::{Machine, ended};
+
+const UP: [&str; 4] = ["up", "--json", "--listen", "127.0.0.1:0"];
+
+// S10
+#[test]
+fn a_second_server_on_the_same_data_folder_is_refused_and_the_first_goes_on() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let error = machine.run(&UP).expect_error(1, "data_folder_in_use");
+    let cause = error["causes"][0].as_str().unwrap();
+    assert!(cause.contains("by process "), "{cause}");
+    machine.run(&["ws", "ls"]).expect_ok();
+    assert_eq!(machine.run(&["ws", "ls", "--url", server.url()]).code, Some(0));
+}
+
+// S10
+#[test]
+fn a_port_in_use_is_refused_and_leaves_no_trace_in_the_log() {
+    let machine = Machine::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let error = machine.run(&["up", "--json", "--listen", &address]).expect_error(1, "address_in_use");
+    assert!(error["causes"][0].as_str().unwrap().contains(&address), "{error}");
+    drop(taken);
+    let _server = machine.start();
+    let events = machine.run(&["events", "--json"]).expect_ok().text();
+    assert_eq!(events.matches("server.process.started").count(), 1, "{events}");
+}
+
+// S10
+#[test]
+fn a_data_folder_that_cannot_be_used_is_refused() {
+    let machine = Machine::new();
+    let file = machine.path().join("file");
+    std::fs::write(&file, "precious").unwrap();
+    let below = file.join("data");
+    for path in [file.to_str().unwrap(), below.to_str().unwrap(), "/proc/warren"] {
+        let error = machine.run(&[&UP[..], &["--data", path]].concat());
+        let error = error.expect_error(1, "data_folder_unusable");
+        assert!(error["causes"][0].as_str().unwrap().contains(path), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+}
+
+// S10, O5
+#[test]
+fn a_newer_database_is_refused_and_left_as_it_was() {
+    let machine = Machine::new();
+    machine.start().kill();
+    let path = machine.data().join("warren.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let bump = "UPDATE schema_migrations SET version = 9999 \
+                WHERE version = (SELECT max(version) FROM schema_migrations)";
+    assert_eq!(database.execute(bump, []).unwrap(), 1);
+    drop(database);
+    let bytes = std::fs::read(&path).unwrap();
+    let error = machine.run(&UP).expect_error(1, "database_newer");
+    assert!(error["causes"][0].as_str().unwrap().contains("9999"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let checks = machine.run(&["doctor", "--json"]);
+    assert_eq!(checks.code, Some(1));
+    assert!(checks.text().contains("9999"), "{checks:?}");
+}
+
+// S10
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_as_it_was() {
+    let machine = Machine::new();
+    std::fs::create_dir_all(machine.data()).unwrap();
+    let path = machine.data().join("warren.db");
+    std::fs::write(&path, "my diary, not a database, and long enough to have a header".repeat(20)).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let ended = machine.run(&UP);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("warren.db"), "{ended:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+// S11
+#[test]
+fn a_wrong_token_and_no_server_are_told_apart() {
+    let machine = Machine::new();
+    let server = machine.start();
+    machine.run(&["ws", "ls", "--json", "--token", "guess"]).expect_error(4, "unauthenticated");
+    let stranger = Machine::new();
+    let mut without_token = stranger.command(&["ws", "ls", "--json"]);
+    without_token.env("WARREN_URL", server.url());
+    ended(without_token).expect_error(4, "unauthenticated");
+    let url = server.url().to_owned();
+    server.kill();
+    machine.run(&["ws", "ls", "--json"]).expect_error(6, "server_unreachable");
+    machine.run(&["ws", "ls", "--json", "--url", &url]).expect_error(6, "server_unreachable");
+    machine.run(&["ws", "ls", "--json", "--url", "not an address"]).expect_error(2, "invalid_usage");
+}
+
+// S11
+#[test]
+fn an_unknown_or_ambiguous_workspace_is_told_with_what_to_try() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "twin", "--provider", "memory"]).expect_ok();
+    let error = machine.run(&["ws", "show", "twni", "--json"]).expect_error(3, "workspace_not_found");
+    assert!(error["hint"].as_str().unwrap().contains("`twin`"), "{error}");
+    let unknown = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
+    machine.run(&["ws", "show", unknown, "--json"]).expect_error(3, "workspace_not_found");
+    machine.run(&["ws", "create", "twin", "--provider", "memory"]).expect_ok();
+    let error = machine.run(&["ws", "rm", "twin", "--json"]).expect_error(5, "ambiguous_name");
+    assert!(error["causes"][0].as_str().unwrap().contains("2 workspaces"), "{error}");
+    let both = machine.run(&["ws", "ls", "--json"]).expect_ok().json();
+    assert_eq!(both.as_array().unwrap().len(), 2, "nothing was removed");
+}
+
+// S11
+#[test]
+fn what_a_server_refuses_is_told_with_its_code_and_detail() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    let error = machine.run(&["ws", "create", "x", "--provider", "floppy", "--json"]);
+    assert_eq!(error.code, Some(1), "{error:?}");
+    assert!(error.stderr.contains("floppy"), "{error:?}");
+    machine.run(&["ws", "create", "", "--json"]).expect_error(1, "invalid_request");
+    machine.run(&["ws", "create", "x", "--provider-config", "[]", "--json"]).expect_error(2, "invalid_usage");
+    machine.run(&["ws", "create", "x", "--capability", "fly", "--json"]).expect_error(2, "invalid_usage");
+    machine.run(&["ws", "create", "demo"]).expect_ok();
+    machine
+        .run(&["ws", "files", "cat", "demo", "../../etc/passwd", "--json"])
+        .expect_error(4, "path_escapes");
+    machine.run(&["ws", "cp", "a", "b", "--json"]).expect_error(2, "invalid_usage");
+}

@@ -1,0 +1,168 @@
+//! Runs the binary.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How a command ended and what it printed.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// What was printed on success.
+    #[track_caller]
+    pub(crate) fn expect_ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// The code of the error document, where `--json` was given.
+    #[track_caller]
+    pub(crate) fn expect_error(&self, exit: i32, code: &str) -> Value {
+        assert_eq!(self.code, Some(exit), "{self:?}");
+        let last = self.stderr.lines().last().unwrap_or_default();
+        let document: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert_eq!(document["error"]["code"], code, "{self:?}");
+        for field in ["message", "hint"] {
+            assert!(
+                document["error"][field].as_str().is_some_and(|text| !text.is_empty()),
+                "{field}: {self:?}"
+            );
+        }
+        document["error"].clone()
+    }
+}
+
+/// A machine of its own: a home folder, and nothing of the developer's environment.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    home: TempDir,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Where the data folder is by default.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.home.path().join(".local/share/warren")
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "runs the binary under test")]
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warren"));
+        command.args(arguments).env_clear().env("HOME", self.home.path()).env("PATH", "/usr/bin:/bin");
+        command.current_dir(self.home.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        ended(self.command(arguments))
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ended {
+        let mut command = self.command(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        of_output(child.wait_with_output().unwrap())
+    }
+
+    /// Starts a server on a free port and waits until it says that it is ready.
+    pub(crate) fn start(&self) -> Server {
+        self.start_on("127.0.0.1:0")
+    }
+
+    pub(crate) fn start_on(&self, address: &str) -> Server {
+        let arguments = ["up", "--json", "--listen", address];
+        let log = self.path().join("server.log");
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
+        let mut child = self.command(&arguments).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|error| panic!("{error}: {line:?}: {}", std::fs::read_to_string(&log).unwrap()));
+        Server { child, ready, _stdout: stdout }
+    }
+}
+
+pub(crate) fn ended(mut command: Command) -> Ended {
+    of_output(command.output().unwrap())
+}
+
+fn of_output(output: std::process::Output) -> Ended {
+    Ended {
+        code: output.status.code(),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A running server; it is killed when the test ends.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    /// The line it printed.
+    pub(crate) ready: Value,
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Server {
+    pub(crate) fn url(&self) -> &str {
+        self.ready["url"].as_str().unwrap()
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        self.ready["token"].as_str().unwrap()
+    }
+
+    /// `host:port`
+    pub(crate) fn address(&self) -> &str {
+        self.url().strip_prefix("http://").unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let id = i32::try_from(self.child.id()).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_raw(id).unwrap(), signal).unwrap();
+    }
+
+    /// How it ended, once it has.
+    pub(crate) fn wait(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
+    /// As a power cut would, as far as a process can tell.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already gone is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
