@@ -8,11 +8,11 @@ use crate::transaction::Transaction;
 
 const GET: &str = "SELECT name, owner, fence, expires_at FROM leases WHERE name = $1 AND owner IS NOT NULL";
 /// One statement, so that of many who try at once exactly one gets a row back.
-const TAKE: &str = "INSERT INTO leases (name, owner, fence, expires_at) VALUES ($1, $2, 1, $4) \
+const TAKE: &str = "INSERT INTO leases (name, owner, fence, expires_at) VALUES ($1, $2, 1, $3) \
      ON CONFLICT (name) DO UPDATE SET \
        fence = CASE WHEN leases.owner = excluded.owner THEN leases.fence ELSE leases.fence + 1 END, \
        owner = excluded.owner, expires_at = excluded.expires_at \
-     WHERE leases.owner IS NULL OR leases.owner = excluded.owner OR leases.expires_at <= $3 \
+     WHERE leases.owner IS NULL OR leases.owner = excluded.owner OR leases.expires_at <= $4 \
      RETURNING name, owner, fence, expires_at";
 const CHECK: &str =
     "SELECT fence FROM leases WHERE name = $1 AND owner = $2 AND fence = $3 AND expires_at > $4";
@@ -32,7 +32,7 @@ impl LeaseWrites for Transaction<'_> {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<Option<Lease>, Error> {
-        let values = [name.into(), owner.into(), now.into(), expires_at.into()];
+        let values = [name.into(), owner.into(), expires_at.into(), now.into()];
         self.first("leases", TAKE, &values, read)
     }
 

@@ -1,6 +1,9 @@
 //! The narrow waist between the nouns and the engines: run a statement, visit its rows.
 //!
-//! The nouns are written once, in SQL that both engines read (`$1` placeholders, `ON CONFLICT`, `RETURNING`).
+//! The nouns are written once, in SQL that both engines read (`$1` placeholders, `ON CONFLICT`, `RETURNING`). One
+//! trap: to SQLite `$2` is a name, not a number; it numbers names by where they first stand. So every text uses its
+//! placeholders in ascending order of first use, and debug builds check that.
+//!
 //! What differs is behind this trait: how a value is bound, how events are numbered, how a row is locked.
 
 use warren_model::{Id, IdKind, Timestamp};

@@ -24,11 +24,11 @@ const INSERT: &str = concat!(
     columns!(),
     ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING"
 );
-const REVOKE: &str = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-const USE_UP: &str = "UPDATE tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL";
+const REVOKE: &str = "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL";
+const USE_UP: &str = "UPDATE tokens SET used_at = $1 WHERE id = $2 AND used_at IS NULL";
 /// Late reports do not turn the time back.
 const TOUCH: &str =
-    "UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
+    "UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)";
 
 impl TokenReads for Transaction<'_> {
     fn token(&mut self, id: TokenId) -> Result<Option<Token>, Error> {
@@ -93,15 +93,15 @@ impl TokenWrites for Transaction<'_> {
     }
 
     fn revoke_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error> {
-        Ok(self.execute(REVOKE, &[id.into(), at.into()])? == 1)
+        Ok(self.execute(REVOKE, &[at.into(), id.into()])? == 1)
     }
 
     fn use_up_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error> {
-        Ok(self.execute(USE_UP, &[id.into(), at.into()])? == 1)
+        Ok(self.execute(USE_UP, &[at.into(), id.into()])? == 1)
     }
 
     fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error> {
-        self.execute(TOUCH, &[id.into(), at.into()]).map(drop)
+        self.execute(TOUCH, &[at.into(), id.into()]).map(drop)
     }
 }
 

@@ -27,11 +27,12 @@ const INSERT: &str = concat!(
     ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
      ON CONFLICT (id) DO NOTHING"
 );
-const UPDATE: &str = "UPDATE workspaces SET org_id = $2, parent_id = $3, name = $4, spec = $5, generation = $6, \
-     observed_generation = $7, version = $8, status = $9, reason = $10, reference = $11, error_rate = $12, \
-     active_tasks = $13, runtime_state = $14, manages_own_status = $15, last_heartbeat_at = $16, \
-     liveness_deadline = $17, created_at = $18, updated_at = $19, provisioning_started_at = $20, \
-     removed_at = $21 WHERE id = $1 AND version = $22";
+/// Leaves the id alone: to write a key, even with itself, makes SQLite look for rows that point to it.
+const UPDATE: &str = "UPDATE workspaces SET org_id = $1, parent_id = $2, name = $3, spec = $4, generation = $5, \
+     observed_generation = $6, version = $7, status = $8, reason = $9, reference = $10, error_rate = $11, \
+     active_tasks = $12, runtime_state = $13, manages_own_status = $14, last_heartbeat_at = $15, \
+     liveness_deadline = $16, created_at = $17, updated_at = $18, provisioning_started_at = $19, \
+     removed_at = $20 WHERE id = $21 AND version = $22";
 
 impl WorkspaceReads for Transaction<'_> {
     fn workspace(&mut self, id: WorkspaceId) -> Result<Option<Workspace>, Error> {
@@ -84,11 +85,11 @@ impl WorkspaceWrites for Transaction<'_> {
             .checked_add(1)
             .ok_or_else(|| Error::Refused("the version cannot grow further".into()))?;
         let json = StoredJson::of(workspace)?;
-        let [id, rest @ ..] = values(workspace, &json, version)?;
-        let mut all = [id; 22];
-        all[1..21].copy_from_slice(&rest);
-        all[21] = Value::count(expected_version)?;
-        match self.execute(UPDATE, &all)? {
+        let [id, columns @ ..] = values(workspace, &json, version)?;
+        let mut values = [id; 22];
+        values[..20].copy_from_slice(&columns);
+        values[21] = Value::count(expected_version)?;
+        match self.execute(UPDATE, &values)? {
             0 => Err(Error::Conflict),
             _ => Ok(version),
         }

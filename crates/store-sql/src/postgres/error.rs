@@ -41,7 +41,7 @@ fn translate_code(code: &str, message: &str) -> Error {
 
 /// A deadlock or a serialization failure: the transaction was undone, and running it again may succeed.
 pub(super) fn asks_to_run_again(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|problem| problem.code());
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("40001" | "40P01"))
 }
 

@@ -2,6 +2,12 @@
 //!
 //! A caller is answered only after the commit. If the commit fails, nobody in the group was served. If the disk
 //! itself failed, nothing further is accepted: see `ends_trust`.
+//!
+//! Callers that were answered together tend to come back together, a little apart. So the writer waits for as many
+//! as shared the last commit, but for no longer than half of what that commit took: a commit of a few that came
+//! early would cost more. A lone caller is never waited for.
+
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -14,8 +20,10 @@ use crate::transaction::{Ending, run_write_work};
 /// A caller's work and where its answer goes.
 pub(super) struct Job {
     pub(super) work: WriteWork,
-    pub(super) reply: oneshot::Sender<Result<(), Error>>,
+    pub(super) reply: Reply,
 }
+
+type Reply = oneshot::Sender<Result<(), Error>>;
 
 type Commit = fn(&Connection) -> rusqlite::Result<()>;
 
@@ -28,12 +36,23 @@ pub(super) struct Writer {
     commit: Commit,
     /// Set once the disk has failed.
     refusal: Option<Error>,
+    last: LastGroup,
 }
+
+/// What to expect of the next group.
+#[derive(Default)]
+struct LastGroup {
+    size: usize,
+    commit_time: Duration,
+}
+
+/// The longest wait for callers that are expected.
+const MAX_WAIT: Duration = Duration::from_millis(1);
 
 /// The callers of one commit, in the order in which their work ran.
 #[derive(Default)]
 struct Group {
-    answers: Vec<(oneshot::Sender<Result<(), Error>>, Result<(), Error>)>,
+    answers: Vec<(Reply, Result<(), Error>)>,
     newest_event: Option<u64>,
 }
 
@@ -51,6 +70,7 @@ impl Writer {
             max_group: max_group.max(1),
             commit: |connection| run(connection, "COMMIT"),
             refusal: None,
+            last: LastGroup::default(),
         }
     }
 
@@ -80,13 +100,34 @@ impl Writer {
                 // SQLite undid the whole transaction by itself, as it does when the disk is full.
                 return group.fail();
             }
-            next = if group.answers.len() < self.max_group { self.queue.try_recv().ok() } else { None };
+            next = self.next_of_group(group.answers.len());
         }
         self.commit_group(group);
     }
 
+    fn next_of_group(&mut self, size: usize) -> Option<Job> {
+        if size >= self.max_group {
+            return None;
+        }
+        let mut deadline = None;
+        loop {
+            if let Ok(job) = self.queue.try_recv() {
+                return Some(job);
+            }
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.last.wait());
+            if size >= self.last.size || Instant::now() >= deadline {
+                return None;
+            }
+            // Gives the core to the callers that are waited for.
+            std::thread::yield_now();
+        }
+    }
+
     fn commit_group(&mut self, group: Group) {
-        match (self.commit)(&self.connection) {
+        let started = Instant::now();
+        let committed = (self.commit)(&self.connection);
+        self.last = LastGroup { size: group.answers.len(), commit_time: started.elapsed() };
+        match committed {
             Ok(()) => {
                 if let Some(newest) = group.newest_event {
                     self.newest.send_replace(newest);
@@ -139,6 +180,12 @@ impl Writer {
     }
 }
 
+impl LastGroup {
+    fn wait(&self) -> Duration {
+        (self.commit_time / 2).min(MAX_WAIT)
+    }
+}
+
 impl Group {
     fn succeed(self) {
         for (reply, result) in self.answers {
@@ -163,7 +210,7 @@ impl Group {
 }
 
 /// A caller that hung up does not want its answer.
-fn answer(reply: oneshot::Sender<Result<(), Error>>, result: Result<(), Error>) {
+fn answer(reply: Reply, result: Result<(), Error>) {
     let _ = reply.send(result);
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
-use warren_model::Status;
+use warren_model::{Status, Timestamp};
 use warren_store::{Error, Store};
 use warren_store_sql::migrations::{self, Migration};
 use warren_store_sql::postgres::{PostgresOptions, PostgresStore};
@@ -49,7 +49,7 @@ async fn check_old_rows(store: &dyn Store) {
     let (living, removed) = (living.unwrap(), removed.unwrap());
     assert_eq!((living.status, living.version, living.removed_at), (Status::Online, 3, None));
     assert_eq!(removed.status, Status::Removed);
-    assert_eq!(removed.removed_at.map(|at| at.as_micros()), Some(300), "filled in by the migration");
+    assert_eq!(removed.removed_at.map(Timestamp::as_micros), Some(300), "filled in by the migration");
     assert_eq!(newest, 1);
 }
 

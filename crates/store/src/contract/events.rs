@@ -70,7 +70,7 @@ pub async fn numbers_begin_at_one_and_rollbacks_leave_no_gap(store: Arc<dyn Stor
 /// Whether this transaction rolls back, and how many events it writes: the same each time, but without pattern.
 fn fate(writer: u64, round: u64) -> (bool, u64) {
     let mixed = (writer * 1_000 + round).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    (mixed % 3 == 0, 1 + mixed / 3 % 3)
+    (mixed.is_multiple_of(3), 1 + mixed / 3 % 3)
 }
 
 const WRITERS: u64 = 64;
