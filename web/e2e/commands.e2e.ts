@@ -38,7 +38,7 @@ describe("a command", () => {
   it("is taken as words without a shell when asked to", async () => {
     const workspace = await warren.create("words");
     const { page } = await operator(browser, warren, `/workspaces/${workspace.id}/run`);
-    await page.getByText("Words", { exact: true }).click();
+    await page.getByRole("radio", { name: "Words" }).check();
     await run(page, "printf '%s|' \"a b\" $HOME ; *");
     await page.getByText("exit code 0").waitFor();
     expect(await page.getByRole("log").textContent()).toBe("a b|$HOME|;|*|");
@@ -98,7 +98,7 @@ describe("a command", () => {
   it("that cannot be started says why, in the server's words", async () => {
     const workspace = await warren.create("refuser");
     const { page } = await operator(browser, warren, `/workspaces/${workspace.id}/run`);
-    await page.getByText("Words", { exact: true }).click();
+    await page.getByRole("radio", { name: "Words" }).check();
     await run(page, "no-such-program-here");
     await page.getByRole("alert").getByText("program_not_found").waitFor();
   });

@@ -33,9 +33,9 @@ describe("the event page", () => {
   it("shows by kind, and holds still when asked", async () => {
     const workspace = await warren.create("held");
     const { page } = await operator(browser, warren, "/events");
-    await page.getByText("Server", { exact: true }).click();
+    await page.getByRole("radio", { name: "Server" }).check();
     await page.getByText("was created on local").first().waitFor({ state: "detached" });
-    await page.getByText("All", { exact: true }).click();
+    await page.getByRole("radio", { name: "All" }).check();
     await page.getByRole("button", { name: "Hold" }).click();
     await warren.write(workspace, "later.txt", "x");
     await page.getByRole("button", { name: "Go on (1 new)" }).click();

@@ -1,74 +1,1548 @@
-// Provisional, by hand, in the shape of the generated file.
-type S = components["schemas"];
-type Json<T> = { content: { "application/json": T } };
-type Answer<T> = { responses: { 200: { headers: Record<string, unknown> } & Json<T> } };
-type Id = { path: { id: string } };
+// Generated from openapi/v1.json by `npm run generate`. Do not edit.
+
 export interface paths {
-  "/api/v1/workspaces": {
-    get: Answer<S["WorkspacePage"]> & {
-      parameters: { query?: { cursor?: string; limit?: number } };
+    "/api/v1/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List workspaces, oldest first. */
+        get: operations["list_workspaces"];
+        put?: never;
+        /**
+         * Make a workspace.
+         * @description The answer is durable. A hosted workspace is `online` a moment later, or `failed` with a reason.
+         */
+        post: operations["create_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    post: Answer<S["Workspace"]> & { requestBody: Json<S["CreateWorkspace"]> };
-  };
-  "/api/v1/workspaces/{id}": {
-    parameters: Id;
-    get: Answer<S["Workspace"]> & { parameters: Id & { query?: { include_removed?: boolean } } };
-    patch: Answer<S["Workspace"]> & { parameters: Id; requestBody: Json<S["PatchWorkspace"]> };
-    delete: Answer<S["Workspace"]> & { parameters: Id };
-  };
-  "/api/v1/workspaces/{id}/reset": { post: Answer<S["Workspace"]> & { parameters: Id } };
-  "/api/v1/workspaces/{id}/health": { get: Answer<S["WorkspaceHealth"]> & { parameters: Id } };
-  "/api/v1/workspaces/{id}/files/move": {
-    post: { parameters: Id; requestBody: Json<S["MoveFile"]>; responses: { 204: { headers: Record<string, unknown>; content?: never } } };
-  };
-  "/api/v1/events": {
-    get: Answer<S["EventPage"]> & { parameters: { query?: { after?: number; limit?: number; workspace_id?: string } } };
-  };
-  "/api/v1/info": { get: Answer<S["ServerInfo"]> };
-  "/api/v1/session": {
-    get: Answer<S["Session"]>;
-    post: Answer<S["Session"]> & { requestBody: Json<S["SignIn"]> };
-    delete: { responses: { 204: { headers: Record<string, unknown>; content?: never } } };
-  };
+    "/api/v1/workspaces/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show one workspace. */
+        get: operations["show_workspace"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a workspace, all workspaces below it, and their files.
+         * @description Durable when it answers; the clean-up goes on in the background and survives a crash. Removing twice is fine.
+         */
+        delete: operations["remove_workspace"];
+        options?: never;
+        head?: never;
+        /** Change a workspace. What is absent stays as it is. */
+        patch: operations["change_workspace"];
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a failed workspace tried again (operators). */
+        post: operations["reset_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is known about the place behind a workspace. */
+        get: operations["workspace_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a file or list a directory.
+         * @description A file comes as bytes (`Range` is understood), a directory as JSON; the header `X-Warren-Entry` says which.
+         */
+        get: operations["read_file"];
+        /** Write a file, atomically: readers see the old contents or the new. */
+        put: operations["write_file"];
+        post?: never;
+        /** Delete a file or directory. A link is deleted itself. */
+        delete: operations["delete_file"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/files/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move or rename something inside the workspace. */
+        post: operations["move_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/files/directory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a directory; there already is fine. */
+        post: operations["make_directory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/exec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a command to its end.
+         * @description With `Accept: text/event-stream` the output comes as it is made, one `ExecFrame` per event. A client that
+         *     hangs up ends the command.
+         */
+        post: operations["run_command"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tools a model can be given for this workspace. */
+        get: operations["list_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/tools/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a tool with its arguments.
+         * @description A refusal by policy is an answer (`refused`), in words a model can act on; it is no error.
+         */
+        post: operations["call_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List tokens that work, oldest first; never their secrets. */
+        get: operations["list_tokens"];
+        put?: never;
+        /** Make a token. Its secret is in this answer and nowhere else. */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a token. Streams opened with it end within seconds. Revoking twice is fine. */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who is asking. */
+        get: operations["show_session"];
+        put?: never;
+        /** Exchange the secret of a sign-in link for a session cookie. A link works once. */
+        post: operations["sign_in"];
+        /** End the session: its token is revoked. */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a new sign-in link (operators). */
+        post: operations["make_sign_in_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow events.
+         * @description Server-sent events by default: `id` is the sequence, `data` an `EventFrame`. `Last-Event-ID` resumes. With
+         *     `Accept: application/json`, one page of the log instead.
+         */
+        get: operations["follow_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/ws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow events over a WebSocket: each text message is an `EventFrame`. */
+        get: operations["follow_events_by_websocket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What this server is and offers. */
+        get: operations["server_info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document. */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
+export type webhooks = Record<string, never>;
 export interface components {
-  schemas: {
-    Status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-    Desired: "running" | "paused" | "hibernated" | "removed";
-    Runtime: "hosted" | "resident" | "external";
-    Capability: "fs" | "shell" | "code" | "script" | "snapshot";
-    Workspace: {
-      id: string; org_id: string; parent_id?: string | null; name: string; status: S["Status"]; reason?: string | null;
-      desired: S["Desired"]; runtime: S["Runtime"]; provider: Record<string, unknown>; capabilities: S["Capability"][];
-      generation: number; observed_generation: number; version: number; created_at: string; updated_at: string; removed_at?: string | null;
+    schemas: {
+        /**
+         * @description What a workspace can do.
+         * @enum {string}
+         */
+        Capability: "fs" | "shell" | "code" | "script" | "snapshot";
+        /** @description A token to be made: `admin`, `user` or `workspace`. */
+        CreateToken: {
+            kind: components["schemas"]["TokenKind"];
+            name: string;
+            /** @description For `user`: what it may do. See the reference for the names. */
+            scopes?: string[] | null;
+            /** @description For `workspace`: the only one it speaks for. */
+            workspace_id?: string | null;
+            /**
+             * Format: int64
+             * @description Absent: does not expire.
+             */
+            expires_in_seconds?: number | null;
+        };
+        /** @description A workspace to be made. */
+        CreateWorkspace: {
+            /** @description 1 to 100 characters. */
+            name: string;
+            /** @description How it is backed, tagged by `kind`: `{"kind": "local"}` or `{"kind": "memory"}` with that provider's knobs. */
+            provider: Record<string, unknown>;
+            /** @description Absent: all that the provider offers. */
+            capabilities?: components["schemas"]["Capability"][] | null;
+            parent_id?: string | null;
+            runtime?: components["schemas"]["Runtime"] | null;
+        };
+        /** @description The one answer that holds a token's secret. */
+        CreatedToken: {
+            /** @description Shown once, stored nowhere. */
+            secret: string;
+            token: components["schemas"]["Token"];
+        };
+        /**
+         * @description What is wanted of a workspace. `removed` is reached by DELETE only.
+         * @enum {string}
+         */
+        Desired: "running" | "paused" | "hibernated" | "removed";
+        /** @description Something in a directory. */
+        Entry: {
+            /** @description Relative to the workspace root. */
+            path: string;
+            /** @description The name has bytes that are not UTF-8; they are shown as U+FFFD, and the path cannot be used to open it. */
+            is_lossy: boolean;
+            kind: components["schemas"]["EntryKind"];
+            /** Format: int64 */
+            bytes: number;
+            modified_at: string;
+            /** @description Permission bits, octal. */
+            mode: string;
+            link_target?: string | null;
+        };
+        /** @enum {string} */
+        EntryKind: "file" | "directory" | "symlink" | "special";
+        /** @description A fact that happened. */
+        Event: {
+            /**
+             * Format: int64
+             * @description Global, ascending.
+             */
+            seq: number;
+            /** @description RFC 3339. */
+            at: string;
+            /** @description `domain.subject.action`; see the reference. */
+            kind: string;
+            workspace_id?: string | null;
+            principal: components["schemas"]["Principal"];
+            data: Record<string, unknown>;
+        };
+        /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
+        EventFrame: {
+            event: components["schemas"]["Event"];
+            /** @enum {string} */
+            type: "event";
+        } | {
+            /** Format: int64 */
+            seq: number;
+            /** @enum {string} */
+            type: "caught_up";
+        } | {
+            /** Format: int64 */
+            after: number;
+            /** @enum {string} */
+            type: "lagged";
+        } | {
+            code: string;
+            /** Format: int64 */
+            after: number;
+            /** @enum {string} */
+            type: "closing";
+        };
+        EventPage: {
+            items: components["schemas"]["Event"][];
+            /**
+             * Format: int64
+             * @description Pass as `after` to go on.
+             */
+            next_after: number;
+            /** @description Whether the end of the log was reached. */
+            is_last: boolean;
+        };
+        /** @description One frame of a streamed command (`Accept: text/event-stream`). */
+        ExecFrame: {
+            base64: string;
+            /** @enum {string} */
+            type: "stdout";
+        } | {
+            base64: string;
+            /** @enum {string} */
+            type: "stderr";
+        } | {
+            result: components["schemas"]["ExecResult"];
+            /** @enum {string} */
+            type: "finished";
+        } | {
+            problem: components["schemas"]["Problem"];
+            /** @enum {string} */
+            type: "failed";
+        };
+        /** @description A command: either `argv` (no shell reads it) or `command` (read by `/bin/sh`). */
+        ExecRequest: {
+            argv?: string[] | null;
+            command?: string | null;
+            /** @description Relative to the workspace root. */
+            cwd?: string | null;
+            /** @description Added to an environment that is built from nothing. */
+            env?: {
+                [key: string]: string;
+            };
+            stdin?: string | null;
+            /**
+             * Format: int64
+             * @description Clamped to the workspace's maximum.
+             */
+            timeout_ms?: number | null;
+            /** @description Keep the whole output in this file of the workspace. */
+            spill_to?: string | null;
+        };
+        /** @description How a command ended. */
+        ExecResult: {
+            /**
+             * Format: int32
+             * @description Absent when a signal ended it.
+             */
+            exit_code?: number | null;
+            /** Format: int32 */
+            signal?: number | null;
+            /** @description Text; bytes that are not UTF-8 are replaced, and the exact ones are in `stdout_base64`. */
+            stdout: string;
+            stderr: string;
+            stdout_base64?: string | null;
+            stderr_base64?: string | null;
+            timed_out: boolean;
+            /** @description Some output was left out: head and tail are here, and a line between them says how much is not. */
+            truncated: boolean;
+            /**
+             * Format: int64
+             * @description Bytes of stdout and stderr together.
+             */
+            total_bytes: number;
+            /** Format: int64 */
+            duration_ms: number;
+        };
+        FileWritten: {
+            path: string;
+            /** Format: int64 */
+            bytes: number;
+            created: boolean;
+        };
+        /** @description A directory, sorted by path. */
+        Listing: {
+            path: string;
+            entries: components["schemas"]["Entry"][];
+            next_cursor?: string | null;
+        };
+        /** @description Moves or renames something inside the workspace. */
+        MoveFile: {
+            from: string;
+            to: string;
+            overwrite?: boolean;
+        };
+        /** @description A partial change: what is absent stays as it is. */
+        PatchWorkspace: {
+            name?: string | null;
+            /** @description `null` makes it a root; absent leaves it where it is. */
+            parent_id?: string | null;
+            desired?: components["schemas"]["Desired"] | null;
+        };
+        /** @description Who acts. */
+        Principal: {
+            kind: components["schemas"]["PrincipalKind"];
+            id: string;
+        };
+        /** @enum {string} */
+        PrincipalKind: "user" | "workspace" | "schedule" | "channel" | "system";
+        /** @description What went wrong (RFC 9457). Match on `code`; the sentences may change. */
+        Problem: {
+            /** @description Where the code is explained, relative to the server. */
+            type: string;
+            /** @description A fixed sentence for the code. */
+            title: string;
+            /** Format: int32 */
+            status: number;
+            /** @description Stable; see the error reference. */
+            code: string;
+            /** @description What it was about in this request. */
+            detail?: string | null;
+            /** @description What to do about it. */
+            remedy: string;
+            /** @description Finds the log lines of this request. */
+            request_id: string;
+        };
+        ProviderInfo: {
+            kind: string;
+            capabilities: components["schemas"]["Capability"][];
+            /** @description What somebody who picks it should know. */
+            note: string;
+        };
+        /** @description What the registry knows about a workspace. */
+        RegistryDescription: {
+            state: string;
+            provider: string;
+            opened_at?: string | null;
+            last_error?: string | null;
+            last_attempt_at?: string | null;
+            last_success_at?: string | null;
+            /** Format: int64 */
+            opens: number;
+            /** Format: int64 */
+            evictions: number;
+            limits: Record<string, unknown>;
+        };
+        /**
+         * @description What runs the agent of a workspace.
+         * @enum {string}
+         */
+        Runtime: "hosted" | "resident" | "external";
+        ServerInfo: {
+            version: string;
+            providers: components["schemas"]["ProviderInfo"][];
+            /** @description `sqlite` or `postgres`. */
+            database: string;
+            durability: string;
+        };
+        /** @description Who is asking. */
+        Session: {
+            principal: components["schemas"]["Principal"];
+            token_kind: components["schemas"]["TokenKind"];
+            scopes: string[];
+            expires_at?: string | null;
+        };
+        /** @description The secret of a sign-in link, exchanged for a session cookie. */
+        SignIn: {
+            secret: string;
+        };
+        /** @description A new sign-in link. It works once, within ten minutes. */
+        SignInLink: {
+            /** @description Path and fragment, to be put behind the server's address. A fragment is never sent, so it enters no log. */
+            path: string;
+            expires_at: string;
+        };
+        /**
+         * @description How a workspace is.
+         * @enum {string}
+         */
+        Status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+        /** @description A token as it may be shown: never the secret. */
+        Token: {
+            id: string;
+            kind: components["schemas"]["TokenKind"];
+            name: string;
+            /** @description The beginning of the secret, to recognize it by. */
+            prefix: string;
+            owner: components["schemas"]["Principal"];
+            workspace_id?: string | null;
+            scopes: string[];
+            created_at: string;
+            expires_at?: string | null;
+            last_used_at?: string | null;
+            revoked_at?: string | null;
+        };
+        /**
+         * @description What a token is for.
+         * @enum {string}
+         */
+        TokenKind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+        TokenPage: {
+            items: components["schemas"]["Token"][];
+            next_cursor?: string | null;
+        };
+        /** @description A tool that a model can be given. */
+        Tool: {
+            name: string;
+            description: string;
+            /** @description JSON Schema of its arguments. */
+            input_schema: Record<string, unknown>;
+        };
+        /** @description What a tool answered. Exactly one of the two is present. */
+        ToolAnswer: {
+            result?: Record<string, unknown> | null;
+            refused?: components["schemas"]["ToolRefusal"] | null;
+        };
+        ToolCatalog: {
+            tools: components["schemas"]["Tool"][];
+            /** @description A fragment for the system prompt. */
+            system_prompt: string;
+        };
+        /** @description A refusal by policy, in words a model can act on. */
+        ToolRefusal: {
+            kind: string;
+            message: string;
+            /** @description What would be allowed. */
+            allowed: string;
+        };
+        /** @description A place for an agent to work. */
+        Workspace: {
+            /** @description UUIDv7, lower case. */
+            id: string;
+            org_id: string;
+            parent_id?: string | null;
+            name: string;
+            status: components["schemas"]["Status"];
+            /** @description Why it has this status, as a sentence for people. */
+            reason?: string | null;
+            desired: components["schemas"]["Desired"];
+            runtime: components["schemas"]["Runtime"];
+            /** @description The provider's config, tagged by `kind`. */
+            provider: Record<string, unknown>;
+            capabilities: components["schemas"]["Capability"][];
+            /**
+             * Format: int64
+             * @description Raised by each change of what is wanted.
+             */
+            generation: number;
+            /**
+             * Format: int64
+             * @description The generation that was last brought about.
+             */
+            observed_generation: number;
+            /**
+             * Format: int64
+             * @description Raised by every change; also the ETag.
+             */
+            version: number;
+            /** @description RFC 3339. */
+            created_at: string;
+            updated_at: string;
+            removed_at?: string | null;
+        };
+        WorkspaceHealth: {
+            workspace_id: string;
+            status: components["schemas"]["Status"];
+            reason?: string | null;
+            registry?: components["schemas"]["RegistryDescription"] | null;
+        };
+        WorkspacePage: {
+            items: components["schemas"]["Workspace"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+        };
     };
-    CreateWorkspace: { name: string; provider: Record<string, unknown>; capabilities?: S["Capability"][] | null; parent_id?: string | null; runtime?: S["Runtime"] | null };
-    PatchWorkspace: { name?: string | null; parent_id?: string | null; desired?: S["Desired"] | null };
-    WorkspacePage: { items: S["Workspace"][]; next_cursor?: string | null };
-    Problem: { type: string; title: string; status: number; code: string; detail?: string | null; remedy: string; request_id: string };
-    PrincipalKind: "user" | "workspace" | "schedule" | "channel" | "system";
-    Principal: { kind: S["PrincipalKind"]; id: string };
-    Event: { seq: number; at: string; kind: string; workspace_id?: string | null; principal: S["Principal"]; data: Record<string, unknown> };
-    EventFrame: { type: "event"; event: S["Event"] } | { type: "caught_up"; seq: number } | { type: "lagged"; after: number } | { type: "closing"; code: string; after: number };
-    EventPage: { items: S["Event"][]; next_after: number; is_last: boolean };
-    EntryKind: "file" | "directory" | "symlink" | "special";
-    Entry: { path: string; is_lossy: boolean; kind: S["EntryKind"]; bytes: number; modified_at: string; mode: string; link_target?: string | null };
-    Listing: { path: string; entries: S["Entry"][]; next_cursor?: string | null };
-    FileWritten: { path: string; bytes: number; created: boolean };
-    MoveFile: { from: string; to: string; overwrite?: boolean };
-    ExecRequest: { argv?: string[] | null; command?: string | null; cwd?: string | null; env?: Record<string, string>; stdin?: string | null; timeout_ms?: number | null; spill_to?: string | null };
-    ExecResult: { exit_code?: number | null; signal?: number | null; stdout: string; stderr: string; timed_out: boolean; truncated: boolean; total_bytes: number; duration_ms: number };
-    ExecFrame: { type: "stdout"; base64: string } | { type: "stderr"; base64: string } | { type: "finished"; result: S["ExecResult"] } | { type: "failed"; problem: S["Problem"] };
-    SignIn: { secret: string };
-    SignInLink: { path: string; expires_at: string };
-    TokenKind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
-    Session: { principal: S["Principal"]; token_kind: S["TokenKind"]; scopes: string[]; expires_at?: string | null };
-    ProviderInfo: { kind: string; capabilities: S["Capability"][]; note: string };
-    ServerInfo: { version: string; providers: S["ProviderInfo"][]; database: string; durability: string };
-    RegistryDescription: {
-      state: string; provider: string; opened_at?: string | null; last_error?: string | null; last_attempt_at?: string | null;
-      last_success_at?: string | null; opens: number; evictions: number; limits: Record<string, unknown>;
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    list_workspaces: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+                /** @description Only this status. */
+                status?: components["schemas"]["Status"];
+                /** @description Only this name, exactly. */
+                name?: string;
+                /** @description Only children of this workspace. */
+                parent_id?: string;
+                /** @description Also those that were removed. */
+                include_removed?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspacePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
     };
-    WorkspaceHealth: { workspace_id: string; status: S["Status"]; reason?: string | null; registry?: S["RegistryDescription"] | null };
-  };
+    create_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWorkspace"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_workspace: {
+        parameters: {
+            query?: {
+                /** @description Show it also if it was removed. */
+                include_removed?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_workspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if this is still its ETag. */
+                "If-Match"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_workspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if this is still its ETag. */
+                "If-Match"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchWorkspace"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    workspace_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceHealth"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_file: {
+        parameters: {
+            query?: {
+                /** @description Relative to the workspace root. */
+                path?: string;
+                /** @description Files: begin here. */
+                offset?: number;
+                /** @description Files: at most so many bytes. */
+                length?: number;
+                /** @description Directories: how deep, 1 to 32. */
+                depth?: number;
+                /** @description Directories: at most so many entries, 1 to 5000. */
+                limit?: number;
+                /** @description Directories: from `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing"];
+                    "application/octet-stream": number[];
+                };
+            };
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_file: {
+        parameters: {
+            query: {
+                /** @description Relative to the workspace root; missing directories are made. */
+                path: string;
+                /** @description Fail if something is there. */
+                create_new?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileWritten"];
+                };
+            };
+            /** @description Made. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileWritten"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_file: {
+        parameters: {
+            query: {
+                /** @description Relative to the workspace root. */
+                path: string;
+                /** @description Also a directory that is not empty. */
+                recursive?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    move_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveFile"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_directory: {
+        parameters: {
+            query: {
+                /** @description Relative to the workspace root; missing parents are made. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_command: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExecRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecResult"];
+                    "text/event-stream": components["schemas"]["ExecFrame"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolCatalog"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    call_tool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolAnswer"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateToken"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_sign_in_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    follow_events: {
+        parameters: {
+            query?: {
+                /** @description Only events after this sequence; 0 from the start. Absent: only new ones. */
+                after?: number;
+                /** @description Only events of this workspace. */
+                workspace_id?: string;
+                /** @description For a JSON page: at most so many. */
+                limit?: number;
+            };
+            header?: {
+                /** @description Wins over `after`. */
+                "Last-Event-ID"?: number | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                    "text/event-stream": components["schemas"]["EventFrame"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    follow_events_by_websocket: {
+        parameters: {
+            query?: {
+                /** @description Only events after this sequence; 0 from the start. Absent: only new ones. */
+                after?: number;
+                /** @description Only events of this workspace. */
+                workspace_id?: string;
+                /** @description For a JSON page: at most so many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    server_info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerInfo"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                };
+            };
+        };
+    };
 }

@@ -12,6 +12,7 @@ export type ServerInfo = Schemas["ServerInfo"];
 export type ProviderInfo = Schemas["ProviderInfo"];
 export type Session = Schemas["Session"];
 export type WarrenEvent = Schemas["Event"];
+export type EventPage = Schemas["EventPage"];
 export type EventFrame = Schemas["EventFrame"];
 export type Entry = Schemas["Entry"];
 export type Listing = Schemas["Listing"];

@@ -1,5 +1,7 @@
+import { useState } from "react";
 import type { WarrenEvent } from "../../api/types";
 import { Ago } from "../../components/Ago";
+import { Icon } from "../../components/Icon";
 import { Link, workspacePlace } from "../../routes/router";
 import { useWorkspaceName } from "../workspaces/names";
 import { describe } from "./describe";
@@ -21,12 +23,13 @@ export function EventList({ events, isGlobal }: EventListProps) {
 }
 
 function EventLine({ event, isGlobal }: { event: WarrenEvent; isGlobal: boolean }) {
+  const [isOpen, setIsOpen] = useState(false);
   const { text, tone } = describe(event);
   return (
     <li className="event" data-tone={tone} data-seq={event.seq}>
       <span className="event-mark" aria-hidden="true" />
-      <details className="event-body">
-        <summary>
+      <div className="event-body">
+        <div className="event-line">
           <span className="event-text">
             {event.workspace_id && isGlobal && <WorkspaceName id={event.workspace_id} event={event} />}{" "}
             <span>{event.workspace_id && !isGlobal ? capitalized(text) : text}</span>
@@ -34,25 +37,40 @@ function EventLine({ event, isGlobal }: { event: WarrenEvent; isGlobal: boolean 
           <span className="event-when">
             <Ago at={event.at} />
           </span>
-        </summary>
-        <dl className="facts">
-          <dt>Kind</dt>
-          <dd>
-            <code>{event.kind}</code>
-          </dd>
-          <dt>Sequence</dt>
-          <dd>{event.seq}</dd>
-          <dt>By</dt>
-          <dd>
-            {event.principal.kind} <code>{event.principal.id}</code>
-          </dd>
-          <dt>Data</dt>
-          <dd>
-            <code>{JSON.stringify(event.data)}</code>
-          </dd>
-        </dl>
-      </details>
+          <button
+            type="button"
+            className="event-more"
+            aria-label={`Details of event ${event.seq}`}
+            aria-expanded={isOpen}
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            <Icon name="chevron" className="tree-chevron" />
+          </button>
+        </div>
+        {isOpen && <Details event={event} />}
+      </div>
     </li>
+  );
+}
+
+function Details({ event }: { event: WarrenEvent }) {
+  return (
+    <dl className="facts">
+      <dt>Kind</dt>
+      <dd>
+        <code>{event.kind}</code>
+      </dd>
+      <dt>Sequence</dt>
+      <dd>{event.seq}</dd>
+      <dt>By</dt>
+      <dd>
+        {event.principal.kind} <code>{event.principal.id}</code>
+      </dd>
+      <dt>Data</dt>
+      <dd>
+        <code>{JSON.stringify(event.data)}</code>
+      </dd>
+    </dl>
   );
 }
 

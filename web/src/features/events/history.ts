@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { answer, type Client } from "../../api/client";
 import { useApi } from "../../api/context";
 import { keys } from "../../api/keys";
-import type { WarrenEvent } from "../../api/types";
+import type { EventPage, WarrenEvent } from "../../api/types";
 import { useFeedState } from "./context";
 import { mergeNewestFirst } from "./feedState";
 
@@ -25,12 +25,7 @@ export function useEventLog() {
     queryFn: async ({ pageParam }) => {
       const end = pageParam ?? head ?? 0;
       const after = Math.max(0, end - PAGE_SIZE);
-      const page = await answer(
-        api.GET("/api/v1/events", {
-          params: { query: { after, limit: PAGE_SIZE } },
-          headers: { accept: "application/json" },
-        }),
-      );
+      const page = await readPage(api, { after, limit: PAGE_SIZE });
       return { after, items: page.items };
     },
     getNextPageParam: (last) => (last.after > 0 ? last.after : undefined),
@@ -62,15 +57,19 @@ async function readWorkspaceHistory(api: Client, workspaceId: string): Promise<W
   const items: WarrenEvent[] = [];
   let after = 0;
   for (let count = 0; count < WORKSPACE_PAGES; count += 1) {
-    const page = await answer(
-      api.GET("/api/v1/events", {
-        params: { query: { after, limit: PAGE_SIZE, workspace_id: workspaceId } },
-        headers: { accept: "application/json" },
-      }),
-    );
+    const page = await readPage(api, { after, limit: PAGE_SIZE, workspace_id: workspaceId });
     items.push(...page.items);
     after = page.next_after;
     if (page.is_last) break;
   }
   return items;
+}
+
+/** The route answers by what is accepted; as JSON, that is a page rather than a stream. */
+async function readPage(
+  api: Client,
+  query: { after: number; limit: number; workspace_id?: string },
+): Promise<EventPage> {
+  const headers = { accept: "application/json" };
+  return (await answer(api.GET("/api/v1/events", { params: { query }, headers }))) as EventPage;
 }

@@ -14,11 +14,13 @@ import {
   Panel,
   Position,
   ReactFlow,
+  type ReactFlowState,
+  useStore,
 } from "@xyflow/react";
 import { memo, useCallback, useEffect, useMemo, useState } from "react";
 import type { Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
-import { StatusBadge } from "../../components/StatusBadge";
+import { STATUS_WORDS, StatusBadge } from "../../components/StatusBadge";
 import { Link, workspacePlace } from "../../routes/router";
 import { providerKind } from "../workspaces/order";
 import { layout, NODE_HEIGHT, NODE_WIDTH, type Point } from "./layout";
@@ -107,20 +109,37 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
   );
 }
 
+/** From afar only colour can be read, and a thousand nodes are in sight: they are drawn as plain blocks. */
+const FAR_ZOOM = 0.3;
+const isFar = (state: ReactFlowState) => state.transform[2] < FAR_ZOOM;
+
 function WorkspaceCard({ data: { workspace } }: NodeProps<WorkspaceNode>) {
+  const far = useStore(isFar);
   return (
-    <div className="map-node" data-status={workspace.status}>
+    <div className="map-node" data-status={workspace.status} data-far={far || undefined}>
       <Handle type="target" position={Position.Top} isConnectable={false} />
-      <Link to={workspacePlace(workspace.id)} className="map-node-link">
-        <span className="map-node-line">
-          <span className="map-node-name">{workspace.name}</span>
-          <span className="tag">{providerKind(workspace)}</span>
-        </span>
-        <StatusBadge status={workspace.status} />
-        {workspace.reason && <span className="map-node-reason">{workspace.reason}</span>}
+      <Link
+        to={workspacePlace(workspace.id)}
+        className="map-node-link"
+        label={far ? `${workspace.name}, ${STATUS_WORDS[workspace.status]}` : undefined}
+      >
+        {!far && <CardText workspace={workspace} />}
       </Link>
       <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </div>
+  );
+}
+
+function CardText({ workspace }: { workspace: Workspace }) {
+  return (
+    <>
+      <span className="map-node-line">
+        <span className="map-node-name">{workspace.name}</span>
+        <span className="tag">{providerKind(workspace)}</span>
+      </span>
+      <StatusBadge status={workspace.status} />
+      {workspace.reason && <span className="map-node-reason">{workspace.reason}</span>}
+    </>
   );
 }
 
