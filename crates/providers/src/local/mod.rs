@@ -169,7 +169,7 @@ impl Provider for LocalProvider {
             let detail = "the workspace's files are shared, and its config no longer says so";
             return Err(Error::permanent(ErrorCode::SharingRefused, detail));
         }
-        self.workspace(workspace_id, self.directory_of(&payload), config, reference.capabilities)
+        self.workspace(workspace_id, &self.directory_of(&payload), config, reference.capabilities)
     }
 
     /// Shared files stay: other workspaces may use them.

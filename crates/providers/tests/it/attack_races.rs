@@ -1,7 +1,7 @@
 //! sec/F02, F06, F12: somebody swaps names while we work.
 
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,13 +16,13 @@ struct Swapper {
 }
 
 impl Swapper {
-    fn start(root: PathBuf, outside: PathBuf) -> Self {
+    fn start(root: PathBuf, outside: &Path) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let inside = root.join("real");
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::write(inside.join("secret"), "inside").unwrap();
-        symlink(&outside, root.join("evil")).unwrap();
+        symlink(outside, root.join("evil")).unwrap();
         std::fs::create_dir(root.join("door")).unwrap();
         std::fs::write(root.join("door/secret"), "inside").unwrap();
         let thread = std::thread::spawn(move || {
@@ -52,7 +52,7 @@ const ROUNDS: u32 = 3_000;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_swapped_directory_never_leads_out() {
     let local = Local::open().await;
-    let swapper = Swapper::start(local.root(), local.outside());
+    let swapper = Swapper::start(local.root(), &local.outside());
     let fs = local.fs();
     let mut reads = 0;
     for round in 0..ROUNDS {

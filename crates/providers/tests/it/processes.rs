@@ -11,6 +11,11 @@ use warren_workspace::{OpenRequest, Provider};
 
 use crate::fixture::{Local, assert_code, new_id, path, resident_bytes};
 
+/// A nap that no other run of these tests takes, as an argument of `sleep` by which it can be found.
+fn nap(number: u32) -> String {
+    format!("{number}.{}", std::process::id())
+}
+
 /// Oracle C: processes whose command line holds `needle`, other than zombies.
 fn processes_with(needle: &str) -> Vec<String> {
     std::fs::read_dir("/proc")
@@ -52,7 +57,7 @@ async fn a_timeout_leaves_no_child_however_it_hides() {
         let result = local.shell().run(command).await.unwrap();
         assert!(result.timed_out, "{case}");
         assert!(started.elapsed() < Duration::from_secs(20), "{case}");
-        assert_eq!(processes_with("7001"), Vec::<String>::new(), "{case}");
+        assert_eq!(processes_with(&nap(7001)), Vec::<String>::new(), "{case}");
     }
 }
 
@@ -61,26 +66,32 @@ async fn a_timeout_leaves_no_child_however_it_hides() {
 async fn a_command_that_ends_leaves_nothing_behind() {
     let local = Local::open().await;
     let script = "(setsid sleep 7002 >/dev/null 2>&1 </dev/null &); sleep 7002 & echo done";
+    let script = script.replace("7002", &nap(7002));
     let result = local.shell().run(Command::script(script)).await.unwrap();
     assert_eq!((result.exit_code, result.stdout.bytes.as_ref()), (Some(0), &b"done\n"[..]));
-    assert!(processes_with("7002").is_empty());
+    assert!(processes_with(&nap(7002)).is_empty());
 }
 
 // W32
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_stops_waiting_ends_the_command() {
     let local = Local::open().await;
-    let run = local.shell().run(Command::script("setsid sleep 7003 & sleep 7003"));
+    let script = "setsid sleep 7003 & sleep 7003".replace("7003", &nap(7003));
+    let run = local.shell().run(Command::script(script));
     assert!(tokio::time::timeout(Duration::from_millis(500), run).await.is_err());
-    assert_gone("7003").await;
+    assert_gone(&nap(7003)).await;
 }
 
 /// The control: without us, a child in its own session does survive its parent.
 #[tokio::test]
 async fn control_a_child_in_its_own_session_survives_a_group_kill() {
     let local = Local::open().await;
-    let start =
-        Start { command: Command::script("setsid sh -c 'echo $$; exec sleep 7004' & wait"), pty: None };
+    let start = Start {
+        command: Command::script(
+            "setsid sh -c 'echo $$; exec sleep 7004' & wait".replace("7004", &nap(7004)),
+        ),
+        pty: None,
+    };
     let info = local.shell().start(start).await.unwrap();
     let poll = Poll { offset: 0, max_bytes: 100, wait_ms: 10_000 };
     let polled = local.shell().poll(info.id, poll).await.unwrap();
@@ -89,7 +100,7 @@ async fn control_a_child_in_its_own_session_survives_a_group_kill() {
     let group = rustix::process::getpgid(Some(child)).unwrap();
     assert_eq!(group, child, "it leads a group of its own, which a kill of its parent's group misses");
     local.workspace.close().await.unwrap();
-    assert!(processes_with("7004").is_empty());
+    assert!(processes_with(&nap(7004)).is_empty());
 }
 
 // W32
@@ -201,7 +212,7 @@ async fn background_processes_are_bounded_and_finished_ones_are_forgotten_in_ord
     assert_code(shell.start(start("true", None)).await, ErrorCode::TooManyRequests);
     assert_eq!(shell.list().await.unwrap().len(), 65);
     local.workspace.close().await.unwrap();
-    assert!(processes_with("7006").is_empty());
+    assert!(processes_with(&nap(7006)).is_empty());
     assert_eq!(shell.list().await.unwrap().len(), 64, "the oldest finished one is forgotten");
     assert_code(shell.poll(late.id, poll).await, ErrorCode::ProcessNotFound);
 }
@@ -210,7 +221,10 @@ async fn background_processes_are_bounded_and_finished_ones_are_forgotten_in_ord
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_poller_is_told_where_the_kept_output_begins() {
     let local = Local::open().await;
-    let start = Start { command: Command::script("head -c 5000000 /dev/zero; sleep 7007"), pty: None };
+    let start = Start {
+        command: Command::script("head -c 5000000 /dev/zero; sleep 7007".replace("7007", &nap(7007))),
+        pty: None,
+    };
     let id = local.shell().start(start).await.unwrap().id;
     let deadline = Instant::now() + Duration::from_secs(20);
     while local.shell().list().await.unwrap()[0].output_bytes < 5_000_000 {
@@ -221,7 +235,7 @@ async fn a_late_poller_is_told_where_the_kept_output_begins() {
     let polled = local.shell().poll(id, poll).await.unwrap();
     assert_eq!((polled.offset, polled.next_offset), (5_000_000 - (1 << 20), 5_000_010 - (1 << 20)));
     drop(local);
-    assert_gone("7007").await;
+    assert_gone(&nap(7007)).await;
 }
 
 // W30, S24 (security): a working directory cannot be named through /proc, and one that is swapped cannot lead out.
