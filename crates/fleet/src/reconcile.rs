@@ -163,13 +163,15 @@ impl Fleet {
     async fn take_up(&self, row: &Workspace, by: &Principal) -> Result<(), Error> {
         match startup::plan(row) {
             StartAction::Nothing => {}
-            StartAction::Keep => {
-                // A provider that is not here today: the workspace says so and is not lost.
-                if let Err(error) = self.declare(row) {
+            // Both are declared before the reaper's first pass: what it does not know, it may take for a leftover.
+            // A provider that is not here today: the workspace says so and is not lost.
+            action @ (StartAction::Keep | StartAction::Reconcile) => match self.declare(row) {
+                Ok(()) if action == StartAction::Reconcile => self.reconcile_in_background(row.id),
+                Ok(()) => {}
+                Err(error) => {
                     self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?;
                 }
-            }
-            StartAction::Reconcile => self.reconcile_in_background(row.id),
+            },
             StartAction::MarkLost => {
                 let reason =
                     "Its files lived in memory and ended with the process; remove it or create a new one.";

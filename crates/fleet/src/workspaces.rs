@@ -138,6 +138,9 @@ impl Fleet {
                 Ok(())
             })
             .await?;
+        // Usable from the moment it is acknowledged: whoever comes first opens it. What cannot be declared fails in
+        // the background, with its reason.
+        let _ = self.declare(&workspace);
         self.reconcile_in_background(workspace.id);
         Ok(workspace)
     }

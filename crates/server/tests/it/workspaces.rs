@@ -253,3 +253,15 @@ async fn parallel_changes_are_all_applied_and_versions_do_not_collide() {
     versions.sort_unstable();
     assert_eq!(versions, (before + 1..=before + 20).collect::<Vec<_>>());
 }
+
+// W2: the first use opens
+#[tokio::test]
+async fn a_workspace_can_be_used_as_soon_as_it_is_acknowledged() {
+    let warren = Warren::start().await;
+    for _ in 0..50 {
+        let body = json!({ "name": "eager", "provider": memory() });
+        let id = warren.post("/api/v1/workspaces", &body).await.json()["id"].as_str().unwrap().to_owned();
+        let written = warren.put(&format!("/api/v1/workspaces/{id}/files?path=a"), "a").await;
+        assert_eq!(written.status, 201, "{}", written.text());
+    }
+}
