@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    // S3
+    // S10
     #[test]
     fn a_new_folder_is_private_and_held_by_one_at_a_time() {
         let parent = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ mod tests {
         DataFolder::open(&path).unwrap();
     }
 
-    // S3
+    // S10
     #[test]
     fn a_path_that_cannot_be_a_folder_is_refused() {
         let parent = tempfile::tempdir().unwrap();

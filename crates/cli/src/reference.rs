@@ -11,7 +11,7 @@ use crate::exit::Exit;
 /// `docs/reference/cli.md`: every command with its flags, and the exit codes.
 pub fn cli_markdown() -> String {
     let mut page = String::from(
-        "# Commands\n\nMade from the code by `cargo xtask generate`; do not edit.\n\n\
+        "<!-- Made by `cargo xtask generate`; edits are lost. -->\n\n# Commands\n\n\
          stdout is data, stderr is talk. With `--json` both are JSON.\n",
     );
     let mut root = Arguments::command();
@@ -30,7 +30,7 @@ pub fn cli_markdown() -> String {
 /// `docs/reference/config.md`: every key of the tree.
 pub fn config_markdown() -> String {
     let mut page = String::from(
-        "# Configuration\n\nMade from the code by `cargo xtask generate`; do not edit.\n\n\
+        "<!-- Made by `cargo xtask generate`; edits are lost. -->\n\n# Configuration\n\n\
          Values come from defaults, then from the file (`warren.toml` in the data folder, or `--config FILE`), then \
          from variables, then from flags; the last one counts. `warren config show --origin` says which one that \
          was, `warren config check` finds mistakes, and `warren config schema` prints a JSON Schema for editors.\n",
@@ -62,7 +62,7 @@ pub fn config_markdown() -> String {
 /// `docs/reference/env.md`: every variable that is read.
 pub fn env_markdown() -> String {
     let mut page = String::from(
-        "# Environment variables\n\nMade from the code by `cargo xtask generate`; do not edit.\n\n\
+        "<!-- Made by `cargo xtask generate`; edits are lost. -->\n\n# Environment variables\n\n\
          A list is written with commas. A misspelt variable of a section (`WARREN_SERVER_…`) is an error; other \
          unknown `WARREN_…` variables are mentioned by `warren config check`.\n\n| variable | meaning |\n|---|---|\n",
     );
@@ -127,15 +127,26 @@ fn flags(command: &clap::Command, is_global: bool) -> String {
         let (Some(long), true) = (argument.get_long(), argument.is_global_set() == is_global) else {
             continue;
         };
+        if matches!(long, "help" | "version") {
+            continue;
+        }
         let short = argument.get_short().map_or_else(String::new, |short| format!("-{short}, "));
         let value = match argument.get_value_names() {
             Some(names) if argument.get_action().takes_values() => format!(" <{}>", names.join(" ")),
             _ => String::new(),
         };
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(list, "- `{short}--{long}{value}`: {help}{}", choices(argument));
+        let _ =
+            writeln!(list, "- `{short}--{long}{value}`: {help}{}{}", choices(argument), default_of(argument));
     }
     list
+}
+
+fn default_of(argument: &clap::Arg) -> String {
+    match argument.get_default_values() {
+        [value] if argument.get_action().takes_values() => format!(" [default: {}]", value.to_string_lossy()),
+        _ => String::new(),
+    }
 }
 
 fn choices(argument: &clap::Arg) -> String {

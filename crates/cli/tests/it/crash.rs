@@ -3,7 +3,7 @@ use std::process::Stdio;
 
 use crate::warren::Machine;
 
-// S3, O2
+// O2
 #[test]
 fn kill_9_in_the_middle_loses_nothing_that_was_acknowledged() {
     let machine = Machine::new();

@@ -9,4 +9,5 @@ mod first_minutes;
 mod output;
 mod refusals;
 mod shutdown;
+mod start_up;
 mod warren;

@@ -103,7 +103,19 @@ impl Machine {
         stdout.read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line)
             .unwrap_or_else(|error| panic!("{error}: {line:?}: {}", std::fs::read_to_string(&log).unwrap()));
-        Server { child, ready, _stdout: stdout }
+        Server { child, ready, banner: line, _stdout: stdout }
+    }
+
+    /// Starts a server without `--json` and reads what it says up to its last line.
+    pub(crate) fn start_for_people(&self) -> Server {
+        let mut command = self.command(&["up", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut banner = String::new();
+        while !banner.contains("Ctrl-C") {
+            assert!(stdout.read_line(&mut banner).unwrap() > 0, "it ended: {banner}");
+        }
+        Server { child, ready: Value::Null, banner, _stdout: stdout }
     }
 }
 
@@ -125,6 +137,8 @@ pub(crate) struct Server {
     child: Child,
     /// The line it printed.
     pub(crate) ready: Value,
+    /// The same as text, or what people are told.
+    pub(crate) banner: String,
     _stdout: BufReader<ChildStdout>,
 }
 
@@ -135,6 +149,10 @@ impl Server {
 
     pub(crate) fn token(&self) -> &str {
         self.ready["token"].as_str().unwrap()
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.id()
     }
 
     /// `host:port`
