@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod config;
+mod confirm;
 mod crash;
 mod doctor;
 mod first_minutes;
