@@ -25,5 +25,6 @@ export default defineConfig({
     environment: "node",
     include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
+    testTimeout: 60_000,
   },
 });

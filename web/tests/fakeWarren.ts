@@ -90,6 +90,14 @@ export class FakeWarren {
     return this.streams.size;
   }
 
+  /** A stream that is open until the server dies or the reader hangs up. */
+  private open(stream: ReadableStreamDefaultController<Uint8Array>, signal: AbortSignal): void {
+    this.streams.add(stream);
+    signal.addEventListener("abort", () => {
+      if (this.streams.delete(stream)) stream.error(signal.reason);
+    });
+  }
+
   private async route(call: Request, url: URL, path: string): Promise<Response> {
     if (path === "/session") return this.session(call);
     if (!this.isSignedIn) return problem(unauthenticated);
@@ -137,7 +145,7 @@ export class FakeWarren {
         mine = controller;
         for (const event of wanted.slice(after)) controller.enqueue(sse({ type: "event", event }));
         controller.enqueue(sse({ type: "caught_up", seq: this.log.length }));
-        this.streams.add(controller);
+        this.open(controller, call.signal);
       },
       cancel: () => {
         this.streams.delete(mine);
@@ -176,10 +184,7 @@ export class FakeWarren {
             this.streams.delete(controller);
           }
         };
-        this.streams.add(controller);
-        call.signal.addEventListener("abort", () => {
-          if (this.streams.delete(controller)) controller.error(call.signal.reason);
-        });
+        this.open(controller, call.signal);
         this.onExec(send, body);
       },
     });

@@ -93,7 +93,7 @@ describe("a server that goes away", () => {
     await screen.findByText(/Connection lost/);
     warren.emit("server.process.started", null, { version: "0.1.1" });
     warren.isDown = false;
-    await screen.findByText("Warren 0.1.1 started", undefined, { timeout: 5_000 });
+    await screen.findByText("Warren 0.1.1 started");
     expect(warren.calls).toContain("GET /api/v1/events?after=2");
     const lines = document.querySelectorAll("[data-seq]");
     expect([...lines].map((line) => line.getAttribute("data-seq"))).toEqual(["3", "2", "1"]);
@@ -116,8 +116,6 @@ describe("a server that goes away", () => {
     expect(screen.getByText(/Check the database/)).toBeTruthy();
     expect(screen.getByText("Warren is waiting for its database.")).toBeTruthy();
     warren.refusal = undefined;
-    await waitFor(() => expect(screen.queryByText("Warren cannot reach its database.")).toBeNull(), {
-      timeout: 8_000,
-    });
-  }, 15_000);
+    await waitFor(() => expect(screen.queryByText("Warren cannot reach its database.")).toBeNull());
+  });
 });

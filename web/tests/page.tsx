@@ -1,12 +1,15 @@
 // The whole page against a fake Warren, for tests that look at it as a person does. Such tests name jsdom as
 // their environment; the others need no browser.
-import { cleanup, render } from "@testing-library/react";
+import { cleanup, configure, render } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, vi } from "vitest";
 import { createApi } from "../src/api/client";
 import { takeSecret } from "../src/features/session/session";
 import { App } from "../src/routes/App";
 import type { FakeWarren } from "./fakeWarren";
+
+// Bounds for a machine that is busy with other things; a green run never waits for them.
+configure({ asyncUtilTimeout: 15_000 });
 
 // jsdom draws nothing, so its dialogs cannot be modal; being open is enough here.
 HTMLDialogElement.prototype.showModal = function showModal() {

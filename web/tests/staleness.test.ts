@@ -14,10 +14,15 @@ function row(id: string, version: number, status: Workspace["status"] = "online"
 
 // S40
 describe("what an event makes stale", () => {
-  it("is the workspace's row for a change of status, and nothing of other workspaces", () => {
-    const stale = madeStale(nothingStale, event("workspace.status.changed", "a"));
+  it("is the workspace's row for a change of its name or parent, and nothing of other workspaces", () => {
+    const stale = madeStale(nothingStale, event("workspace.spec.changed", "a"));
     expect([...stale.workspaces]).toEqual(["a"]);
     expect([...stale.files]).toEqual([]);
+  });
+
+  it("is row and files for a change of status, since files are readable only in some", () => {
+    const stale = madeStale(nothingStale, event("workspace.status.changed", "a"));
+    expect([...stale.workspaces, ...stale.files]).toEqual(["a", "a"]);
   });
 
   it("is the workspace's files for a written file and for a finished command", () => {

@@ -4,6 +4,7 @@ import type { Client } from "../api/client";
 import { ApiProvider } from "../api/context";
 import { isPassing, isSignedOut } from "../api/problem";
 import { NowProvider } from "../components/Ago";
+import { ErrorBoundary } from "../components/ErrorBoundary";
 import { NoticeProvider } from "../components/Notices";
 import { Empty } from "../components/States";
 import { RunLogsProvider } from "../features/commands/context";
@@ -60,7 +61,7 @@ export function App({ client, secret }: { client: Client; secret: string | undef
                   <NamesProvider>
                     <RunLogsProvider>
                       <Shell>
-                        <CurrentPage />
+                        <Boundary />
                       </Shell>
                     </RunLogsProvider>
                   </NamesProvider>
@@ -71,6 +72,16 @@ export function App({ client, secret }: { client: Client; secret: string | undef
         </RouterProvider>
       </QueryClientProvider>
     </ApiProvider>
+  );
+}
+
+/** Going elsewhere leaves what was broken behind. */
+function Boundary() {
+  const { place } = useRouter();
+  return (
+    <ErrorBoundary key={place.page === "workspace" ? `${place.id}/${place.tab}` : place.page}>
+      <CurrentPage />
+    </ErrorBoundary>
   );
 }
 

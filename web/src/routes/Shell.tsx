@@ -7,6 +7,7 @@ import { ConnectionBanner } from "../features/events/ConnectionBanner";
 import { useFeedState, useIsStale } from "../features/events/context";
 import { useSignOut } from "../features/session/session";
 import { CreateButton } from "../features/workspaces/CreateButton";
+import { useWorkspaceName } from "../features/workspaces/names";
 import { WorkspaceList } from "../features/workspaces/WorkspaceList";
 import { Link, type Place, useRouter } from "./router";
 
@@ -20,6 +21,12 @@ export function Shell({ children }: { children: ReactNode }) {
   const { place } = useRouter();
   const stale = useIsStale();
   const [search, setSearch] = useState("");
+  const main = useRef<HTMLElement>(null);
+  const title = useTitle(place);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page starts at its top
+  useEffect(() => {
+    if (main.current) main.current.scrollTop = 0;
+  }, [title]);
   return (
     <div className="shell" data-stale={stale || undefined}>
       <a className="skip" href="#main">
@@ -49,12 +56,24 @@ export function Shell({ children }: { children: ReactNode }) {
           <SignOutButton />
         </footer>
       </aside>
-      <main id="main" className="main" tabIndex={-1} data-page={place.page}>
+      <main ref={main} id="main" className="main" tabIndex={-1} data-page={place.page}>
         <ConnectionBanner />
         {children}
       </main>
     </div>
   );
+}
+
+/** Names the page in the tab and the history, and for those who hear it. */
+function useTitle(place: Place): string {
+  const workspace = useWorkspaceName(place.page === "workspace" ? place.id : "");
+  const word = PLACES.find((one) => one.place.page === place.page)?.word;
+  const title =
+    place.page === "workspace" ? `${workspace ?? "Workspace"}, ${place.tab}` : (word ?? "Not found");
+  useEffect(() => {
+    document.title = `${title} · Warren`;
+  }, [title]);
+  return title;
 }
 
 function SearchBox({ value, onChange }: { value: string; onChange: (text: string) => void }) {

@@ -19,6 +19,12 @@ export function madeStale(stale: Staleness, event: WarrenEvent): Staleness {
     case "workspace.command.finished":
       // A command may have written anything.
       return { ...stale, files: new Set(stale.files).add(id) };
+    case "workspace.status.changed":
+      // What could not be read while it was away can be read now, or the other way round.
+      return {
+        workspaces: new Set(stale.workspaces).add(id),
+        files: new Set(stale.files).add(id),
+      };
     case "workspace.tool.refused":
       return stale;
     default:

@@ -16,7 +16,7 @@ export function SessionGate({ secret, children }: { secret: string | undefined; 
         {query.isError ? (
           <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />
         ) : (
-          <Loading what={secret ? "and signing you in" : "Warren"} />
+          <Loading what={secret ? "Warren and signing you in" : "Warren"} />
         )}
       </main>
     );
