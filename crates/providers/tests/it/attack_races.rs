@@ -107,7 +107,7 @@ async fn deleting_a_tree_that_is_being_swapped_deletes_nothing_outside() {
         std::fs::write(local.outside().join(format!("f{number}")), "x").unwrap();
     }
     let before = std::fs::read_dir(local.outside()).unwrap().count();
-    for _ in 0..60 {
+    for _ in 0..25 {
         let tree = local.root().join("tree");
         std::fs::create_dir_all(&tree).unwrap();
         for number in 0..40 {
