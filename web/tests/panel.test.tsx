@@ -42,6 +42,23 @@ describe("the files tab", () => {
     await waitFor(() => expect(new TextDecoder().decode(warren.files.get("notes.md"))).toBe("one!"));
   });
 
+  it("says of files that cannot be read again that they are as last read", async () => {
+    const warren = new FakeWarren();
+    const den = warren.add({ name: "den" });
+    warren.files.set("notes.md", bytes("one"));
+    const { user } = openPage(warren, `/workspaces/${den.id}/files?path=notes.md`);
+    await screen.findByLabelText("Text of notes.md");
+    warren.refusal = {
+      code: "workspace_not_ready",
+      status: 409,
+      title: "The workspace is not ready.",
+      remedy: "Wait.",
+    };
+    await user.click(screen.getByRole("button", { name: "Read the files again" }));
+    expect(await screen.findAllByText(/This is as last read. The workspace is not ready./)).toHaveLength(2);
+    expect(screen.getByLabelText<HTMLTextAreaElement>("Text of notes.md").value).toBe("one");
+  });
+
   it("does not replace a file that exists by a new one", async () => {
     const warren = new FakeWarren();
     const den = warren.add({ name: "den" });

@@ -68,6 +68,17 @@ export function ProblemPanel({ error, what, onRetry }: ProblemPanelProps) {
   );
 }
 
+/** Content that was read before and could not be read again: it stays, and is not passed off as fresh. */
+export function StaleNote({ query }: { query: { isRefetchError: boolean; error: unknown } }) {
+  if (!query.isRefetchError) return null;
+  const problem = asProblem(query.error);
+  return (
+    <p className="stale-note" role="status" data-code={problem.code}>
+      <Icon name="warning" /> This is as last read. {problem.title}
+    </p>
+  );
+}
+
 /** The server's sentences put commands between backticks. */
 export function WithCode({ text }: { text: string }) {
   const parts = text.split("`");

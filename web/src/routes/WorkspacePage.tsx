@@ -1,7 +1,7 @@
 import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
-import { Loading, ProblemPanel } from "../components/States";
+import { Loading, ProblemPanel, StaleNote } from "../components/States";
 import { RunTab } from "../features/commands/RunTab";
 import { ActivityTab } from "../features/events/ActivityTab";
 import { FilesTab } from "../features/files/FilesTab";
@@ -33,6 +33,7 @@ export function WorkspacePage({ id, tab, path }: { id: string; tab: WorkspaceTab
   }
   return (
     <div className="page workspace">
+      <StaleNote query={query} />
       <WorkspaceHeader workspace={query.data} />
       {/* Each tab is a place of its own with its own address, so these are links, not a tab widget. */}
       <nav className="tabs" aria-label="Workspace">

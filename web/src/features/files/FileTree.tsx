@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Entry } from "../../api/types";
 import { formatBytes } from "../../components/format";
 import { Icon, type IconName } from "../../components/Icon";
-import { Loading, ProblemPanel } from "../../components/States";
+import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { ancestorsOf, nameOf } from "./paths";
 import { useFolder } from "./queries";
 
@@ -27,10 +27,20 @@ function Level({ path, ...props }: FileTreeProps & { path: string }) {
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   const { entries, isPartial } = query.data;
   if (entries.length === 0) {
-    return <p className="hint">{path ? "Empty folder" : "No files yet. Make one, or drop some here."}</p>;
+    return (
+      <>
+        <StaleNote query={query} />
+        <p className="hint">{path ? "Empty folder" : "No files yet. Make one, or drop some here."}</p>
+      </>
+    );
   }
   return (
     <ul>
+      {query.isRefetchError && (
+        <li>
+          <StaleNote query={query} />
+        </li>
+      )}
       {entries.map((entry) => (
         <li key={entry.path}>
           {entry.kind === "directory" ? (

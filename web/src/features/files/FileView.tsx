@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Problem } from "../../api/problem";
 import { Button } from "../../components/Button";
 import { Icon } from "../../components/Icon";
-import { Empty, Loading, ProblemPanel } from "../../components/States";
+import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { DeletePathDialog, MoveDialog } from "./dialogs";
 import { Editor } from "./Editor";
 import { nameOf } from "./paths";
@@ -51,6 +51,7 @@ export function FileView({ workspaceId, path, onMoved }: FileViewProps) {
           onClick={() => setDialog("delete")}
         />
       </header>
+      <StaleNote query={query} />
       <Body content={query.data} workspaceId={workspaceId} path={path} />
       {dialog === "delete" && (
         <DeletePathDialog

@@ -28,7 +28,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
 
 function CreateForm({ providers, onClose }: { providers: readonly ProviderInfo[]; onClose: () => void }) {
   const [name, setName, forgetName] = useDraft("create.name");
-  const [kind, setKind, forgetKind] = useDraft("create.provider", providers[0]?.kind ?? "");
+  const [kind, setKind, forgetKind] = useDraft("create.provider", firstChoice(providers));
   const [parent, setParent, forgetParent] = useDraft("create.parent");
   const create = useCreateWorkspace();
   const notify = useNotify();
@@ -104,4 +104,10 @@ function CreateForm({ providers, onClose }: { providers: readonly ProviderInfo[]
       </footer>
     </form>
   );
+}
+
+/** The first steps end with a command, so a provider that runs some comes first; its note says what that means. */
+function firstChoice(providers: readonly ProviderInfo[]): string {
+  const withShell = providers.find((provider) => provider.capabilities.includes("shell"));
+  return (withShell ?? providers[0])?.kind ?? "";
 }

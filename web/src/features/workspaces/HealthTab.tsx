@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Workspace } from "../../api/types";
 import { Ago } from "../../components/Ago";
-import { Empty, Loading, ProblemPanel } from "../../components/States";
+import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { StatusBadge } from "../../components/StatusBadge";
 import { useWorkspaceHealth } from "./queries";
 
@@ -11,47 +11,50 @@ export function HealthTab({ workspace }: { workspace: Workspace }) {
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   const { registry } = query.data;
   return (
-    <div className="cards">
-      <section className="card" aria-labelledby="health-state">
-        <h2 id="health-state">State</h2>
-        <Facts
-          rows={[
-            ["Status", <StatusBadge key="status" status={query.data.status} />],
-            ["Reason", query.data.reason ?? "–"],
-            ["Wanted", workspace.desired],
-            ["Runtime", workspace.runtime],
-            ["Generation", generations(workspace)],
-            ["Version", workspace.version],
-            ["Changed", <Ago key="changed" at={workspace.updated_at} />],
-          ]}
-        />
-      </section>
-      <section className="card" aria-labelledby="health-registry">
-        <h2 id="health-registry">Registry</h2>
-        {registry ? (
+    <>
+      <StaleNote query={query} />
+      <div className="cards">
+        <section className="card" aria-labelledby="health-state">
+          <h2 id="health-state">State</h2>
           <Facts
             rows={[
-              ["State", registry.state],
-              ["Provider", registry.provider],
-              ["Opened", moment(registry.opened_at)],
-              ["Last success", moment(registry.last_success_at)],
-              ["Last attempt", moment(registry.last_attempt_at)],
-              ["Last error", registry.last_error ?? "none"],
-              ["Opens", registry.opens],
-              ["Evictions", registry.evictions],
+              ["Status", <StatusBadge key="status" status={query.data.status} />],
+              ["Reason", query.data.reason ?? "–"],
+              ["Wanted", workspace.desired],
+              ["Runtime", workspace.runtime],
+              ["Generation", generations(workspace)],
+              ["Version", workspace.version],
+              ["Changed", <Ago key="changed" at={workspace.updated_at} />],
             ]}
           />
-        ) : (
-          <Empty icon="health" title="Not open on this server">
-            <p className="hint">It is opened when something in it is used.</p>
-          </Empty>
-        )}
-      </section>
-      <section className="card" aria-labelledby="health-limits">
-        <h2 id="health-limits">Limits</h2>
-        <Facts rows={limitRows(registry?.limits ?? workspace.provider)} />
-      </section>
-    </div>
+        </section>
+        <section className="card" aria-labelledby="health-registry">
+          <h2 id="health-registry">Registry</h2>
+          {registry ? (
+            <Facts
+              rows={[
+                ["State", registry.state],
+                ["Provider", registry.provider],
+                ["Opened", moment(registry.opened_at)],
+                ["Last success", moment(registry.last_success_at)],
+                ["Last attempt", moment(registry.last_attempt_at)],
+                ["Last error", registry.last_error ?? "none"],
+                ["Opens", registry.opens],
+                ["Evictions", registry.evictions],
+              ]}
+            />
+          ) : (
+            <Empty icon="health" title="Not open on this server">
+              <p className="hint">It is opened when something in it is used.</p>
+            </Empty>
+          )}
+        </section>
+        <section className="card" aria-labelledby="health-limits">
+          <h2 id="health-limits">Limits</h2>
+          <Facts rows={limitRows(registry?.limits ?? workspace.provider)} />
+        </section>
+      </div>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { memo, useMemo } from "react";
 import type { Workspace } from "../../api/types";
-import { Empty, Loading, ProblemPanel } from "../../components/States";
+import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { STATUS_WORDS, StatusDot } from "../../components/StatusBadge";
 import { Link, useRouter, workspacePlace } from "../../routes/router";
 import { asTree, matches } from "./order";
@@ -23,6 +23,7 @@ export function WorkspaceList({ search }: { search: string }) {
   if (shown.length === 0) return <Empty icon="search" title={`Nothing matches “${search}”`} />;
   return (
     <>
+      <StaleNote query={query} />
       <ul className="workspace-list" aria-label="Workspaces">
         {shown.map(({ workspace, depth }) => (
           <li key={workspace.id}>
