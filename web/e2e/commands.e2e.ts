@@ -47,7 +47,7 @@ describe("a command", () => {
   it("is ended by the stop button", async () => {
     const workspace = await warren.create("stopper");
     const { page } = await operator(browser, warren, `/workspaces/${workspace.id}/run`);
-    await run(page, "echo $$ > pid; echo started; sleep 600");
+    await run(page, "echo $$ > pid; echo started; sleep 60");
     await page.getByRole("log").getByText("started").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("stopped").waitFor();
@@ -64,7 +64,7 @@ describe("a command", () => {
     await page.getByText("No unsaved changes").waitFor();
 
     await page.getByRole("link", { name: "Run" }).click();
-    await run(page, "echo so far; sleep 600");
+    await run(page, "echo so far; sleep 60");
     await page.getByRole("log").getByText("so far").waitFor();
     await page.getByLabel("Command", { exact: true }).fill("typed but not sent");
     await page.reload();

@@ -108,6 +108,29 @@ describe("workspaces", () => {
     expect(faults).toEqual([]);
   });
 
+  it("are put beneath another by dragging them onto it, once that is confirmed", async () => {
+    const parent = await warren.create("drag-parent");
+    const child = await warren.create("drag-child");
+    const { page } = await operator(browser, warren, "/map");
+    const centre = async (id: string) => {
+      const box = await page.locator(`.react-flow__node[data-id="${id}"]`).boundingBox();
+      if (!box) throw new Error("the node is not in sight");
+      return [box.x + box.width / 2, box.y + box.height / 2] as const;
+    };
+    await page.mouse.move(...(await centre(child.id)));
+    await page.mouse.down();
+    await page.mouse.move(...(await centre(parent.id)), { steps: 12 });
+    await page.mouse.up();
+    const dialog = page.getByRole("dialog", { name: "Move workspace" });
+    await dialog.getByText("drag-parent").waitFor();
+    await dialog.getByRole("button", { name: "Move" }).click();
+    await page
+      .locator(`.react-flow__edge[data-id="${parent.id}-${child.id}"]`)
+      .waitFor({ state: "attached" });
+    const moved = await warren.api<Workspace>("GET", `/workspaces/${child.id}`);
+    expect(moved.parent_id).toBe(parent.id);
+  });
+
   it("are a thousand on the map and in the list, and only those in sight are drawn", async () => {
     const { page } = await operator(browser, warren);
     const [template] = (await warren.api<{ items: Workspace[] }>("GET", "/workspaces?limit=1")).items;

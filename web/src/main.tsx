@@ -1,7 +1,10 @@
 import "./styles/tokens.css";
 import "./styles/base.css";
+import "./styles/components.css";
+import "./styles/forms.css";
 import "./styles/shell.css";
 import "./styles/pages.css";
+import "./styles/commands.css";
 import "./styles/files.css";
 import "./styles/map.css";
 import { StrictMode } from "react";
