@@ -48,11 +48,20 @@ pub struct Token {
     pub revoked_at: Option<String>,
 }
 
-/// A token to be made: `admin`, `user` or `workspace`.
+/// What kinds of token are made on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MintableKind {
+    Admin,
+    User,
+    Workspace,
+}
+
+/// A token to be made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
-    pub kind: TokenKind,
+    pub kind: MintableKind,
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
     /// For `user`: what it may do. See the reference for the names.

@@ -11,6 +11,7 @@ mod files;
 mod identity;
 mod info;
 mod problem;
+mod providers;
 mod tools;
 mod workspaces;
 
@@ -18,11 +19,12 @@ pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage};
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
 pub use identity::{
-    CreateToken, CreatedToken, Principal, PrincipalKind, Session, SignIn, SignInLink, Token, TokenKind,
-    TokenPage,
+    CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
+    TokenKind, TokenPage,
 };
 pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
 pub use problem::Problem;
+pub use providers::{CommandMode, LocalConfig, MemoryConfig, ProviderConfig, RunPolicy, Sharing};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,

@@ -62,8 +62,8 @@ pub struct Workspace {
     pub reason: Option<String>,
     pub desired: Desired,
     pub runtime: Runtime,
-    /// The provider's config, tagged by `kind`.
-    #[schema(value_type = Object)]
+    /// The provider's config with its defaults filled in.
+    #[schema(value_type = crate::ProviderConfig)]
     pub provider: serde_json::Value,
     pub capabilities: Vec<Capability>,
     /// Raised by each change of what is wanted.
@@ -82,16 +82,17 @@ pub struct Workspace {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateWorkspace {
-    /// 1 to 100 characters.
-    #[schema(min_length = 1, max_length = 100)]
+    /// 1 to 100 characters, no control characters, no space at its ends.
+    #[schema(min_length = 1, max_length = 100, pattern = r"^[^\s\x00-\x1f\x7f](.*[^\s\x00-\x1f\x7f])?$")]
     pub name: String,
-    /// How it is backed, tagged by `kind`: `{"kind": "local"}` or `{"kind": "memory"}` with that provider's knobs.
-    #[schema(value_type = Object)]
+    /// How it is backed. Kept as JSON, so that an error can name the path of what is wrong.
+    #[schema(value_type = crate::ProviderConfig)]
     pub provider: serde_json::Value,
     /// Absent: all that the provider offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<Capability>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uuid")]
     pub parent_id: Option<String>,
     /// Absent: `hosted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

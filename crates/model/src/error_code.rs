@@ -74,6 +74,7 @@ error_codes! {
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";
     FileNotFound = "file_not_found", 404, "There is no such file or directory.", "List the directory to see what is there.";
     FileExists = "file_exists", 409, "Something is already there.", "Choose another name, or allow overwriting.";
+    RangeNotSatisfiable = "range_not_satisfiable", 416, "The range begins behind the end of the file.", "Ask for a range within the size that `Content-Range` names.";
     NotAFile = "not_a_file", 409, "The path names a directory where a file is needed.", "Name a file.";
     NotADirectory = "not_a_directory", 409, "The path names a file where a directory is needed.", "Name a directory.";
     DirectoryNotEmpty = "directory_not_empty", 409, "The directory is not empty.", "Remove it recursively.";

@@ -136,7 +136,16 @@ fn token_kind(kind: model::TokenKind) -> api::TokenKind {
     }
 }
 
-pub(crate) fn token_kind_from(kind: api::TokenKind) -> model::TokenKind {
+pub(crate) fn mintable_from(kind: api::MintableKind) -> model::TokenKind {
+    match kind {
+        api::MintableKind::Admin => model::TokenKind::Admin,
+        api::MintableKind::User => model::TokenKind::User,
+        api::MintableKind::Workspace => model::TokenKind::Workspace,
+    }
+}
+
+#[cfg(test)]
+fn token_kind_from(kind: api::TokenKind) -> model::TokenKind {
     match kind {
         api::TokenKind::Admin => model::TokenKind::Admin,
         api::TokenKind::User => model::TokenKind::User,

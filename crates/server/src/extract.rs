@@ -70,6 +70,11 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Query<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Failure> {
+        // The decoder replaces what is not UTF-8, and two names that differ only there would become one.
+        let raw = parts.uri.query().unwrap_or_default();
+        if percent_encoding::percent_decode_str(raw).decode_utf8().is_err() {
+            return Err(Failure::new(ErrorCode::InvalidRequest, "the query is not UTF-8"));
+        }
         match axum::extract::Query::<T>::from_request_parts(parts, app).await {
             Ok(axum::extract::Query(value)) => Ok(Self(value)),
             Err(QueryRejection::FailedToDeserializeQueryString(error)) => {

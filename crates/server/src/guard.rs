@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, Uri, header};
 use warren_model::ErrorCode;
 
 use crate::App;
@@ -38,7 +38,13 @@ impl Guard {
     }
 
     /// Decides by the request's head alone.
-    pub fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), ErrorCode> {
+    pub fn check(&self, method: &Method, target: &Uri, headers: &HeaderMap) -> Result<(), ErrorCode> {
+        // A target with an authority of its own overrules the Host header.
+        if let Some(authority) = target.authority()
+            && !self.hosts.contains(&authority.as_str().to_lowercase())
+        {
+            return Err(ErrorCode::HostNotAllowed);
+        }
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).map(str::to_lowercase);
         match host {
@@ -65,7 +71,7 @@ pub(crate) async fn refuse_strangers(
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
-    app.guard.check(request.method(), request.headers())?;
+    app.guard.check(request.method(), request.uri(), request.headers())?;
     Ok(next.run(request).await)
 }
 
@@ -74,6 +80,10 @@ mod tests {
     use super::*;
 
     fn check(method: Method, pairs: &[(&'static str, &str)]) -> Result<(), ErrorCode> {
+        check_target(&method, "/api/v1/info", pairs)
+    }
+
+    fn check_target(method: &Method, target: &str, pairs: &[(&'static str, &str)]) -> Result<(), ErrorCode> {
         let guard = Guard::new(
             "127.0.0.1:7878".parse().unwrap(),
             &["Warren.example".into()],
@@ -83,7 +93,16 @@ mod tests {
         for (name, value) in pairs {
             headers.append(*name, value.parse().unwrap());
         }
-        guard.check(&method, &headers)
+        guard.check(method, &target.parse().unwrap(), &headers)
+    }
+
+    // F31, sec/W01
+    #[test]
+    fn an_absolute_target_must_name_a_served_host_too() {
+        let host = [("host", "localhost:7878")];
+        assert_eq!(check_target(&Method::GET, "http://localhost:7878/api/v1/info", &host), Ok(()));
+        let strange = check_target(&Method::GET, "http://evil.example/api/v1/info", &host);
+        assert_eq!(strange, Err(ErrorCode::HostNotAllowed));
     }
 
     // F31, sec/W01

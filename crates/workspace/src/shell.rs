@@ -62,14 +62,7 @@ impl Command {
 
     fn new(invocation: Invocation) -> Self {
         let cwd = WorkspacePath::root();
-        Self {
-            invocation,
-            cwd,
-            env: BTreeMap::new(),
-            stdin: Bytes::new(),
-            timeout_ms: None,
-            spill_to: None,
-        }
+        Self { invocation, cwd, env: BTreeMap::new(), stdin: Bytes::new(), timeout_ms: None, spill_to: None }
     }
 }
 
@@ -137,11 +130,7 @@ pub struct ProcessId(pub u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessState {
     Running,
-    Exited {
-        exit_code: Option<i32>,
-        signal: Option<i32>,
-        timed_out: bool,
-    },
+    Exited { exit_code: Option<i32>, signal: Option<i32>, timed_out: bool },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

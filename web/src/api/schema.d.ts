@@ -344,9 +344,11 @@ export interface components {
          * @enum {string}
          */
         Capability: "fs" | "shell" | "code" | "script" | "snapshot";
-        /** @description A token to be made: `admin`, `user` or `workspace`. */
+        /** @enum {string} */
+        CommandMode: "argv" | "command" | "full";
+        /** @description A token to be made. */
         CreateToken: {
-            kind: components["schemas"]["TokenKind"];
+            kind: components["schemas"]["MintableKind"];
             name: string;
             /** @description For `user`: what it may do. See the reference for the names. */
             scopes?: string[] | null;
@@ -360,12 +362,13 @@ export interface components {
         };
         /** @description A workspace to be made. */
         CreateWorkspace: {
-            /** @description 1 to 100 characters. */
+            /** @description 1 to 100 characters, no control characters, no space at its ends. */
             name: string;
-            /** @description How it is backed, tagged by `kind`: `{"kind": "local"}` or `{"kind": "memory"}` with that provider's knobs. */
-            provider: Record<string, unknown>;
+            /** @description How it is backed. Kept as JSON, so that an error can name the path of what is wrong. */
+            provider: components["schemas"]["ProviderConfig"];
             /** @description Absent: all that the provider offers. */
             capabilities?: components["schemas"]["Capability"][] | null;
+            /** Format: uuid */
             parent_id?: string | null;
             runtime?: components["schemas"]["Runtime"] | null;
         };
@@ -517,6 +520,44 @@ export interface components {
             entries: components["schemas"]["Entry"][];
             next_cursor?: string | null;
         };
+        /** @description Files and commands in a host directory, as the host user, without isolation. */
+        LocalConfig: {
+            /** Format: int32 */
+            max_file_mb?: number | null;
+            /** Format: int32 */
+            max_grep_file_mb?: number | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Kept of each of stdout and stderr.
+             */
+            max_output_bytes?: number | null;
+            run?: components["schemas"]["RunPolicy"] | null;
+            share?: components["schemas"]["Sharing"] | null;
+        };
+        /** @description Files that live and die with the process. */
+        MemoryConfig: {
+            /** Format: int32 */
+            max_file_mb?: number | null;
+            /** Format: int32 */
+            max_grep_file_mb?: number | null;
+            /**
+             * Format: int32
+             * @description All files together.
+             */
+            max_total_mb?: number | null;
+        };
+        /**
+         * @description What kinds of token are made on request.
+         * @enum {string}
+         */
+        MintableKind: "admin" | "user" | "workspace";
         /** @description Moves or renames something inside the workspace. */
         MoveFile: {
             from: string;
@@ -554,6 +595,14 @@ export interface components {
             /** @description Finds the log lines of this request. */
             request_id: string;
         };
+        /** @description How a workspace is backed, tagged by `kind`. What is absent has its default. */
+        ProviderConfig: (components["schemas"]["MemoryConfig"] & {
+            /** @enum {string} */
+            kind: "memory";
+        }) | (components["schemas"]["LocalConfig"] & {
+            /** @enum {string} */
+            kind: "local";
+        });
         ProviderInfo: {
             kind: string;
             capabilities: components["schemas"]["Capability"][];
@@ -574,6 +623,12 @@ export interface components {
             evictions: number;
             limits: Record<string, unknown>;
         };
+        /** @description What a model may run. */
+        RunPolicy: {
+            mode?: components["schemas"]["CommandMode"] | null;
+            /** @description Allowed programs, by name. Absent: none. */
+            allow?: string[] | null;
+        };
         /**
          * @description What runs the agent of a workspace.
          * @enum {string}
@@ -592,6 +647,12 @@ export interface components {
             token_kind: components["schemas"]["TokenKind"];
             scopes: string[];
             expires_at?: string | null;
+        };
+        /** @description A directory shared by name between workspaces. */
+        Sharing: {
+            id: string;
+            /** @description Must be true: sharing has to be said twice. */
+            share_across_sessions: boolean;
         };
         /** @description The secret of a sign-in link, exchanged for a session cookie. */
         SignIn: {
@@ -668,8 +729,8 @@ export interface components {
             reason?: string | null;
             desired: components["schemas"]["Desired"];
             runtime: components["schemas"]["Runtime"];
-            /** @description The provider's config, tagged by `kind`. */
-            provider: Record<string, unknown>;
+            /** @description The provider's config with its defaults filled in. */
+            provider: components["schemas"]["ProviderConfig"];
             capabilities: components["schemas"]["Capability"][];
             /**
              * Format: int64

@@ -38,11 +38,11 @@ pub(crate) async fn run(context: &Context, command: TokenCommand) -> Outcome<Exi
     Ok(Exit::OK)
 }
 
-const fn wire_kind(kind: TokenKind) -> warren_api::TokenKind {
+const fn wire_kind(kind: TokenKind) -> warren_api::MintableKind {
     match kind {
-        TokenKind::Admin => warren_api::TokenKind::Admin,
-        TokenKind::User => warren_api::TokenKind::User,
-        TokenKind::Workspace => warren_api::TokenKind::Workspace,
+        TokenKind::Admin => warren_api::MintableKind::Admin,
+        TokenKind::User => warren_api::MintableKind::User,
+        TokenKind::Workspace => warren_api::MintableKind::Workspace,
     }
 }
 

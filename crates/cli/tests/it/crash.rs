@@ -36,6 +36,32 @@ fn kill_9_in_the_middle_loses_nothing_that_was_acknowledged() {
     assert!(after.starts_with(&before), "the log goes on where it was:\n{before}\n{after}");
 }
 
+// W16
+#[test]
+fn processes_that_a_killed_server_left_are_ended_by_the_next_start() {
+    let machine = Machine::new();
+    let server = machine.start();
+    machine.run(&["ws", "create", "demo"]).expect_ok();
+    // One stays in its group, one hides in a session of its own; both would beat for ever.
+    let beat = "while :; do date +%s%N > $0.beat; sleep 0.02; done";
+    let script = format!("sh -c '{beat}' one & setsid sh -c '{beat}' two & wait");
+    let mut running = machine.command(&["ws", "exec", "demo", "--shell", &script]).spawn().unwrap();
+    let last_beat = |name: &str| machine.run(&["ws", "files", "cat", "demo", &format!("{name}.beat")]).stdout;
+    while last_beat("one").is_empty() || last_beat("two").is_empty() {}
+    server.kill();
+    running.wait().unwrap();
+    let _server = machine.start();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let have_stopped = || {
+        let before = (last_beat("one"), last_beat("two"));
+        machine.run(&["ws", "exec", "demo", "--", "sleep", "0.3"]).expect_ok();
+        before == (last_beat("one"), last_beat("two"))
+    };
+    while !have_stopped() {
+        assert!(std::time::Instant::now() < deadline, "they still beat");
+    }
+}
+
 // S44
 #[test]
 fn following_events_goes_on_across_a_restart_without_a_gap() {

@@ -81,12 +81,17 @@ impl LocalProvider {
             errno::opening(errno, "the workspaces directory cannot be found")
         })?;
         let instance = process::random_mark(entropy.as_ref());
-        let staging = Staging::open(&base, instance)
+        let staging = Staging::open(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the workspaces directory cannot be used"))?;
         Ok(Self {
             base,
             staging: Arc::new(staging),
-            doors: process::Doors { environment: Arc::new(environment), clock, entropy },
+            doors: process::Doors {
+                instance: instance.into(),
+                environment: Arc::new(environment),
+                clock,
+                entropy,
+            },
         })
     }
 

@@ -11,7 +11,8 @@
 //! final rename is atomic. (`O_TMPFILE` with `linkat` would leave no name at all, but cannot replace a file.) The price:
 //! a write below a mount point inside a workspace is refused with `permission_denied`.
 //!
-//! What a dead process left is told by its lease, not by its age (W82): the lock goes when the process does.
+//! What a dead process left is told by its lease, not by its age (W82): the lock goes when the process does. Its
+//! commands, which nobody holds on a leash any more, are ended with it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -122,6 +123,10 @@ impl Staging {
             let Ok(held) = take_dead_lease(self.shelf.as_fd(), &lease) else {
                 continue;
             };
+            let ended = crate::process::end_all_of(instance);
+            if ended > 0 {
+                tracing::info!(count = ended, "ended processes that a dead Warren had left running");
+            }
             count(delete_tree(self.shelf.as_fd(), OsStr::new(instance)), "a dead process's temp files");
             // Only while we hold it: else we could remove the lease of a newcomer.
             let _ = unlinkat(&self.shelf, &lease, AtFlags::empty());

@@ -111,11 +111,43 @@ impl Group {
     }
 
     fn is_marked(&self, pid: i32) -> bool {
-        let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else {
-            return false;
-        };
-        environment.split(|byte| *byte == 0).any(|variable| variable == self.mark.as_bytes())
+        has_variable(pid, |variable| variable == self.mark.as_bytes())
     }
+}
+
+/// Kills what the commands of a dead Warren left running (W16): nobody else can, since it alone held their leashes.
+/// Tells how many processes there were.
+pub(crate) fn end_all_of(instance: &str) -> usize {
+    let beginning = format!("{RUN_MARK}={instance}.");
+    let mut ended = 0;
+    for _ in 0..MAX_ROUNDS {
+        let table = process_table(0);
+        let marked =
+            table.iter().filter(|(pid, _)| has_variable(**pid, |one| one.starts_with(beginning.as_bytes())));
+        let victims: Vec<_> = marked.filter_map(|(pid, seen)| open_same(*pid, seen)).collect();
+        if victims.is_empty() {
+            return ended;
+        }
+        ended += victims.len();
+        end(&victims);
+    }
+    tracing::error!("processes of an earlier Warren could not be killed");
+    ended
+}
+
+/// Kills, and waits a while for them to be gone.
+fn end(victims: &[OwnedFd]) {
+    for victim in victims {
+        let _ = pidfd_send_signal(victim, Signal::KILL);
+    }
+    for victim in victims {
+        let _ = poll(&mut [PollFd::new(victim, PollFlags::IN)], Some(&ROUND_WAIT));
+    }
+}
+
+fn has_variable(pid: i32, is_wanted: impl Fn(&[u8]) -> bool) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(is_wanted)
 }
 
 /// Kills a command's processes when it is dropped, unless it was let go: whoever stops waiting for a command ends it.

@@ -23,11 +23,14 @@ use warren_doors::{Clock, Entropy, Environment};
 
 pub(crate) use background::{Background, MAX_RUNNING, RING_BYTES};
 pub(crate) use environment::check_pass_env;
+pub(crate) use group::end_all_of;
 pub(crate) use run::{MAX_SPILL_BYTES, Spill, run, stream};
 
 /// What a process needs from outside.
 #[derive(Debug, Clone)]
 pub(crate) struct Doors {
+    /// Begins the mark of every command, so that those of a process that died can be found by who it was.
+    pub(crate) instance: Arc<str>,
     pub(crate) environment: Arc<Environment>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,

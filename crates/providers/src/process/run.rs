@@ -52,7 +52,7 @@ pub(super) fn start(
     doors: &Doors,
 ) -> Result<Started, Error> {
     let arguments = Arguments::of(&command.invocation)?;
-    let mark = random_mark(doors.entropy.as_ref());
+    let mark = format!("{}.{}", doors.instance, random_mark(doors.entropy.as_ref()));
     let environment = environment::build(&environment::Sources {
         host: &doors.environment,
         pass_env: &rules.pass_env,

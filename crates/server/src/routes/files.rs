@@ -69,20 +69,22 @@ pub(super) async fn read(
 ) -> Result<Response, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
     app.fleet.usable_workspace(&who, Action::ReadWorkspaces, id).await?;
-    let range = requested_range(&params, &headers)?;
+    let asked = Asked::from_request(&params, &headers);
     let query = ls_query(&params)?;
     let answer = app
         .fleet
         .registry()
         .with(id, move |workspace| {
             let (path, query) = (path.clone(), query.clone());
-            async move { read_either(fs_of(&*workspace)?, &path, range.unwrap_or_default(), &query).await }
+            async move { read_either(fs_of(&*workspace)?, &path, asked.range(), &query).await }
         })
         .await?;
-    Ok(match answer {
-        Either::File(contents) => file_response(contents, range.is_some()),
-        Either::Directory(listing) => ([(ENTRY_HEADER, "directory")], axum::Json(listing)).into_response(),
-    })
+    match answer {
+        Either::File(contents) => file_response(contents, &asked),
+        Either::Directory(listing) => {
+            Ok(([(ENTRY_HEADER, "directory")], axum::Json(listing)).into_response())
+        }
+    }
 }
 
 enum Either {
@@ -112,10 +114,15 @@ async fn read_either(
     }))
 }
 
-fn file_response(contents: FileContents, is_partial: bool) -> Response {
+fn file_response(contents: FileContents, asked: &Asked) -> Result<Response, Failure> {
     let total = contents.entry.bytes;
-    let end = contents.offset + contents.length;
+    let is_empty = contents.length == 0;
+    if matches!(asked, Asked::ByHeader(_)) && is_empty {
+        let detail = format!("the file has {total} bytes");
+        return Err(Failure::new(ErrorCode::RangeNotSatisfiable, detail));
+    }
     let name = contents.entry.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let last = (contents.offset + contents.length).saturating_sub(1);
     let mut response = Response::new(Body::from_stream(contents.stream));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
@@ -125,30 +132,19 @@ fn file_response(contents: FileContents, is_partial: bool) -> Response {
     if let Ok(value) = HeaderValue::from_str(&disposition(&name)) {
         headers.insert(header::CONTENT_DISPOSITION, value);
     }
-    if is_partial {
-        let range = if contents.length == 0 {
-            format!("bytes */{total}")
-        } else {
-            format!("bytes {}-{}/{total}", contents.offset, end - 1)
-        };
+    if !matches!(asked, Asked::Whole) && !is_empty {
+        let range = format!("bytes {}-{last}/{total}", contents.offset);
         if let Ok(value) = HeaderValue::from_str(&range) {
             headers.insert(header::CONTENT_RANGE, value);
         }
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
-    response
+    Ok(response)
 }
 
 /// Always an attachment: a browser must never render what an agent wrote (sec/P02).
 fn disposition(name: &str) -> String {
-    let mut encoded = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
+    let encoded = percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC);
     format!("attachment; filename*=UTF-8''{encoded}")
 }
 
@@ -169,23 +165,40 @@ fn ls_query(params: &ReadParams) -> Result<LsQuery, Failure> {
     })
 }
 
-/// `offset` and `length`, or else a single `Range`.
-fn requested_range(params: &ReadParams, headers: &HeaderMap) -> Result<Option<ByteRange>, Failure> {
-    if params.offset.is_some() || params.length.is_some() {
-        return Ok(Some(ByteRange { offset: params.offset.unwrap_or(0), length: params.length }));
+/// What part of a file is asked for, and how: that decides how nothing is answered.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    Whole,
+    ByQuery(ByteRange),
+    ByHeader(ByteRange),
+}
+
+impl Asked {
+    /// `offset` and `length`, or else a single `Range`. Other ranges are ignored, as HTTP lets a server do.
+    fn from_request(params: &ReadParams, headers: &HeaderMap) -> Self {
+        if params.offset.is_some() || params.length.is_some() {
+            return Self::ByQuery(ByteRange { offset: params.offset.unwrap_or(0), length: params.length });
+        }
+        let value = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
+        value.and_then(single_range).map_or(Self::Whole, Self::ByHeader)
     }
-    let Some(value) = headers.get(header::RANGE) else { return Ok(None) };
-    let unreadable = || Failure::new(ErrorCode::InvalidRequest, "Range: expected `bytes=first-last`");
-    let text = value.to_str().map_err(|_| unreadable())?;
-    let (first, last) =
-        text.strip_prefix("bytes=").and_then(|text| text.split_once('-')).ok_or_else(unreadable)?;
-    let offset: u64 = first.parse().map_err(|_| unreadable())?;
+
+    const fn range(self) -> ByteRange {
+        match self {
+            Self::Whole => ByteRange { offset: 0, length: None },
+            Self::ByQuery(range) | Self::ByHeader(range) => range,
+        }
+    }
+}
+
+fn single_range(text: &str) -> Option<ByteRange> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let offset: u64 = first.parse().ok()?;
     if last.is_empty() {
-        return Ok(Some(ByteRange { offset, length: None }));
+        return Some(ByteRange { offset, length: None });
     }
-    let last: u64 = last.parse().map_err(|_| unreadable())?;
-    let length = last.checked_sub(offset).and_then(|length| length.checked_add(1)).ok_or_else(unreadable)?;
-    Ok(Some(ByteRange { offset, length: Some(length) }))
+    let last: u64 = last.parse().ok()?;
+    Some(ByteRange { offset, length: Some(last.checked_sub(offset)?.saturating_add(1)) })
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -30,7 +30,7 @@ pub(super) async fn create(
     Json(body): Json<CreateToken>,
 ) -> Result<impl IntoResponse, Failure> {
     let request = MintToken {
-        kind: convert::token_kind_from(body.kind),
+        kind: convert::mintable_from(body.kind),
         name: body.name,
         scopes: convert::scopes_from(&body.scopes.unwrap_or_default())?,
         workspace_id: body

@@ -136,6 +136,19 @@ async fn unknown_routes_methods_and_parameters_are_told() {
     assert_eq!(warren.get("/api/v1/workspaces?cursor=banana").await.code(), "invalid_cursor");
 }
 
+// sec/F11: names that are not UTF-8 are refused, not made alike
+#[tokio::test]
+async fn a_query_that_is_not_utf8_is_refused() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    for name in ["%ff", "%fe", "%c0%ae", "a%80b"] {
+        let answer = warren.put(&format!("/api/v1/workspaces/{id}/files?path={name}"), "x").await;
+        assert_eq!((answer.status, answer.code()), (400, "invalid_request".into()), "{name}");
+    }
+    let listing = warren.get(&format!("/api/v1/workspaces/{id}/files")).await.json();
+    assert_eq!(listing["entries"], json!([]));
+}
+
 // W22, O2 incident 3
 #[tokio::test]
 async fn a_file_over_the_limit_is_refused_while_it_streams_and_the_old_one_stays() {
