@@ -37,8 +37,9 @@ pub struct RegistryDescription {
     pub last_success_at: Option<String>,
     pub opens: u64,
     pub evictions: u64,
-    #[schema(value_type = Object)]
-    pub limits: serde_json::Value,
+    /// As the open workspace tells them; absent unless it is open.
+    #[schema(value_type = Option<Object>)]
+    pub limits: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

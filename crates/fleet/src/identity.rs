@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use warren_model::{
-    ErrorCode, EventKind, NewEvent, OrgId, Principal, ScopeSet, Timestamp, Token, TokenId, TokenKind,
+    ErrorCode, EventKind, NewEvent, OrgId, Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind,
     TokenSecret, UserId, WorkspaceId,
 };
 use warren_rules::access::{self, Access, Action, Caller, MintRefusal, MintRequest, Target};
-use warren_store::{Page, TokenQuery};
+use warren_store::{Page, ReadTx, TokenQuery};
 
 use crate::{Error, Fleet};
 
@@ -86,21 +86,30 @@ impl Fleet {
     /// Proves who is asking. The secret is looked up by its hash.
     pub async fn identify(&self, secret: &str) -> Result<Identity, Error> {
         let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
-        let token = self.store().read(move |tx| tx.token_by_hash(&hash).map_err(Error::from)).await?;
-        let token = token.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
         let now = self.clock().now();
-        if has_ended(&token, now) {
-            return Err(Error::new(ErrorCode::TokenExpired));
-        }
+        let token = self
+            .store()
+            .read(move |tx| {
+                let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
+                if has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
+                    return Err(Error::new(ErrorCode::TokenExpired));
+                }
+                Ok(token)
+            })
+            .await?;
         self.touch(&token, now);
         Ok(Identity { principal: token.owner.clone(), token })
     }
 
     /// Whether a token that was good a while ago still is; for streams that stay open (sec/U05).
     pub async fn is_still_valid(&self, id: TokenId) -> Result<bool, Error> {
-        let token = self.store().read(move |tx| tx.token(id).map_err(Error::from)).await?;
         let now = self.clock().now();
-        Ok(token.is_some_and(|token| !has_ended(&token, now)))
+        self.store()
+            .read(move |tx| match tx.token(id)? {
+                Some(token) => Ok(!has_ended(&token, now) && speaks_for_a_living_workspace(tx, &token)?),
+                None => Ok(false),
+            })
+            .await
     }
 
     fn touch(&self, token: &Token, now: Timestamp) {
@@ -136,7 +145,8 @@ impl Fleet {
             Some(id) => Principal::workspace(id),
             None => who.principal.clone(),
         };
-        self.mint_for(owner, who.token.org_id, who.principal.clone(), request).await
+        let minted_by = Minter { principal: who.principal.clone(), expires_at: who.token.expires_at };
+        self.mint_for(owner, who.token.org_id, minted_by, request).await
     }
 
     /// Makes the admin token of the person who runs this Warren. Only the binary itself calls this.
@@ -149,7 +159,8 @@ impl Fleet {
             workspace_id: None,
             expires_in_ms: None,
         };
-        self.mint_for(operator, OrgId::DEFAULT, Principal::system("server"), request).await
+        let by = Minter { principal: Principal::system("server"), expires_at: None };
+        self.mint_for(operator, OrgId::DEFAULT, by, request).await
     }
 
     /// Makes a sign-in link's secret. Only the binary itself, and operators through it, call this.
@@ -162,14 +173,15 @@ impl Fleet {
             expires_in_ms: Some(LINK_LIFETIME_MS),
         };
         let operator = Principal::user(UserId::OPERATOR);
-        self.mint_for(operator.clone(), OrgId::DEFAULT, operator, request).await
+        let by = Minter { principal: operator.clone(), expires_at: None };
+        self.mint_for(operator, OrgId::DEFAULT, by, request).await
     }
 
     async fn mint_for(
         &self,
         owner: Principal,
         org_id: OrgId,
-        by: Principal,
+        by: Minter,
         request: MintToken,
     ) -> Result<Minted, Error> {
         let length = request.name.chars().count();
@@ -190,7 +202,10 @@ impl Fleet {
             workspace_id: request.workspace_id,
             scopes: request.scopes,
             created_at: now,
-            expires_at: request.expires_in_ms.map(|ms| now.plus_ms(ms)),
+            expires_at: access::expiry_of_mint(
+                by.expires_at,
+                request.expires_in_ms.map(|ms| now.plus_ms(ms)),
+            ),
             last_used_at: None,
             revoked_at: None,
             used_at: None,
@@ -204,7 +219,7 @@ impl Fleet {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }
                 tx.insert_token(&row)?;
-                tx.append_event(&token_event(&row, EventKind::TokenCreated, &by, now))?;
+                tx.append_event(&token_event(&row, EventKind::TokenCreated, &by.principal, now))?;
                 Ok(())
             })
             .await?;
@@ -249,16 +264,7 @@ impl Fleet {
     /// Revokes a token; doing it twice is fine. A `user` sees its own org's tokens only.
     pub async fn revoke(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
         who.may_in_own_org(Action::WriteTokens)?;
-        self.revoke_as(who, id).await
-    }
-
-    /// Ends the caller's own token.
-    pub async fn sign_out(&self, who: &Identity) -> Result<(), Error> {
-        self.revoke_as(who, who.token.id).await
-    }
-
-    async fn revoke_as(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
-        let (visible_org, by) = (who.visible_org(), who.principal.clone());
+        let (visible_org, by, caller) = (who.visible_org(), who.principal.clone(), who.caller());
         let now = self.clock().now();
         self.store()
             .write(move |tx| {
@@ -267,8 +273,31 @@ impl Fleet {
                 if visible_org.is_some_and(|org| org != token.org_id) {
                     return Err(not_found());
                 }
+                let could =
+                    MintRequest { kind: token.kind, scopes: token.scopes, workspace_id: token.workspace_id };
+                if !access::may_revoke(&caller, &could) {
+                    let detail = "a token cannot end one that may do more than itself";
+                    return Err(Error::with_detail(ErrorCode::Forbidden, detail));
+                }
                 if tx.revoke_token(id, now)? {
                     tx.append_event(&token_event(&token, EventKind::TokenRevoked, &by, now))?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Ends a browser's session. Other tokens are not signed out of, they are revoked.
+    pub async fn sign_out(&self, who: &Identity) -> Result<(), Error> {
+        if who.token.kind != TokenKind::Session {
+            let detail = "this is no browser session; revoke the token with DELETE /api/v1/tokens/{id}";
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        let (token, now) = (who.token.clone(), self.clock().now());
+        self.store()
+            .write(move |tx| {
+                if tx.revoke_token(token.id, now)? {
+                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &token.owner, now))?;
                 }
                 Ok(())
             })
@@ -287,6 +316,19 @@ impl Fleet {
             TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
         self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await
     }
+}
+
+/// Who makes a token, and until when they themselves are let in.
+#[derive(Debug, Clone)]
+struct Minter {
+    principal: Principal,
+    expires_at: Option<Timestamp>,
+}
+
+/// A workspace's tokens end with it.
+fn speaks_for_a_living_workspace(tx: &mut dyn ReadTx, token: &Token) -> Result<bool, Error> {
+    let Some(id) = token.workspace_id else { return Ok(true) };
+    Ok(tx.workspace(id)?.is_some_and(|row| row.status != Status::Removed))
 }
 
 fn has_ended(token: &Token, now: Timestamp) -> bool {

@@ -2,6 +2,7 @@
 //! writes it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
@@ -11,6 +12,7 @@ use warren_model::{
 use warren_rules::access::{Action, Target};
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
+use warren_workspace::registry::Lease;
 
 use crate::{Error, Fleet, Identity};
 
@@ -143,6 +145,40 @@ impl Fleet {
         let _ = self.declare(&workspace);
         self.reconcile_in_background(workspace.id);
         Ok(workspace)
+    }
+
+    /// The open workspace, for uses that cannot be repeated.
+    pub async fn acquire(&self, id: WorkspaceId) -> Result<Lease, warren_workspace::Error> {
+        let acquired = self.registry().acquire(id).await;
+        self.note_loss(id, acquired.as_ref().err());
+        acquired
+    }
+
+    /// Runs an operation in the workspace, again if it was evicted under it.
+    pub async fn with_workspace<T, F, Fut>(
+        &self,
+        id: WorkspaceId,
+        operation: F,
+    ) -> Result<T, warren_workspace::Error>
+    where
+        F: FnMut(Arc<dyn warren_workspace::Workspace>) -> Fut,
+        Fut: Future<Output = Result<T, warren_workspace::Error>>,
+    {
+        let outcome = self.registry().with(id, operation).await;
+        self.note_loss(id, outcome.as_ref().err());
+        outcome
+    }
+
+    /// A use that found out that the place is gone for good: the status must not go on saying `online`.
+    pub fn note_loss(&self, id: WorkspaceId, error: Option<&warren_workspace::Error>) {
+        let Some(warren_workspace::Error::Failed { detail, transient: false, .. }) = error else { return };
+        let (fleet, reason) = (self.clone(), detail.clone());
+        self.0.tasks.spawn(async move {
+            let by = Principal::system("registry");
+            if let Err(error) = fleet.signal(id, Signal::PlaceFailed, &by, Some(reason)).await {
+                tracing::warn!(workspace.id = %id, %error, "the loss of a workspace could not be recorded");
+            }
+        });
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one.

@@ -1,6 +1,6 @@
 //! Who may do what: default deny (F30).
 
-use warren_model::{OrgId, Scope, ScopeSet, TokenKind, WorkspaceId};
+use warren_model::{OrgId, Scope, ScopeSet, Timestamp, TokenKind, WorkspaceId};
 
 /// Who asks, as far as the decision needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,12 +125,36 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
     }
 }
 
-/// A token somebody wants made.
+/// A token somebody wants made, or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MintRequest {
     pub kind: TokenKind,
     pub scopes: ScopeSet,
     pub workspace_id: Option<WorkspaceId>,
+}
+
+/// When a new token ends: as asked, but never after the one it was made with.
+pub fn expiry_of_mint(own: Option<Timestamp>, asked: Option<Timestamp>) -> Option<Timestamp> {
+    match (own, asked) {
+        (Some(own), Some(asked)) => Some(own.min(asked)),
+        (own, asked) => own.or(asked),
+    }
+}
+
+/// Whether `caller`, who may write tokens, may end this one: what it could have made itself, and nothing wider.
+pub fn may_revoke(caller: &Caller, token: &MintRequest) -> bool {
+    match token.kind {
+        _ if is_operator(caller) => true,
+        TokenKind::User => token.scopes.is_within(caller.scopes),
+        TokenKind::Workspace | TokenKind::Join | TokenKind::Runner => {
+            caller.scopes.contains(Scope::WorkspacesUse)
+        }
+        TokenKind::Admin | TokenKind::Login | TokenKind::Session => false,
+    }
+}
+
+fn is_operator(caller: &Caller) -> bool {
+    matches!(caller.kind, TokenKind::Admin | TokenKind::Session)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +184,7 @@ impl MintRefusal {
 
 /// Whether `caller`, who may write tokens, may make this one.
 pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRefusal> {
-    let is_operator = matches!(caller.kind, TokenKind::Admin | TokenKind::Session);
+    let is_operator = is_operator(caller);
     match request.kind {
         TokenKind::Admin if !is_operator => Err(MintRefusal::WiderThanOwn),
         TokenKind::Admin | TokenKind::User if request.workspace_id.is_some() => {
@@ -185,7 +209,6 @@ pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRef
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use warren_model::Timestamp;
 
     use super::*;
 
@@ -264,6 +287,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    // F30, sec/U07
+    #[test]
+    fn nobody_ends_a_token_that_can_do_more_than_their_own() {
+        let narrow = caller(TokenKind::User, &[Scope::TokensWrite]);
+        let token = |kind, scopes: &[Scope]| MintRequest {
+            kind,
+            scopes: scopes.iter().copied().collect(),
+            workspace_id: None,
+        };
+        for kind in [TokenKind::Admin, TokenKind::Session, TokenKind::Login, TokenKind::Workspace] {
+            assert!(!may_revoke(&narrow, &token(kind, &[])), "{kind:?}");
+            assert!(may_revoke(&caller(TokenKind::Admin, &[]), &token(kind, &[])));
+        }
+        assert!(may_revoke(&narrow, &token(TokenKind::User, &[Scope::TokensWrite])));
+        assert!(!may_revoke(&narrow, &token(TokenKind::User, &[Scope::WorkspacesWrite])));
+    }
+
+    // F30, sec/U07
+    #[test]
+    fn a_token_that_ends_makes_none_that_outlives_it() {
+        let at = |micros| Some(Timestamp::from_micros(micros));
+        assert_eq!(expiry_of_mint(at(5), None), at(5));
+        assert_eq!(expiry_of_mint(at(5), at(9)), at(5));
+        assert_eq!(expiry_of_mint(at(5), at(3)), at(3));
+        assert_eq!(expiry_of_mint(None, at(9)), at(9));
+        assert_eq!(expiry_of_mint(None, None), None);
     }
 
     // F30, sec/U07

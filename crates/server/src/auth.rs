@@ -128,7 +128,7 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
 pub(crate) struct FailureWindow(Mutex<(i64, u32)>);
 
 impl FailureWindow {
-    fn count(&self, now: Timestamp, failure: AuthFailure) -> Failure {
+    pub(crate) fn count(&self, now: Timestamp, failure: AuthFailure) -> Failure {
         if !matches!(failure.code, ErrorCode::Unauthenticated | ErrorCode::TokenExpired) {
             return failure.into();
         }

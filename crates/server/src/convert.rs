@@ -255,7 +255,7 @@ pub(crate) fn description(description: &Description) -> api::RegistryDescription
         last_success_at: text(description.last_success_at),
         opens: description.opens,
         evictions: description.evictions,
-        limits: description.limits.clone(),
+        limits: Some(description.limits.clone()).filter(|limits| !limits.is_null()),
     }
 }
 

@@ -180,8 +180,12 @@ impl Subscription {
     async fn page(&self, app: &App, limit: u32) -> Result<EventPage, Failure> {
         let after = self.after.unwrap_or(0);
         let query = self.query(after, limit);
-        let page = app.fleet.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
-        let last = page.rows.last().map_or(after, |event| event.seq);
+        let (page, newest) = app
+            .fleet
+            .store()
+            .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
+            .await?;
+        let last = page.rows.last().map_or(after, |event| event.seq).min(newest);
         Ok(EventPage {
             items: page.rows.iter().map(convert::event).collect(),
             next_after: page.next.unwrap_or(last),
@@ -252,7 +256,8 @@ impl Subscription {
             match page.next {
                 Some(next) => cursor = next,
                 None => {
-                    let seq = cursor.max(newest);
+                    // A cursor beyond the end is of another log: the reader learns where this one stands.
+                    let seq = newest;
                     let is_gone = frames.send(EventFrame::CaughtUp { seq }).await.is_err();
                     return Ok(if is_gone { None } else { Some(seq) });
                 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
+use tokio::time::Instant;
 use utoipa::IntoParams;
 use warren_api::{FileWritten, Listing, MoveFile, Problem};
 use warren_fleet::access::Action;
@@ -25,6 +26,8 @@ use crate::problem::Failure;
 
 const MAX_DEPTH: u32 = 32;
 const MAX_ENTRIES: u32 = 5_000;
+/// An upload slower than this holds a connection for nothing.
+const MIN_BYTES_PER_SECOND: f64 = 4_096.0;
 const ENTRY_HEADER: &str = "x-warren-entry";
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -73,8 +76,7 @@ pub(super) async fn read(
     let query = ls_query(&params)?;
     let answer = app
         .fleet
-        .registry()
-        .with(id, move |workspace| {
+        .with_workspace(id, move |workspace| {
             let (path, query) = (path.clone(), query.clone());
             async move { read_either(fs_of(&*workspace)?, &path, asked.range(), &query).await }
         })
@@ -234,7 +236,7 @@ pub(super) async fn write(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
     // The body can be read once, so this is not retried after an eviction: the client sends it again.
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
     let contents = upload(request, Duration::from_millis(app.limits().body_timeout_ms));
     let written = fs_of(&*workspace)?.write(&path, contents, mode).await?;
     note(&app, &who, &row, "write", &path, written.bytes);
@@ -243,19 +245,26 @@ pub(super) async fn write(
     Ok((status, axum::Json(body)).into_response())
 }
 
-/// The body in pieces, each of which must come in time.
+/// The body in pieces, each of which must come in time; all together no slower than `MIN_BYTES_PER_SECOND`.
 fn upload(request: Request, limit: Duration) -> ByteStream {
     let body = request.into_body().into_data_stream();
-    let pieces = futures_util::stream::unfold(Some(body), move |body| async move {
+    let state = (Some(body), Instant::now() + limit);
+    let pieces = futures_util::stream::unfold(state, move |(body, deadline)| async move {
         let mut body = body?;
-        match tokio::time::timeout(limit, body.next()).await {
+        let until = deadline.min(Instant::now() + limit);
+        match tokio::time::timeout_at(until, body.next()).await {
             Ok(None) => None,
-            Ok(Some(Ok(bytes))) => Some((Ok::<Bytes, Error>(bytes), Some(body))),
+            Ok(Some(Ok(bytes))) => {
+                let earned = Duration::from_secs_f64(bytes.len() as f64 / MIN_BYTES_PER_SECOND);
+                Some((Ok::<Bytes, Error>(bytes), (Some(body), deadline + earned)))
+            }
             Ok(Some(Err(_))) => {
-                Some((Err(Error::operation(ErrorCode::InvalidRequest, "the body ended early")), None))
+                let error = Error::operation(ErrorCode::InvalidRequest, "the body ended early");
+                Some((Err(error), (None, deadline)))
             }
             Err(_) => {
-                Some((Err(Error::operation(ErrorCode::RequestTimeout, "the body came too slowly")), None))
+                let error = Error::operation(ErrorCode::RequestTimeout, "the body came too slowly");
+                Some((Err(error), (None, deadline)))
             }
         }
     });
@@ -289,8 +298,7 @@ pub(super) async fn delete(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     let target = path.clone();
     app.fleet
-        .registry()
-        .with(id, move |workspace| {
+        .with_workspace(id, move |workspace| {
             let path = target.clone();
             async move { fs_of(&*workspace)?.rm(&path, params.recursive).await }
         })
@@ -316,8 +324,7 @@ pub(super) async fn rename(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     let target = to.clone();
     app.fleet
-        .registry()
-        .with(id, move |workspace| {
+        .with_workspace(id, move |workspace| {
             let (from, to) = (from.clone(), target.clone());
             async move { fs_of(&*workspace)?.mv(&from, &to, body.overwrite).await }
         })
@@ -350,8 +357,7 @@ pub(super) async fn make_directory(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     let target = path.clone();
     app.fleet
-        .registry()
-        .with(id, move |workspace| {
+        .with_workspace(id, move |workspace| {
             let path = target.clone();
             async move { fs_of(&*workspace)?.mkdir(&path).await }
         })

@@ -41,7 +41,7 @@ pub(super) async fn info(
 
 /// This document.
 #[utoipa::path(
-    get, path = "/api/v1/openapi.json", operation_id = "openapi", tag = "server",
+    get, path = "/api/v1/openapi.json", operation_id = "openapi", tag = "server", security(()),
     responses((status = 200, body = Object))
 )]
 pub(super) async fn openapi() -> impl IntoResponse {

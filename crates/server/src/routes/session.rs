@@ -16,13 +16,15 @@ use crate::problem::Failure;
 /// Exchange the secret of a sign-in link for a session cookie. A link works once.
 #[utoipa::path(
     post, path = "/api/v1/session", operation_id = "sign_in", tag = "session", request_body = SignIn,
+    security(()),
     responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn sign_in(
     State(app): State<Arc<App>>,
     Json(body): Json<SignIn>,
 ) -> Result<Response, Failure> {
-    let minted = app.fleet.sign_in(&body.secret).await?;
+    let minted = app.fleet.sign_in(&body.secret).await;
+    let minted = minted.map_err(|error| app.failures.count(app.clock.now(), error.into()))?;
     let identity = Identity { principal: minted.token.owner.clone(), token: minted.token };
     let max_age = identity.token.expires_at.map_or(0, |at| at.ms_since(identity.token.created_at) / 1_000);
     let cookie = cookie(minted.secret.reveal(), max_age);

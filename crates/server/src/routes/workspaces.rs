@@ -212,6 +212,9 @@ pub(super) async fn health(
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<WorkspaceHealth>, Failure> {
     let workspace = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    if workspace.status == model::Status::Removed {
+        return Err(ErrorCode::WorkspaceNotFound.into());
+    }
     Ok(axum::Json(WorkspaceHealth {
         workspace_id: id.to_string(),
         status: convert::status(workspace.status),

@@ -262,3 +262,19 @@ async fn streams_are_limited_in_number() {
     assert_eq!((third.status, third.code()), (429, "too_many_requests".into()));
     assert!(third.header("retry-after").is_some());
 }
+
+// S44, F40: the data folder was restored or made anew
+#[tokio::test]
+async fn a_cursor_of_another_log_is_corrected_and_the_stream_goes_on() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let call = follow(&warren, "?after=0&limit=500").header("accept", "application/json");
+    let newest = call.send().await.json()["next_after"].as_u64().unwrap();
+    let mut frames = Frames::open(follow(&warren, "?after=9999999")).await;
+    let (_, frame) = frames.next().await.unwrap();
+    assert_eq!((&frame["type"], &frame["seq"]), (&json!("caught_up"), &json!(newest)));
+    rename(&warren, id, "seen").await;
+    assert_eq!(frames.next().await.unwrap().1["event"]["seq"], newest + 1);
+    let call = follow(&warren, "?after=9999999").header("accept", "application/json");
+    assert_eq!(call.send().await.json()["next_after"], newest + 1);
+}

@@ -207,3 +207,60 @@ async fn a_flood_of_wrong_tokens_is_slowed_and_right_ones_pass() {
     let later = warren.call("GET", "/api/v1/workspaces").token("wrn_user_wrong").send().await;
     assert_eq!(later.status, 401);
 }
+
+// F30, sec/U07
+#[tokio::test]
+async fn a_narrow_token_cannot_end_wider_ones_nor_outlive_itself() {
+    let warren = Warren::start().await;
+    let body = json!({
+        "kind": "user", "name": "narrow", "scopes": ["tokens:write", "tokens:read"], "expires_in_seconds": 3600,
+    });
+    let (secret, _) = mint(&warren, body).await;
+    let (_, admin) = mint(&warren, json!({ "kind": "admin", "name": "wide" })).await;
+    let refused = warren.call("DELETE", &format!("/api/v1/tokens/{admin}")).token(&secret).send().await;
+    assert_eq!((refused.status, refused.code()), (403, "forbidden".into()));
+    let child = json!({ "kind": "user", "name": "child", "scopes": ["tokens:read"] });
+    let child = warren.call("POST", "/api/v1/tokens").token(&secret).json(&child).send().await.json();
+    assert!(child["token"]["expires_at"].is_string(), "it ends no later than its maker: {child}");
+    let path = format!("/api/v1/tokens/{}", child["token"]["id"].as_str().unwrap());
+    assert_eq!(
+        warren.call("DELETE", &path).token(&secret).send().await.status,
+        204,
+        "its own kind it may end"
+    );
+}
+
+// F31
+#[tokio::test]
+async fn signing_out_ends_a_browser_session_and_no_other_token() {
+    let warren = Warren::start().await;
+    let refused = warren.delete("/api/v1/session").await;
+    assert_eq!((refused.status, refused.code()), (400, "invalid_request".into()));
+    assert_eq!(warren.get("/api/v1/session").await.status, 200, "the operator's token still works");
+}
+
+// F30
+#[tokio::test]
+async fn a_workspaces_tokens_end_with_it() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await.to_string();
+    let (secret, _) =
+        mint(&warren, json!({ "kind": "workspace", "name": "agent", "workspace_id": id })).await;
+    assert_eq!(warren.call("GET", "/api/v1/session").token(&secret).send().await.status, 200);
+    warren.delete(&format!("/api/v1/workspaces/{id}")).await;
+    let ended = warren.call("GET", "/api/v1/session").token(&secret).send().await;
+    assert_eq!((ended.status, ended.code()), (401, "token_expired".into()));
+    assert_eq!(warren.get(&format!("/api/v1/workspaces/{id}/health")).await.code(), "workspace_not_found");
+}
+
+// sec/U06
+#[tokio::test]
+async fn wrong_sign_in_secrets_are_counted_like_wrong_tokens() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
+    let warren = Warren::builder().clock(clock).start().await;
+    let mut last = 0;
+    for _ in 0..301 {
+        last = sign_in(&warren, "wrn_login_wrong").await.status;
+    }
+    assert_eq!(last, 429);
+}

@@ -156,3 +156,30 @@ async fn a_request_in_flight_is_finished_before_the_server_stops() {
     assert_eq!((answer.status, &answer.json()["stdout"]), (200, &serde_json::json!("done\n")));
     warren.stop().await;
 }
+
+// S22, sec/W05: an upload must make progress, piece by piece and as a whole
+#[tokio::test]
+async fn a_dripping_upload_is_ended() {
+    let warren = Warren::builder().limits(impatient()).start().await;
+    let id = warren.workspace(crate::memory()).await;
+    let mut stream = TcpStream::connect(warren.address).await.unwrap();
+    let head = format!(
+        "PUT /api/v1/workspaces/{id}/files?path=slow HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+         Content-Length: 100000\r\n\r\n",
+        warren.address, warren.token
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut reader, mut writer) = stream.into_split();
+    let dripping = tokio::spawn(async move {
+        while writer.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let mut answer = vec![0; 64];
+    let read = tokio::time::timeout(Duration::from_secs(20), reader.read(&mut answer)).await;
+    let read = read.expect("an answer before the body is whole").unwrap();
+    assert!(answer[..read].starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&answer[..read]));
+    dripping.abort();
+    let listing = warren.get(&format!("/api/v1/workspaces/{id}/files")).await.json();
+    assert_eq!(listing["entries"], serde_json::json!([]));
+}

@@ -265,3 +265,18 @@ async fn a_workspace_can_be_used_as_soon_as_it_is_acknowledged() {
         assert_eq!(written.status, 201, "{}", written.text());
     }
 }
+
+// O2 incident 6, spec/README rule 5
+#[tokio::test]
+async fn a_place_that_vanished_is_found_out_by_the_first_use_and_told() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let folder = warren.folder().join("workspaces").join(id.to_string());
+    let warren = warren.restart().await;
+    std::fs::remove_dir_all(folder).unwrap();
+    let files = warren.get(&format!("/api/v1/workspaces/{id}/files")).await;
+    assert_eq!(files.code(), "workspace_failed", "{}", files.text());
+    warren.wait_for_status(id, Status::Failed).await;
+    let row = warren.get(&format!("/api/v1/workspaces/{id}")).await.json();
+    assert!(row["reason"].as_str().is_some_and(|reason| reason.contains("gone")), "{row}");
+}
