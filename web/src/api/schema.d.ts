@@ -621,7 +621,8 @@ export interface components {
             opens: number;
             /** Format: int64 */
             evictions: number;
-            limits: Record<string, unknown>;
+            /** @description As the open workspace tells them; absent unless it is open. */
+            limits?: Record<string, unknown> | null;
         };
         /** @description What a model may run. */
         RunPolicy: {

@@ -216,7 +216,9 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
     ]);
     if let Some(registry) = &health.registry {
         facts.push(("registry", registry.state.clone()));
-        facts.push(("limits", registry.limits.to_string()));
+        if let Some(limits) = &registry.limits {
+            facts.push(("limits", limits.to_string()));
+        }
         facts.extend(registry.last_error.clone().map(|error| ("last error", error)));
     }
     facts
