@@ -53,8 +53,13 @@ impl Harness for Local {
     }
 }
 
-warren_workspace::contract_tests!(memory, Memory, [provider, fs]);
-warren_workspace::contract_tests!(local, Local::new(), [provider, fs, shell]);
+mod memory {
+    warren_workspace::contract_tests!(super::Memory, [provider, fs]);
+}
+
+mod local {
+    warren_workspace::contract_tests!(super::Local::new(), [provider, fs, shell]);
+}
 
 // W22, W70: all files together, parallel writers included.
 #[tokio::test]

@@ -14,7 +14,7 @@
 //!     fn is_durable(&self) -> bool { true }
 //! }
 //!
-//! warren_workspace::contract_tests!(mine, Mine { directory: tempfile::tempdir().unwrap() }, [provider, fs, shell]);
+//! warren_workspace::contract_tests!(Mine { directory: tempfile::tempdir().unwrap() }, [provider, fs, shell]);
 //! ```
 //!
 //! The groups are `provider` (every provider), `fs` and `shell`. The harness is made anew for each case.
@@ -62,15 +62,12 @@ pub fn block_on(case: impl Future<Output = ()>) {
         .block_on(case);
 }
 
-/// Makes a test of each case of the named groups, in a module of the given name.
+/// Makes a test of each case of the named groups. To be called once in a module of its own, whose name tells the tests
+/// of two providers apart.
 #[macro_export]
 macro_rules! contract_tests {
-    ($module:ident, $harness:expr, [$($group:ident),+ $(,)?]) => {
-        mod $module {
-            #[allow(unused_imports, reason = "the harness may be named by path")]
-            use super::*;
-            $( $crate::contract_tests!(@group $group, $harness); )+
-        }
+    ($harness:expr, [$($group:ident),+ $(,)?]) => {
+        $( $crate::contract_tests!(@group $group, $harness); )+
     };
     (@group provider, $harness:expr) => {
         $crate::contract_tests!(@cases provider, $harness, [
