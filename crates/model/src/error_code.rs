@@ -103,7 +103,7 @@ error_codes! {
     DataFolderInUse = "data_folder_in_use", 500, "Another Warren is running on this data folder.", "Stop it, or choose another folder with `--data`.";
     AddressInUse = "address_in_use", 500, "The address is already in use.", "Choose another one with `--listen`, for example `--listen 127.0.0.1:0`.";
     DatabaseNewer = "database_newer", 500, "The database was written by a newer Warren.", "Run that version or a later one; the database was not changed.";
-    DatabaseDamaged = "database_damaged", 500, "A migration that was applied to the database differs from the one in this binary.", "Restore a backup, or run the version that wrote the database.";
+    DatabaseDamaged = "database_damaged", 500, "The database is damaged, lost, or not one that this Warren made.", "Restore a backup, or run the version that wrote the database.";
     InvalidUsage = "invalid_usage", 400, "The command line is not valid.", "Run the command with `--help`.";
     AmbiguousName = "ambiguous_name", 409, "More than one workspace has this name.", "Name it by its id; `warren ws ls` shows the ids.";
     LocalFileFailed = "local_file_failed", 500, "A file on this machine could not be read or written.", "Check that it exists, and its owner and mode.";

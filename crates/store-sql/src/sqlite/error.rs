@@ -10,6 +10,8 @@ pub(super) fn translate(error: rusqlite::Error) -> Error {
             let message = message.unwrap_or_else(|| failure.to_string());
             translate_code(failure, message)
         }
+        // Its own text would repeat the whole statement.
+        rusqlite::Error::SqlInputError { error, msg, .. } => translate_code(error, msg),
         rusqlite::Error::FromSqlConversionFailure(..)
         | rusqlite::Error::IntegralValueOutOfRange(..)
         | rusqlite::Error::InvalidColumnType(..)
@@ -77,6 +79,13 @@ mod tests {
         for (code, expected) in table {
             assert_eq!(translate(failure(code)), expected, "code {code}");
         }
+    }
+
+    #[test]
+    fn a_statement_that_fails_is_not_repeated() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let problem = connection.execute_batch("SELECT secret FROM nowhere").unwrap_err();
+        assert_eq!(translate(problem), Error::Refused("no such table: nowhere".into()));
     }
 
     // Q20

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
-use warren_store::{Error, EventReads as _};
+use warren_store::{Error, EventReads as _, StoreHealth};
 
 use super::SqliteOptions;
 use super::error::translate;
@@ -44,12 +44,23 @@ pub(super) fn open_for_reading(path: &Path, options: &SqliteOptions) -> Result<C
     connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
 }
 
-/// Opens an existing database to look at it; nothing is made, settled or migrated.
-pub(super) fn open_for_inspection(path: &Path) -> Result<(Connection, String), Error> {
+/// What an existing database says of itself; nothing is made, settled or migrated.
+pub(super) fn inspect(path: &Path) -> Result<StoreHealth, Error> {
     let connection = open_for_reading(path, &SqliteOptions::default())?;
     refuse_unknown_past(&connection)?;
-    let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(translate)?;
-    Ok((connection, mode))
+    let journal_mode: String =
+        connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(translate)?;
+    let schema_version = if has_past(&connection)? {
+        migrations::schema_version(&mut SqliteSession::new(&connection))?
+    } else {
+        0
+    };
+    Ok(StoreHealth {
+        engine: "sqlite",
+        engine_version: rusqlite::version().to_owned(),
+        schema_version,
+        durability: format!("journal_mode={journal_mode}"),
+    })
 }
 
 /// Makes the file so that only its owner can read it. SQLite gives its side files the mode of the main one.
@@ -123,13 +134,23 @@ fn limit_size(connection: &Connection, max_bytes: u64) -> Result<(), Error> {
 }
 
 fn refuse_unknown_past(connection: &Connection) -> Result<(), Error> {
-    let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'";
-    let has_past: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(translate)?;
-    if has_past == 0 {
+    if !has_past(connection)? {
         return Ok(());
     }
     let applied = migrations::applied(&mut SqliteSession::new(connection))?;
     migrations::plan(SQLITE, &applied).map(drop)
+}
+
+/// Whether migrations were applied to it. Tables without a record of them are another program's.
+fn has_past(connection: &Connection) -> Result<bool, Error> {
+    let sql = "SELECT count(*), count(*) FILTER (WHERE name = 'schema_migrations') FROM sqlite_master \
+               WHERE type = 'table'";
+    let (tables, records): (i64, i64) =
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).map_err(translate)?;
+    if tables > 0 && records == 0 {
+        return Err(Error::Corrupt("it has tables that Warren did not make".into()));
+    }
+    Ok(records > 0)
 }
 
 fn migrate(connection: &Connection) -> Result<(), Error> {

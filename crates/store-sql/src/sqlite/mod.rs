@@ -103,20 +103,11 @@ impl SqliteStore {
     }
 }
 
-/// What an existing database says of itself, without changing it. A newer or damaged one is the same error as at
-/// `open`.
+/// What an existing database says of itself, without changing it. One that has nothing in it has schema 0; a newer,
+/// damaged or foreign one is the same error as at `open`.
 pub async fn inspect(path: impl AsRef<Path>) -> Result<StoreHealth, Error> {
     let path = path.as_ref().to_owned();
-    let look = move || {
-        let (connection, journal_mode) = file::open_for_inspection(&path)?;
-        Ok(StoreHealth {
-            engine: "sqlite",
-            engine_version: rusqlite::version().to_owned(),
-            schema_version: schema_version(&mut session::SqliteSession::new(&connection))?,
-            durability: format!("journal_mode={journal_mode}"),
-        })
-    };
-    tokio::task::spawn_blocking(look)
+    tokio::task::spawn_blocking(move || file::inspect(&path))
         .await
         .map_err(|_| Error::Unavailable("looking at the database was interrupted".into()))?
 }

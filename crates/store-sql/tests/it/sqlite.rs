@@ -9,7 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use warren_model::{TokenKind, TokenSecret};
 use warren_store::{Error, Store};
-use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use warren_store_sql::sqlite::{self, SqliteOptions, SqliteStore};
 
 use crate::rows;
 
@@ -126,6 +126,35 @@ async fn a_place_that_cannot_be_used_is_a_sentence() {
     let not_ours = open_error(&other).await;
     assert!(matches!(not_ours, Error::Corrupt(_)), "{not_ours:?}");
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "Dear database, ".repeat(1_000));
+}
+
+// O5
+#[tokio::test]
+async fn a_database_of_another_program_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("diary.db");
+    let theirs = rusqlite::Connection::open(&path).unwrap();
+    theirs.execute_batch("CREATE TABLE days (what)").unwrap();
+    drop(theirs);
+    let before = std::fs::read(&path).unwrap();
+    let refused = open_error(&path).await;
+    assert!(matches!(&refused, Error::Corrupt(why) if why.contains("did not make")), "{refused:?}");
+    assert_eq!(sqlite::inspect(&path).await.unwrap_err(), refused);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+// O5
+#[tokio::test]
+async fn a_database_with_nothing_in_it_has_schema_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("warren.db");
+    let empty = rusqlite::Connection::open(&path).unwrap();
+    empty.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    drop(empty);
+    assert_eq!(sqlite::inspect(&path).await.unwrap().schema_version, 0);
+    SqliteStore::open(&path, SqliteOptions::default()).await.unwrap().close().await;
+    let known = warren_store_sql::migrations::SQLITE.len();
+    assert_eq!(sqlite::inspect(&path).await.unwrap().schema_version as usize, known);
 }
 
 // Q20
