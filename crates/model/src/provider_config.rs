@@ -107,6 +107,11 @@ pub struct MemoryConfig {
     pub max_total_mb: u32,
 }
 
+impl MemoryConfig {
+    /// What one workspace may hold of the server's own memory, whatever its config says.
+    pub const MAX_TOTAL_MB: u32 = 1_024;
+}
+
 impl Default for MemoryConfig {
     fn default() -> Self {
         Self { max_file_mb: 10, max_grep_file_mb: 10, max_total_mb: 256 }

@@ -18,6 +18,10 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// The most a workspace of this provider can do.
     fn capabilities(&self) -> CapabilitySet;
 
+    /// Whether this config could ever be opened: what can be told without touching anything is told before the
+    /// workspace is accepted. A breach is a permanent failure that names the field.
+    fn check(&self, config: &ProviderConfig) -> Result<(), Error>;
+
     /// Makes the place. The answer's modules must be exactly the declared capabilities.
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error>;
 

@@ -132,6 +132,15 @@ impl Provider for LocalProvider {
         [Capability::Fs, Capability::Shell].into_iter().collect()
     }
 
+    fn check(&self, config: &ProviderConfig) -> Result<(), Error> {
+        let config = config_of(config)?;
+        process::check_pass_env(&config.pass_env)?;
+        match &config.share {
+            Some(sharing) => check_share_id(&sharing.id),
+            None => Ok(()),
+        }
+    }
+
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
         let missing = request.declared.without(self.capabilities());

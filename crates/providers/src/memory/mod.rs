@@ -107,6 +107,18 @@ impl Provider for MemoryProvider {
         [Capability::Fs].into_iter().collect()
     }
 
+    fn check(&self, config: &ProviderConfig) -> Result<(), Error> {
+        let config = config_of(config)?;
+        let max = MemoryConfig::MAX_TOTAL_MB;
+        for (field, value) in [("max_total_mb", config.max_total_mb), ("max_file_mb", config.max_file_mb)] {
+            if value > max {
+                let detail = format!("{field}: at most {max}, since these files live in the server's memory");
+                return Err(Error::permanent(ErrorCode::InvalidConfig, detail));
+            }
+        }
+        Ok(())
+    }
+
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
         let missing = request.declared.without(self.capabilities());

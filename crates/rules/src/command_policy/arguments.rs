@@ -39,9 +39,9 @@ const LAUNCHERS: &[&str] = &[
 /// Shells, interpreters and build tools: what they are given is code.
 const RUN_ANY_CODE: &[&str] = &[
     "ant", "ash", "bash", "bun", "bundle", "cargo", "cmake", "composer", "dash", "deno", "docker", "fish",
-    "gdb", "gem", "go", "gradle", "java", "just", "ksh", "less", "lua", "make", "meson", "more", "mvn",
-    "ninja", "node", "npm", "npx", "perl", "php", "pip", "pip3", "pnpm", "podman", "python", "python3",
-    "Rscript", "ruby", "sh", "tox", "uv", "vi", "vim", "yarn", "zsh",
+    "gdb", "gem", "git", "go", "gradle", "java", "just", "ksh", "less", "lua", "make", "meson", "more",
+    "mvn", "ninja", "node", "npm", "npx", "perl", "php", "pip", "pip3", "pnpm", "podman", "python",
+    "python3", "Rscript", "ruby", "sh", "tox", "uv", "vi", "vim", "yarn", "zsh",
 ];
 
 const RESERVED_VARIABLES: &[&str] = &[
@@ -145,6 +145,8 @@ const DETOURS: &[Detours] = &[
             "--ext-diff",
             "--extcmd",
             "--open-files-in-pager",
+            "--output",
+            "--output-directory",
             "--paginate",
             "--receive-pack",
             "--textconv",
@@ -171,7 +173,7 @@ const DETOURS: &[Detours] = &[
         short: "IF",
         ..NONE
     },
-    Detours { programs: &["sort"], long: &["--compress-program"], ..NONE },
+    Detours { programs: &["sort"], long: &["--compress-program", "--output"], short: "o", ..NONE },
     Detours { programs: &["split"], long: &["--filter"], ..NONE },
     Detours { programs: &["sed", "gsed", "awk", "gawk", "mawk", "nawk"], needs: Some("--sandbox"), ..NONE },
     Detours { programs: &["ssh", "scp", "sftp"], short: "oFSDJ", ..NONE },

@@ -39,6 +39,21 @@ async fn bad_bodies_are_refused_with_the_field_that_is_wrong() {
         (json!({ "name": "x", "provider": memory(), "parent_id": "me" }), "invalid_request", "parent_id"),
         (json!({ "name": "x", "provider": memory(), "runtime": "magic" }), "invalid_request", "runtime"),
         (
+            json!({ "name": "x", "provider": { "kind": "local", "pass_env": ["WARREN_TOKEN"] } }),
+            "invalid_config",
+            "pass_env[0]",
+        ),
+        (
+            json!({ "name": "x", "provider": { "kind": "local", "share": { "id": "../x", "share_across_sessions": true } } }),
+            "invalid_config",
+            "share.id",
+        ),
+        (
+            json!({ "name": "x", "provider": { "kind": "memory", "max_total_mb": 4_000_000 } }),
+            "invalid_config",
+            "max_total_mb",
+        ),
+        (
             json!({ "name": "x", "provider": { "kind": "local", "share": { "id": "team" } } }),
             "sharing_refused",
             "share_across_sessions",

@@ -336,6 +336,7 @@ impl Inner {
             return Err(Error::permanent(ErrorCode::SharingRefused, detail));
         }
         check_run_policy(config)?;
+        provider.check(config)?;
         Ok(provider)
     }
 

@@ -254,6 +254,10 @@ impl Provider for AsLocal {
     fn capabilities(&self) -> CapabilitySet {
         CapabilitySet::EMPTY
     }
+    fn check(&self, _: &ProviderConfig) -> Result<(), Error> {
+        Ok(())
+    }
+
     async fn open(&self, request: crate::OpenRequest) -> Result<crate::Opened, Error> {
         self.0.open(request).await
     }

@@ -105,6 +105,10 @@ impl Provider for Scripted {
         self.offered
     }
 
+    fn check(&self, _: &ProviderConfig) -> Result<(), Error> {
+        Ok(())
+    }
+
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let workspace = self.play("open", request.workspace_id).await?;
         let reference = Ref {

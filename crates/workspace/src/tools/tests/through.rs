@@ -30,6 +30,10 @@ impl Provider for OneFake {
     fn capabilities(&self) -> CapabilitySet {
         both()
     }
+    fn check(&self, _: &ProviderConfig) -> Result<(), Error> {
+        Ok(())
+    }
+
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let reference = Ref {
             provider: "memory".into(),
