@@ -5,9 +5,13 @@
 mod config;
 mod confirm;
 mod crash;
+mod database;
 mod doctor;
 mod first_minutes;
+mod kill_loop;
 mod output;
+mod postgres;
+mod postgres_server;
 mod refusals;
 mod shutdown;
 mod start_up;
