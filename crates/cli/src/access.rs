@@ -1,7 +1,7 @@
 //! How commands on this machine find the server that runs on a data folder, without anybody copying a token.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ impl LocalAccess {
     /// `None` when no server ran on this data folder yet.
     pub(crate) fn read(data: &Path) -> Outcome<Option<Self>> {
         let path = path_in(data);
-        let text = match fs::read_to_string(&path) {
+        let text = match read_unlinked(&path) {
             Ok(text) => text,
             Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => return Err(Report::local_file(&path, &error).into()),
@@ -64,6 +64,14 @@ pub(crate) fn path_in(data: &Path) -> PathBuf {
     data.join(FILE_NAME)
 }
 
+/// Not through a link: only the server makes this file, and makes it anew each time.
+fn read_unlinked(path: &Path) -> io::Result<String> {
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let mut text = String::new();
+    fs::OpenOptions::new().read(true).custom_flags(no_follow).open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -87,5 +95,23 @@ mod tests {
         let mode = fs::metadata(path_in(folder.path())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    // S11
+    #[test]
+    fn access_is_neither_read_nor_written_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        let kept = LocalAccess { url: "http://127.0.0.1:1".into(), token: "theirs".into() };
+        kept.write(folder.path()).unwrap();
+        fs::rename(path_in(folder.path()), &elsewhere).unwrap();
+        for name in [FILE_NAME, "local_access.json.new"] {
+            std::os::unix::fs::symlink(&elsewhere, folder.path().join(name)).unwrap();
+        }
+        assert!(LocalAccess::read(folder.path()).is_err());
+        let own = LocalAccess { url: "http://127.0.0.1:2".into(), token: "own".into() };
+        own.write(folder.path()).unwrap();
+        assert_eq!(LocalAccess::read(folder.path()).unwrap(), Some(own));
+        assert!(fs::read_to_string(&elsewhere).unwrap().contains("theirs"));
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use warren_api::client;
 use warren_model::ErrorCode;
 
+use crate::config::without_secrets;
 use crate::exit::Exit;
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
@@ -102,8 +103,8 @@ impl From<client::Error> for Report {
     fn from(error: client::Error) -> Self {
         match error {
             client::Error::Problem(problem) => Self::from(*problem),
-            client::Error::InvalidUrl { .. } => Self::new(ErrorCode::InvalidUsage)
-                .because(error.to_string())
+            client::Error::InvalidUrl { url, reason } => Self::new(ErrorCode::InvalidUsage)
+                .because(format!("`{}` is not the address of a server: {reason}", without_secrets(&url)))
                 .hint("Give an address such as `--url http://127.0.0.1:7878`, or set WARREN_URL."),
             client::Error::InvalidToken => Self::new(ErrorCode::Unauthenticated).because(error.to_string()),
             client::Error::Unreachable { .. } | client::Error::Interrupted { .. } | client::Error::Silent => {

@@ -10,6 +10,7 @@ mod commands;
 pub mod config;
 mod context;
 mod data_folder;
+mod database;
 mod doctor;
 mod exit;
 mod failure;

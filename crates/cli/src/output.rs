@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::arguments::ColorChoice;
 use crate::failure::{Outcome, Report, of_output};
-use crate::terminal_text::visible;
+use crate::terminal_text::{visible, visible_json};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
@@ -47,9 +47,8 @@ impl Output {
 
     /// One JSON document on one line.
     pub(crate) fn json(&self, value: &impl Serialize) -> Outcome<()> {
-        let mut line = serde_json::to_vec(value).expect("our own types are JSON");
-        line.push(b'\n');
-        self.bytes(&line)
+        let document = serde_json::to_string(value).expect("our own types are JSON");
+        self.bytes(format!("{}\n", visible_json(&document)).as_bytes())
     }
 
     /// One line, made safe for a terminal.
@@ -115,6 +114,6 @@ impl Output {
 }
 
 pub(crate) fn report_as_json(report: &Report) {
-    let document = serde_json::json!({ "error": report });
-    let _ = writeln!(io::stderr().lock(), "{document}");
+    let document = serde_json::json!({ "error": report }).to_string();
+    let _ = writeln!(io::stderr().lock(), "{}", visible_json(&document));
 }

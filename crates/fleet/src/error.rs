@@ -46,9 +46,8 @@ impl From<warren_store::Error> for Error {
             Store::Refused(_) => ErrorCode::TransitionRefused,
             Store::Full => ErrorCode::StorageFull,
             Store::Unavailable(_) => ErrorCode::PlatformUnavailable,
-            Store::Corrupt(_) => ErrorCode::Internal,
             Store::Newer { .. } => ErrorCode::DatabaseNewer,
-            Store::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
+            Store::Corrupt(_) | Store::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
         };
         Self { code, detail: None, cause: Some(error.to_string()) }
     }

@@ -116,7 +116,7 @@ pub(crate) async fn write_problems(
 fn log(failure: &Failure, id: &str, route: &str) {
     let cause = failure.cause.as_deref().unwrap_or("none given");
     match failure.code {
-        ErrorCode::Internal => {
+        ErrorCode::Internal | ErrorCode::DatabaseDamaged => {
             tracing::error!(request.id = id, route, cause, "a request failed inside Warren");
         }
         ErrorCode::PlatformUnavailable => {

@@ -99,7 +99,7 @@ pub(crate) struct ExecArguments {
     /// When to end it, such as `30s`
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Span>,
-    /// Pass this command's own input on, read to its end first
+    /// Pass this command's own input on, read to its end first; without this the command has no input
     #[arg(long, short = 'i')]
     pub(crate) stdin: bool,
     /// A text for the workspace's shell, instead of a program and its arguments

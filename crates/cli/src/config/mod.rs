@@ -18,6 +18,7 @@ pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
 pub use redact::redacted_url;
+pub(crate) use redact::without_secrets;
 pub use registry::RegistrySection;
 
 use std::net::SocketAddr;

@@ -29,6 +29,17 @@ pub fn redacted_url(address: &str) -> String {
     url.into()
 }
 
+/// A server's address that was refused, as it may be repeated: whatever stands before the last `@` may be a password,
+/// and whatever follows the path a token.
+pub(crate) fn without_secrets(address: &str) -> String {
+    let (scheme, rest) = address.find("://").map_or(("", address), |at| address.split_at(at + 3));
+    let (hidden, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, host)| ("***@", host));
+    match rest.find(['?', '#']) {
+        Some(end) => format!("{scheme}{hidden}{}{HIDDEN}", &rest[..=end]),
+        None => format!("{scheme}{hidden}{rest}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +57,20 @@ mod tests {
         assert_eq!(redacted_url("postgres://me:hunter2@db:5432/warren"), "postgres://me:***@db:5432/warren");
         assert_eq!(redacted_url("sqlite:data/warren.db"), "sqlite:data/warren.db");
         assert_eq!(redacted_url("postgres://me@db/w"), "postgres://me@db/w");
+    }
+
+    // S11
+    #[test]
+    fn a_refused_server_address_is_repeated_without_what_may_be_secret() {
+        for (address, shown) in [
+            ("http://me:hunter2@host:1/x", "http://***@host:1/x"),
+            ("me:hunter2@host", "***@host"),
+            ("http://me:hun/t@er2@host", "http://***@host"),
+            ("http://host/#sign-in=hunter2", "http://host/#***"),
+            ("http://host?token=hunter2#x", "http://host?***"),
+            ("not an address", "not an address"),
+        ] {
+            assert_eq!(without_secrets(address), shown);
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::Check;
 use crate::config::{Config, Overrides, redacted_url};
 use crate::context::Context;
 use crate::data_folder::default_database;
+use crate::database::{self, Found};
 use crate::failure::Failure;
 
 const AREA: &str = "warren";
@@ -91,27 +92,21 @@ async fn ask(client: &Client) -> Result<ServerInfo, Error> {
 async fn database(context: &Context, config: Option<&Config>) -> Check {
     let check = |finding: String| Check::ok(AREA, "database", finding);
     let configured = config.and_then(|config| config.database.url.clone());
-    let Some(address) = configured.or_else(|| context.data_path().ok().map(|data| default_database(&data)))
-    else {
+    let Ok(data) = context.data_path() else {
         return check("unknown".into()).fail("Name the data folder with `--data DIR`.");
     };
-    let Some(path) = address.strip_prefix("sqlite:") else {
-        return check(format!("{} (looked at by the server only)", redacted_url(&address)))
-            .warn("Start `warren up`, which checks it, and run this again.");
-    };
-    let path = path.strip_prefix("//").unwrap_or(path);
-    if !std::path::Path::new(path).exists() {
-        return check(format!("{path} does not exist yet; `warren up` makes it"));
-    }
-    match warren_store_sql::sqlite::inspect(path).await {
-        Ok(health) => check(format!(
+    let address = configured.unwrap_or_else(|| default_database(&data));
+    match database::look(&address, &data).await {
+        Ok(Found::Postgres) => check(format!("{} (looked at by the server only)", redacted_url(&address)))
+            .warn("Start `warren up`, which checks it, and run this again."),
+        Ok(Found::Nothing) => {
+            check(format!("{} does not exist yet; `warren up` makes it", redacted_url(&address)))
+        }
+        Ok(Found::Sqlite(health)) => check(format!(
             "{} {}, schema {}, {}",
             health.engine, health.engine_version, health.schema_version, health.durability
         )),
-        Err(error) => {
-            let report = crate::up::store_report(&error, &address);
-            check(report.causes.join("; ")).fail(report.hint.unwrap_or_default())
-        }
+        Err(report) => check(report.causes.join("; ")).fail(report.hint.unwrap_or_default()),
     }
 }
 

@@ -13,6 +13,7 @@ use warren_workspace::registry::{Registry, RegistryParts};
 use crate::config::{Config, redacted_url};
 use crate::context::Context;
 use crate::data_folder::DataFolder;
+use crate::database;
 use crate::failure::{Outcome, Report};
 
 pub(super) struct Assembled {
@@ -24,7 +25,9 @@ pub(super) struct Assembled {
 
 pub(super) async fn assemble(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Assembled> {
     let address = config.database.url.clone().unwrap_or_else(|| folder.default_database());
-    let store = warren_store_sql::open(&address).await.map_err(|error| store_report(&error, &address))?;
+    database::look(&address, &folder.path).await?;
+    let store =
+        warren_store_sql::open(&address).await.map_err(|error| database::unusable(&error, &address))?;
     let put_together = put_together(context, config, folder, Arc::clone(&store)).await;
     if put_together.is_err() {
         store.close().await;
@@ -85,29 +88,6 @@ fn server_report(error: &ServerError) -> Report {
         ServerError::Listen(address, cause) => Report::new(ErrorCode::ConfigInvalid)
             .because(format!("server.listen: cannot listen on {address}: {cause}"))
             .hint("Choose an address of this machine and a port you may use, with `--listen`."),
-    }
-}
-
-/// Why a database cannot be used. Its address may hold a password.
-pub(crate) fn store_report(error: &warren_store::Error, address: &str) -> Report {
-    use warren_store::Error;
-    let code = match error {
-        Error::Newer { .. } => ErrorCode::DatabaseNewer,
-        Error::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
-        Error::Full => ErrorCode::StorageFull,
-        Error::Corrupt(_) | Error::Refused(_) => ErrorCode::ConfigInvalid,
-        Error::Unavailable(_) | Error::Conflict | Error::AlreadyExists | Error::LeaseLost => {
-            ErrorCode::PlatformUnavailable
-        }
-    };
-    let report = Report::new(code).because(format!("{}: {error}", redacted_url(address)));
-    match code {
-        ErrorCode::ConfigInvalid => report
-            .hint("Check `database.url`; the file must be a database that Warren made. Nothing was changed."),
-        ErrorCode::PlatformUnavailable => {
-            report.hint("Check that the database runs and that `database.url` is right, then start again.")
-        }
-        _ => report,
     }
 }
 

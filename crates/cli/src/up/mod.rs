@@ -24,7 +24,6 @@ use crate::data_folder::DataFolder;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
 use assemble::Assembled;
-pub(crate) use assemble::store_report;
 
 pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Outcome<Exit> {
     let loaded = context.load_config(&overrides(arguments))?;

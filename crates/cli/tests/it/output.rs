@@ -108,4 +108,15 @@ fn a_name_with_escape_sequences_cannot_drive_the_terminal() {
     machine.run_with_input(&["ws", "files", "put", "demo", "a\u{1b}[2Jb"], b"").expect_ok();
     let listed = machine.run(&["ws", "files", "ls", "demo"]).expect_ok().text();
     assert!(listed.contains("a\\u{1b}[2Jb") && !listed.contains('\u{1b}'), "{listed:?}");
+    let name = "b\u{9b}2J\u{7f}\u{202e}c";
+    machine.run_with_input(&["ws", "files", "put", "demo", name], b"").expect_ok();
+    let listed = machine.run(&["ws", "files", "ls", "demo", "--json"]).expect_ok();
+    assert_eq!(listed.json()[1]["path"], name, "a program reads what it always read");
+    let missing = machine.run(&["ws", "files", "cat", "demo", &format!("{name}d"), "--json"]);
+    missing.expect_error(3, "file_not_found");
+    for text in [listed.text(), missing.stderr] {
+        let is_plain =
+            |character: char| character == '\n' || !character.is_control() && character != '\u{202e}';
+        assert!(text.chars().all(is_plain), "{text:?}");
+    }
 }

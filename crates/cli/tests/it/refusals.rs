@@ -45,40 +45,6 @@ fn a_data_folder_that_cannot_be_used_is_refused() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
 }
 
-// S10, O5
-#[test]
-fn a_newer_database_is_refused_and_left_as_it_was() {
-    let machine = Machine::new();
-    machine.start().kill();
-    let path = machine.data().join("warren.db");
-    let database = rusqlite::Connection::open(&path).unwrap();
-    let bump = "UPDATE schema_migrations SET version = 9999 \
-                WHERE version = (SELECT max(version) FROM schema_migrations)";
-    assert_eq!(database.execute(bump, []).unwrap(), 1);
-    drop(database);
-    let bytes = std::fs::read(&path).unwrap();
-    let error = machine.run(&UP).expect_error(1, "database_newer");
-    assert!(error["causes"][0].as_str().unwrap().contains("9999"), "{error}");
-    assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    let checks = machine.run(&["doctor", "--json"]);
-    assert_eq!(checks.code, Some(1));
-    assert!(checks.text().contains("9999"), "{checks:?}");
-}
-
-// S10
-#[test]
-fn a_file_that_is_no_database_is_refused_and_left_as_it_was() {
-    let machine = Machine::new();
-    std::fs::create_dir_all(machine.data()).unwrap();
-    let path = machine.data().join("warren.db");
-    std::fs::write(&path, "my diary, not a database, and long enough to have a header".repeat(20)).unwrap();
-    let bytes = std::fs::read(&path).unwrap();
-    let ended = machine.run(&UP);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.contains("warren.db"), "{ended:?}");
-    assert_eq!(std::fs::read(&path).unwrap(), bytes);
-}
-
 // S11
 #[test]
 fn a_wrong_token_and_no_server_are_told_apart() {
@@ -94,6 +60,9 @@ fn a_wrong_token_and_no_server_are_told_apart() {
     machine.run(&["ws", "ls", "--json"]).expect_error(6, "server_unreachable");
     machine.run(&["ws", "ls", "--json", "--url", &url]).expect_error(6, "server_unreachable");
     machine.run(&["ws", "ls", "--json", "--url", "not an address"]).expect_error(2, "invalid_usage");
+    let refused = machine.run(&["ws", "ls", "--json", "--url", "http://me:hunter2@host"]);
+    refused.expect_error(2, "invalid_usage");
+    assert!(!refused.stderr.contains("hunter2"), "{refused:?}");
 }
 
 // S11

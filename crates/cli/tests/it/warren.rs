@@ -94,7 +94,12 @@ impl Machine {
     }
 
     pub(crate) fn start_on(&self, address: &str) -> Server {
-        let arguments = ["up", "--json", "--listen", address];
+        self.start_with(&["--listen", address])
+    }
+
+    /// With these arguments of `up`.
+    pub(crate) fn start_with(&self, arguments: &[&str]) -> Server {
+        let arguments = [&["up", "--json"], arguments].concat();
         let log = self.path().join("server.log");
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
         let mut child = self.command(&arguments).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
