@@ -35,6 +35,9 @@ pub struct App {
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) failures: FailureWindow,
     pub(crate) event_streams: Arc<Semaphore>,
+    /// Streams that read history at the same time. All of them together must not keep the database's readers from
+    /// ordinary requests, each of which needs one to find out who asks.
+    pub(crate) history_readers: Semaphore,
     pub(crate) has_public_metrics: bool,
     /// Cancelled when the server is asked to stop: streams say goodbye.
     pub(crate) stopping: CancellationToken,

@@ -79,8 +79,8 @@ pub(crate) async fn refuse_strangers(
 mod tests {
     use super::*;
 
-    fn check(method: Method, pairs: &[(&'static str, &str)]) -> Result<(), ErrorCode> {
-        check_target(&method, "/api/v1/info", pairs)
+    fn check(method: &Method, pairs: &[(&'static str, &str)]) -> Result<(), ErrorCode> {
+        check_target(method, "/api/v1/info", pairs)
     }
 
     fn check_target(method: &Method, target: &str, pairs: &[(&'static str, &str)]) -> Result<(), ErrorCode> {
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn only_named_hosts_are_served() {
         for host in ["127.0.0.1:7878", "localhost:7878", "LOCALHOST:7878", "[::1]:7878", "warren.example"] {
-            assert_eq!(check(Method::GET, &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(check(&Method::GET, &[("host", host)]), Ok(()), "{host}");
         }
         for host in ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:7878.evil.example", ""] {
-            assert_eq!(check(Method::GET, &[("host", host)]), Err(ErrorCode::HostNotAllowed), "{host}");
+            assert_eq!(check(&Method::GET, &[("host", host)]), Err(ErrorCode::HostNotAllowed), "{host}");
         }
-        assert_eq!(check(Method::GET, &[]), Err(ErrorCode::HostNotAllowed));
+        assert_eq!(check(&Method::GET, &[]), Err(ErrorCode::HostNotAllowed));
         let twice = [("host", "localhost:7878"), ("host", "evil.example")];
-        assert_eq!(check(Method::GET, &twice), Err(ErrorCode::HostNotAllowed));
+        assert_eq!(check(&Method::GET, &twice), Err(ErrorCode::HostNotAllowed));
     }
 
     // F31, sec/W01
@@ -124,18 +124,18 @@ mod tests {
     fn pages_of_other_origins_are_refused() {
         let host = ("host", "localhost:7878");
         for origin in ["http://localhost:7878", "http://127.0.0.1:7878", "http://localhost:5173"] {
-            assert_eq!(check(Method::POST, &[host, ("origin", origin)]), Ok(()), "{origin}");
+            assert_eq!(check(&Method::POST, &[host, ("origin", origin)]), Ok(()), "{origin}");
         }
         for origin in ["http://evil.example", "null", "http://localhost:9", "https://evil.example:7878"] {
             for method in [Method::POST, Method::GET] {
-                let refused = check(method, &[host, ("origin", origin)]);
+                let refused = check(&method, &[host, ("origin", origin)]);
                 assert_eq!(refused, Err(ErrorCode::OriginNotAllowed), "{origin}");
             }
         }
         for site in ["cross-site", "same-site"] {
             let sent = [host, ("sec-fetch-site", site)];
-            assert_eq!(check(Method::POST, &sent), Err(ErrorCode::OriginNotAllowed));
-            assert_eq!(check(Method::GET, &sent), Ok(()));
+            assert_eq!(check(&Method::POST, &sent), Err(ErrorCode::OriginNotAllowed));
+            assert_eq!(check(&Method::GET, &sent), Ok(()));
         }
     }
 }

@@ -10,6 +10,7 @@ use warren_server::{Server, ServerConfig, ServerError, Telemetry};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
 
+use super::descriptors;
 use crate::config::{Config, redacted_url};
 use crate::context::Context;
 use crate::data_folder::DataFolder;
@@ -61,12 +62,16 @@ async fn put_together(
         metrics: Arc::clone(&telemetry) as _,
         refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
     };
+    let mut limits = config.limits.clone();
+    if let Some(room) = descriptors::make_room() {
+        limits.max_connections = limits.max_connections.min(u32::try_from(room).unwrap_or(u32::MAX));
+    }
     let fleet = Fleet::new(Parts {
         store,
         registry: Registry::new(parts, config.registry.to_registry()),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
-        limits: config.limits.clone(),
+        limits,
     });
     let server_config = ServerConfig {
         allowed_hosts: config.server.allowed_hosts.clone(),

@@ -10,6 +10,7 @@
 mod access;
 mod assemble;
 mod banner;
+mod descriptors;
 mod logs;
 mod signals;
 

@@ -36,6 +36,20 @@ fn the_first_page_comes_at_once_and_an_idle_server_is_small() {
     assert!(resident_kb < GENEROUS_KB, "{resident_kb} kB");
 }
 
+// S22, sec/W05
+#[test]
+fn a_server_takes_all_the_descriptors_it_may_and_hands_commands_the_usual_number() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.process_id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let numbers: Vec<_> = line.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(numbers[0], numbers[1], "soft and hard: {line}");
+    machine.run(&["ws", "create", "demo"]).expect_ok();
+    let seen = machine.run(&["ws", "exec", "demo", "--shell", "ulimit -n"]).expect_ok().text();
+    assert!(seen.trim().parse::<u64>().unwrap() <= 1_024, "{seen}");
+}
+
 // S10
 #[test]
 fn the_printed_link_signs_a_browser_in_once() {

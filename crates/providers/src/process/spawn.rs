@@ -9,12 +9,15 @@ use std::io;
 use std::process::Stdio;
 
 use rustix::fd::OwnedFd;
-use rustix::process::{fchdir, ioctl_tiocsctty, setsid};
+use rustix::process::{Resource, Rlimit, fchdir, getrlimit, ioctl_tiocsctty, setrlimit, setsid};
 use tokio::process::{Child, Command};
 use warren_model::ErrorCode;
 use warren_workspace::Error;
 
 use super::arguments::Arguments;
+
+/// The soft limit that login shells give.
+const USUAL_DESCRIPTORS: u64 = 1_024;
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -43,12 +46,14 @@ fn start(plan: Plan) -> io::Result<Child> {
         None => command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
     };
     let directory = plan.directory;
+    let descriptors = usual_descriptors();
     // SAFETY: the closure runs in the child between fork and exec, where only async-signal-safe calls are allowed. It
     // makes bare system calls on values that were made before the fork; it allocates nothing and takes no lock.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
             fchdir(&directory)?;
+            setrlimit(Resource::Nofile, descriptors)?;
             if has_terminal {
                 ioctl_tiocsctty(rustix::stdio::stdin())?;
             }
@@ -56,6 +61,13 @@ fn start(plan: Plan) -> io::Result<Child> {
         });
     }
     command.spawn()
+}
+
+/// Programs that use `select` break with more than 1,024 descriptors, so that a server which raised its own limit does
+/// not hand it on.
+fn usual_descriptors() -> Rlimit {
+    let own = getrlimit(Resource::Nofile);
+    Rlimit { current: Some(own.current.unwrap_or(USUAL_DESCRIPTORS).min(USUAL_DESCRIPTORS)), ..own }
 }
 
 /// Handles of ours are close-on-exec from birth; this is for those that Warren itself was started with.

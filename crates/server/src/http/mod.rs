@@ -27,6 +27,8 @@ use crate::{VERSION, routes};
 /// Largest request head; hyper answers 431 beyond it.
 const MAX_HEAD_BYTES: usize = 64 * 1_024;
 const MAX_HEADERS: usize = 100;
+/// One page of history is read in a few milliseconds; more at once would only queue before the readers.
+const MAX_HISTORY_READERS: usize = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -65,6 +67,7 @@ impl Server {
             hub: EventHub::new(),
             failures: FailureWindow::default(),
             event_streams: Arc::new(Semaphore::new(max_streams)),
+            history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
             stopping: CancellationToken::new(),
             clock: doors.0,

@@ -32,7 +32,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const RECHECK: Duration = Duration::from_secs(2);
 /// Frames that may wait for the client.
 const WINDOW: usize = 256;
-const HISTORY_PAGE: u32 = 500;
+const HISTORY_PAGE: u32 = 200;
 /// What a client of the WebSocket may send: nothing but control frames.
 const MAX_INCOMING_BYTES: usize = 4_096;
 
@@ -243,11 +243,14 @@ impl Subscription {
     ) -> Result<Option<u64>, Error> {
         loop {
             let query = self.query(cursor, HISTORY_PAGE);
+            // Held for one page, never while a slow client takes it.
+            let turn = app.history_readers.acquire().await;
             let (page, newest) = app
                 .fleet
                 .store()
                 .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
                 .await?;
+            drop(turn);
             for event in &page.rows {
                 if frames.send(EventFrame::Event { event: convert::event(event) }).await.is_err() {
                     return Ok(None);
