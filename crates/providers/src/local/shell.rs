@@ -39,6 +39,7 @@ impl LocalShell {
                 home: home.to_string_lossy().into_owned(),
                 max_timeout_ms: config.max_timeout_ms,
                 max_output_bytes: usize::try_from(max_output).unwrap_or(usize::MAX),
+                foreground: process::Foreground::default(),
             },
             doors,
             background: Background::default(),
@@ -46,7 +47,7 @@ impl LocalShell {
     }
 
     pub(super) async fn close(&self) {
-        self.background.close().await;
+        tokio::join!(self.background.close(), self.rules.foreground.close());
     }
 
     /// Opens what the command needs of the workspace, by handle.

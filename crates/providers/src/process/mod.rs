@@ -19,6 +19,8 @@ mod spawn;
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy, Environment};
 
 pub(crate) use background::{Background, MAX_RUNNING, RING_BYTES};
@@ -44,6 +46,23 @@ pub(crate) struct Rules {
     pub(crate) home: String,
     pub(crate) max_timeout_ms: u64,
     pub(crate) max_output_bytes: usize,
+    pub(crate) foreground: Foreground,
+}
+
+/// The commands that callers wait for. Closing the workspace ends them, whoever still waits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Foreground {
+    closing: CancellationToken,
+    runs: TaskTracker,
+}
+
+impl Foreground {
+    /// Ends all of them and waits until they are gone.
+    pub(crate) async fn close(&self) {
+        self.closing.cancel();
+        self.runs.close();
+        self.runs.wait().await;
+    }
 }
 
 /// 128 random bits, as text.

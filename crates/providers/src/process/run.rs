@@ -85,7 +85,8 @@ pub(crate) async fn run(
     doors: &Doors,
 ) -> Result<RunResult, Error> {
     let started = start(&command, directory, None, rules, doors)?;
-    Supervision::new(&command, rules, spill, None).supervise(started).await
+    let supervised = Supervision::new(&command, rules, spill, None).supervise(started);
+    rules.foreground.runs.track_future(supervised).await
 }
 
 pub(crate) fn stream(
@@ -98,7 +99,7 @@ pub(crate) fn stream(
     let started = start(command, directory, None, rules, doors)?;
     let (sender, receiver) = mpsc::channel(MAX_PENDING_EVENTS);
     let supervision = Supervision::new(command, rules, spill, Some(sender.clone()));
-    let task = tokio::spawn(async move {
+    let task = rules.foreground.runs.spawn(async move {
         let finished = supervision.supervise(started).await.map(RunEvent::Finished);
         // Nobody listening is fine.
         let _ = sender.send(finished).await;
@@ -118,6 +119,7 @@ struct Supervision {
     max_output_bytes: usize,
     spill: Option<Arc<Mutex<Spill>>>,
     events: Option<mpsc::Sender<Result<RunEvent, Error>>>,
+    closing: CancellationToken,
     /// All processes are dead: output that is still to come is only what the pipes hold.
     ended: CancellationToken,
 }
@@ -135,6 +137,7 @@ impl Supervision {
             max_output_bytes: rules.max_output_bytes,
             spill: spill.map(|spill| Arc::new(Mutex::new(spill))),
             events,
+            closing: rules.foreground.closing.clone(),
             ended: CancellationToken::new(),
         }
     }
@@ -148,12 +151,17 @@ impl Supervision {
             self.pump(stderr, RunEvent::Stderr),
             self.feed(stdin),
             async {
-                let outcome = wait(&mut child, &group, began + self.timeout).await;
+                let outcome = wait_or(&mut child, &group, Some(began + self.timeout), &self.closing).await;
                 self.ended.cancel();
                 outcome
             },
         );
         leash.let_go();
+        if self.closing.is_cancelled() {
+            // No eviction: a command that was ended on purpose must not be run again.
+            let detail = "the workspace was closed while the command ran";
+            return Err(Error::operation(ErrorCode::WorkspaceNotReady, detail));
+        }
         if let Some(spill) = &self.spill {
             spill.lock().await.finish().await?;
         }
@@ -191,7 +199,11 @@ impl Supervision {
                 spill.lock().await.write(&piece).await;
             }
             if let Some(events) = &self.events {
-                let _ = events.send(Ok(event(piece))).await;
+                // A reader that does not read must not hold up the closing.
+                tokio::select! {
+                    _ = events.send(Ok(event(piece))) => {}
+                    () = self.closing.cancelled() => {}
+                }
             }
         }
         capture.finish()

@@ -27,6 +27,8 @@ use crate::{VERSION, routes};
 /// Largest request head; hyper answers 431 beyond it.
 const MAX_HEAD_BYTES: usize = 64 * 1_024;
 const MAX_HEADERS: usize = 100;
+/// After the requests: how long workspaces may take to close and what is owed to be written.
+const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 /// One page of history is read in a few milliseconds; more at once would only queue before the readers.
 const MAX_HISTORY_READERS: usize = 2;
 
@@ -123,7 +125,7 @@ impl Server {
         if tokio::time::timeout(limit, connections.wait()).await.is_err() {
             tracing::warn!("some requests did not finish in time and were cut off");
         }
-        if tokio::time::timeout(limit, app.fleet.stop(VERSION)).await.is_err() {
+        if tokio::time::timeout(CLOSE_LIMIT, app.fleet.stop(VERSION)).await.is_err() {
             tracing::warn!("some workspaces did not close in time; the next start finishes the job");
         }
         follower.abort();

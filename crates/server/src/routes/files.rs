@@ -295,16 +295,10 @@ pub(super) async fn delete(
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
-    let target = path.clone();
-    app.fleet
-        .with_workspace(id, move |workspace| {
-            let path = target.clone();
-            async move { fs_of(&*workspace)?.rm(&path, params.recursive).await }
-        })
-        .await?;
-    note(&app, &who, &row, "delete", &path, 0);
-    Ok(StatusCode::NO_CONTENT)
+    let remove = |workspace: Arc<dyn Workspace>, path: WorkspacePath| async move {
+        fs_of(&*workspace)?.rm(&path, params.recursive).await
+    };
+    change(&app, &who, id, ("delete", path), remove).await
 }
 
 /// Move or rename something inside the workspace.
@@ -321,16 +315,11 @@ pub(super) async fn rename(
 ) -> Result<StatusCode, Failure> {
     let from = WorkspacePath::parse(&body.from)?;
     let to = WorkspacePath::parse(&body.to)?;
-    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
-    let target = to.clone();
-    app.fleet
-        .with_workspace(id, move |workspace| {
-            let (from, to) = (from.clone(), target.clone());
-            async move { fs_of(&*workspace)?.mv(&from, &to, body.overwrite).await }
-        })
-        .await?;
-    note(&app, &who, &row, "move", &to, 0);
-    Ok(StatusCode::NO_CONTENT)
+    let rename = |workspace: Arc<dyn Workspace>, to: WorkspacePath| {
+        let from = from.clone();
+        async move { fs_of(&*workspace)?.mv(&from, &to, body.overwrite).await }
+    };
+    change(&app, &who, id, ("move", to), rename).await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -354,15 +343,23 @@ pub(super) async fn make_directory(
     Query(params): Query<DirectoryParams>,
 ) -> Result<StatusCode, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
-    let target = path.clone();
-    app.fleet
-        .with_workspace(id, move |workspace| {
-            let path = target.clone();
-            async move { fs_of(&*workspace)?.mkdir(&path).await }
-        })
-        .await?;
-    note(&app, &who, &row, "mkdir", &path, 0);
+    let make = |workspace: Arc<dyn Workspace>, path: WorkspacePath| async move {
+        fs_of(&*workspace)?.mkdir(&path).await
+    };
+    change(&app, &who, id, ("mkdir", path), make).await
+}
+
+/// Carries out a change that can be repeated after an eviction, and notes it under its name.
+async fn change<Fut: Future<Output = Result<(), Error>>>(
+    app: &App,
+    who: &Identity,
+    id: model::WorkspaceId,
+    (operation, path): (&'static str, WorkspacePath),
+    act: impl Fn(Arc<dyn Workspace>, WorkspacePath) -> Fut,
+) -> Result<StatusCode, Failure> {
+    let row = app.fleet.usable_workspace(who, Action::UseWorkspace, id).await?;
+    app.fleet.with_workspace(id, |workspace| act(workspace, path.clone())).await?;
+    note(app, who, &row, operation, &path, 0);
     Ok(StatusCode::NO_CONTENT)
 }
 

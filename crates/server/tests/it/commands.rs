@@ -133,3 +133,48 @@ async fn a_finished_command_is_recorded_without_its_arguments() {
     assert!(text.contains("workspace.command.finished") && text.contains(r#""program":"echo""#), "{text}");
     assert!(!text.contains("canary-argument"));
 }
+
+/// A command that beats for ever, once in its group and once in a session of its own, and is under way on return.
+async fn start_beating(
+    warren: &Warren,
+    id: warren_model::WorkspaceId,
+) -> tokio::task::JoinHandle<warren_testkit::Answer> {
+    let beat = "while :; do date +%s%N > $0.beat; sleep 0.02; done";
+    let script = format!("sh -c '{beat}' one & setsid sh -c '{beat}' two & wait");
+    let call = warren.call("POST", &format!("/api/v1/workspaces/{id}/exec")).token(&warren.token);
+    let running = tokio::spawn(call.json(&json!({ "command": script })).send());
+    let place = warren.folder().join("workspaces").join(id.to_string());
+    while !place.join("one.beat").exists() || !place.join("two.beat").exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running
+}
+
+// W16, O4
+#[tokio::test]
+async fn a_stopped_server_leaves_no_command_running() {
+    let limits = warren_model::Limits { shutdown_timeout_ms: 200, ..Default::default() };
+    let warren = Warren::builder().limits(limits).start().await;
+    let id = warren.workspace(local()).await;
+    let running = start_beating(&warren, id).await;
+    let folder = warren.stop().await;
+    let beats = || {
+        let place = folder.path().join("workspaces").join(id.to_string());
+        ["one.beat", "two.beat"].map(|name| std::fs::read_to_string(place.join(name)).unwrap())
+    };
+    let before = beats();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(beats(), before, "they still beat");
+    running.abort();
+}
+
+// F8, W16
+#[tokio::test]
+async fn removing_a_workspace_ends_the_commands_in_it() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let running = start_beating(&warren, id).await;
+    assert_eq!(warren.delete(&format!("/api/v1/workspaces/{id}")).await.status, 200);
+    let answer = tokio::time::timeout(Duration::from_secs(20), running).await.expect("it ends").unwrap();
+    assert_eq!((answer.status, answer.code()), (409, "workspace_not_ready".into()));
+}

@@ -134,6 +134,7 @@ macro_rules! contract_tests {
             a_killed_process_tells_its_signal,
             unknown_processes_are_not_found,
             closing_ends_background_processes,
+            closing_ends_commands_that_somebody_waits_for,
         ]);
     };
     (@cases $group:ident, $harness:expr, [$($case:ident),+ $(,)?]) => {

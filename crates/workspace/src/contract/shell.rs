@@ -320,3 +320,24 @@ pub async fn closing_ends_background_processes(harness: &dyn Harness) {
     let error = shell(&workspace).run(Command::script("true")).await.unwrap_err();
     assert!(error.is_evicted(), "{error:?}");
 }
+
+// W16, W32
+pub async fn closing_ends_commands_that_somebody_waits_for(harness: &dyn Harness) {
+    let workspace = open(harness).await.workspace;
+    let mut stream = shell(&workspace).stream(Command::script("echo begun; sleep 600")).await.unwrap();
+    assert!(matches!(stream.next().await, Some(Ok(RunEvent::Stdout(_)))), "the command is under way");
+    let waiting = {
+        let workspace = Arc::clone(&workspace);
+        tokio::spawn(async move { shell(&workspace).run(Command::script("touch begun; sleep 600")).await })
+    };
+    while files(&workspace).stat(&path("begun")).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    workspace.close().await.unwrap();
+    let ended =
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it ends with the workspace");
+    assert_eq!(ended.unwrap().unwrap_err().code(), ErrorCode::WorkspaceNotReady);
+    let last = tokio::time::timeout(Duration::from_secs(20), stream.collect::<Vec<_>>()).await;
+    let last = last.expect("the stream ends too").pop();
+    assert!(matches!(last, Some(Err(error)) if error.code() == ErrorCode::WorkspaceNotReady));
+}
