@@ -1,6 +1,7 @@
 // A Warren in memory that behaves: the HTTP contract over plain functions, with events in a log, streams that
 // resume, and switches to take the server away and bring it back.
 import type {
+  CreateWorkspace,
   EventFrame,
   ExecFrame,
   ProblemDocument,
@@ -156,7 +157,7 @@ export class FakeWarren {
 
   private async collection(call: Request): Promise<Response> {
     if (call.method === "GET") return json({ items: this.workspaces, next_cursor: null });
-    const body = (await call.json()) as { name: string; provider: { kind: string }; parent_id?: string };
+    const body = (await call.json()) as CreateWorkspace;
     if (body.name.includes("\u0007")) return problem(invalidName);
     const made = this.add({ ...body, status: "provisioning" });
     this.emit("workspace.lifecycle.created", made.id, { name: made.name, provider: body.provider.kind });

@@ -24,8 +24,8 @@ use warren_doors::Environment;
 use crate::tree::Tree;
 use page::Step;
 
-pub(crate) fn run(root: &Path, only: &[String]) -> Result<ExitCode> {
-    let binary = binary(root, &Environment::of_process())?;
+pub(crate) fn run(root: &Path, environment: &Environment, only: &[String]) -> Result<ExitCode> {
+    let binary = binary(root, environment)?;
     let tree = Tree::load(root)?;
     let (mut passed, mut failed) = (0, 0);
     for (path, text) in tree.with_extension(&["md"]).filter(|(path, _)| page::is_page(path)) {
@@ -103,7 +103,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("target/debug")).unwrap();
         std::fs::write(folder.path().join("target/debug/warren"), "").unwrap();
         std::fs::write(folder.path().join("README.md"), "# Warren\n```json\n{}\n```\n").unwrap();
-        let error = run(folder.path(), &[]).unwrap_err().to_string();
+        let error = run(folder.path(), &Environment::default(), &[]).unwrap_err().to_string();
         assert!(error.contains("no commands found"), "{error}");
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn the_commands_of_a_page_are_run_against_its_own_server() {
         let page = "```sh run\necho $WARREN_URL $WARREN_TOKEN # -> http://127.0.0.1:9 wrn_1\n```\n\
                     ```console\n$ warren version\nwarren version\n```\n";
-        assert_eq!(run(repository(page).path(), &[]).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(run(repository(page).path(), &Environment::default(), &[]).unwrap(), ExitCode::SUCCESS);
     }
 
     // S51
@@ -136,7 +136,11 @@ mod tests {
     fn a_command_that_prints_something_else_or_fails_makes_the_run_fail() {
         for page in ["```console\n$ warren version\nwarren 7\n```\n", "```sh run\nfalse\ntrue # -> x\n```\n"]
         {
-            assert_eq!(run(repository(page).path(), &[]).unwrap(), ExitCode::FAILURE, "{page}");
+            assert_eq!(
+                run(repository(page).path(), &Environment::default(), &[]).unwrap(),
+                ExitCode::FAILURE,
+                "{page}"
+            );
         }
     }
 }

@@ -25,6 +25,7 @@ mod tree;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use warren_doors::Environment;
 
 const USAGE: &str = "usage: cargo xtask check | generate | features | docs-test [FILE.md …]";
 
@@ -35,7 +36,7 @@ fn main() -> Result<ExitCode> {
         Some(("check", [])) => check(&root),
         Some(("generate", [])) => generate(&root),
         Some(("features", [])) => features(&root),
-        Some(("docs-test", pages)) => docs_test::run(&root, pages),
+        Some(("docs-test", pages)) => docs_test::run(&root, &Environment::of_process(), pages),
         _ => bail!("{USAGE}"),
     }
 }

@@ -1,5 +1,5 @@
 import { type FormEvent, useId } from "react";
-import type { ProviderInfo } from "../../api/types";
+import type { CreateWorkspace, ProviderInfo } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
 import { useDraft } from "../../components/draft";
@@ -37,8 +37,10 @@ function CreateForm({ providers, onClose }: { providers: readonly ProviderInfo[]
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    // The kind is one that the server itself offered; it may know more kinds than this page was built with.
+    const provider = { kind } as CreateWorkspace["provider"];
     create.mutate(
-      { name, provider: { kind }, parent_id: parent || undefined },
+      { name, provider, parent_id: parent || undefined },
       {
         onSuccess: (workspace) => {
           forgetName();
