@@ -159,7 +159,8 @@ export class FakeWarren {
     if (call.method === "GET") return json({ items: this.workspaces, next_cursor: null });
     const body = (await call.json()) as CreateWorkspace;
     if (body.name.includes("\u0007")) return problem(invalidName);
-    const made = this.add({ ...body, status: "provisioning" });
+    const { name, provider, parent_id } = body;
+    const made = this.add({ name, provider, parent_id, status: "provisioning" });
     this.emit("workspace.lifecycle.created", made.id, { name: made.name, provider: body.provider.kind });
     return json(made, 201);
   }
