@@ -51,17 +51,11 @@ interface MoveDialogProps {
 
 export function MoveDialog({ workspaceId, path, onClose, onMoved }: MoveDialogProps) {
   const [to, setTo] = useState(path);
-  const move = useMovePath(workspaceId);
-  const submit = () =>
-    move.mutate(
-      { from: path, to },
-      {
-        onSuccess: () => {
-          onClose();
-          onMoved(to.trim().replace(/^\/+|\/+$/g, ""));
-        },
-      },
-    );
+  const move = useMovePath(workspaceId, (moved) => {
+    onClose();
+    onMoved(moved.trim().replace(/^\/+|\/+$/g, ""));
+  });
+  const submit = () => move.mutate({ from: path, to });
   return (
     <PathDialog
       title={`Rename ${nameOf(path)}`}
@@ -133,20 +127,15 @@ interface DeletePathDialogProps {
 }
 
 export function DeletePathDialog({ workspaceId, path, isFolder, onClose, onDeleted }: DeletePathDialogProps) {
-  const remove = useDeletePath(workspaceId);
   const notify = useNotify();
+  const remove = useDeletePath(workspaceId, () => {
+    notify(`Deleted ${path}`);
+    onClose();
+    onDeleted();
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    remove.mutate(
-      { path, isFolder },
-      {
-        onSuccess: () => {
-          notify(`Deleted ${path}`);
-          onClose();
-          onDeleted();
-        },
-      },
-    );
+    remove.mutate({ path, isFolder });
   };
   return (
     <Dialog title={isFolder ? "Delete folder" : "Delete file"} onClose={onClose}>

@@ -37,16 +37,24 @@ export function useCreateFolder(workspaceId: string) {
   return useMutation({ mutationFn: (path: string) => createFolder(workspaceId, path), onSuccess: stale });
 }
 
-export function useDeletePath(workspaceId: string) {
+/**
+ * What follows a deletion or a move is told here and not to `mutate`: the old path may be found gone, and its view with
+ * the dialog taken away, before the answer comes, and then `mutate` calls nobody back. It also comes first, so that the
+ * old path is not read again.
+ */
+export function useDeletePath(workspaceId: string, onDeleted: () => void) {
   const stale = useStaleFiles(workspaceId);
   return useMutation({
     mutationFn: ({ path, isFolder }: { path: string; isFolder: boolean }) =>
       deletePath(workspaceId, path, isFolder),
-    onSuccess: stale,
+    onSuccess: () => {
+      onDeleted();
+      return stale();
+    },
   });
 }
 
-export function useMovePath(workspaceId: string) {
+export function useMovePath(workspaceId: string, onMoved: (to: string) => void) {
   const api = useApi();
   const stale = useStaleFiles(workspaceId);
   return useMutation({
@@ -55,7 +63,10 @@ export function useMovePath(workspaceId: string) {
         params: { path: { id: workspaceId } },
         body: { ...move, overwrite: false },
       }),
-    onSuccess: stale,
+    onSuccess: (_, { to }) => {
+      onMoved(to);
+      return stale();
+    },
   });
 }
 
