@@ -68,22 +68,19 @@ export function EditDialog({ workspace, onClose }: DialogProps) {
 
 export function DeleteDialog({ workspace, onClose }: DialogProps) {
   const [typed, setTyped] = useState("");
-  const remove = useDeleteWorkspace(workspace.id);
   const notify = useNotify();
   const { navigate } = useRouter();
+  const remove = useDeleteWorkspace(workspace.id, () => {
+    notify(`Deleted ${workspace.name}`);
+    onClose();
+    navigate({ page: "overview" });
+  });
   const inputId = useId();
   const below = useBelow(workspace.id);
   const isConfirmed = typed.trim() === workspace.name.trim();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!isConfirmed) return;
-    remove.mutate(undefined, {
-      onSuccess: () => {
-        notify(`Deleted ${workspace.name}`);
-        onClose();
-        navigate({ page: "overview" });
-      },
-    });
+    if (isConfirmed) remove.mutate();
   };
   return (
     <Dialog title="Delete workspace" onClose={onClose}>

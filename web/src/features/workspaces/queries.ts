@@ -66,12 +66,16 @@ export function useResetWorkspace(id: string) {
   });
 }
 
-export function useDeleteWorkspace(id: string) {
+/** `onDeleted` is told here and not to `mutate`: the event may take the dialog away before the answer comes. */
+export function useDeleteWorkspace(id: string, onDeleted: () => void) {
   const api = useApi();
   const keep = useKeepRow();
   return useMutation({
     mutationFn: () => answer(api.DELETE("/api/v1/workspaces/{id}", { params: { path: { id } } })),
-    onSuccess: keep,
+    onSuccess: (row) => {
+      onDeleted();
+      keep(row);
+    },
   });
 }
 
