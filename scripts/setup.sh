@@ -76,7 +76,8 @@ case " ${missing[*]} " in *" postgresql "*)
   hold_back /etc/postgresql-common/createcluster.d/warren-setup.conf 644 'create_main_cluster = false' ;;
 esac
 
-is_listed() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+# Not by a pipe into `grep -q`: it stops reading at the first match, and a writer that is cut off counts as a failure.
+is_listed() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 update() { say "apt-get update" && as_root apt-get update --quiet; }
 install() { say "$command_line" && as_root env DEBIAN_FRONTEND=noninteractive $command_line; }
 
