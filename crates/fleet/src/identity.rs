@@ -14,8 +14,6 @@ use crate::{Error, Fleet};
 const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
 /// How long a browser stays signed in.
 const SESSION_LIFETIME_MS: i64 = 7 * 24 * 3_600 * 1_000;
-/// `last_used_at` is that exact, so that a busy token does not cost a write per request.
-const TOUCH_INTERVAL_MS: i64 = 60 * 1_000;
 const MAX_NAME_CHARACTERS: usize = 100;
 
 /// Who is asking, proven by a token.
@@ -91,7 +89,7 @@ impl Fleet {
             .store()
             .read(move |tx| {
                 let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
-                if has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
+                if access::has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
                 }
                 Ok(token)
@@ -106,15 +104,16 @@ impl Fleet {
         let now = self.clock().now();
         self.store()
             .read(move |tx| match tx.token(id)? {
-                Some(token) => Ok(!has_ended(&token, now) && speaks_for_a_living_workspace(tx, &token)?),
+                Some(token) => {
+                    Ok(!access::has_ended(&token, now) && speaks_for_a_living_workspace(tx, &token)?)
+                }
                 None => Ok(false),
             })
             .await
     }
 
     fn touch(&self, token: &Token, now: Timestamp) {
-        let is_recent = token.last_used_at.is_some_and(|last| now.ms_since(last) < TOUCH_INTERVAL_MS);
-        if is_recent {
+        if !access::is_use_noted(token, now) {
             return;
         }
         let (fleet, id) = (self.clone(), token.id);
@@ -240,7 +239,7 @@ impl Fleet {
                 if link.kind != TokenKind::Login {
                     return Err(Error::new(ErrorCode::Unauthenticated));
                 }
-                if has_ended(&link, now) || !tx.use_up_token(link.id, now)? {
+                if access::has_ended(&link, now) || !tx.use_up_token(link.id, now)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
                 }
                 let session = Token {
@@ -329,11 +328,6 @@ struct Minter {
 fn speaks_for_a_living_workspace(tx: &mut dyn ReadTx, token: &Token) -> Result<bool, Error> {
     let Some(id) = token.workspace_id else { return Ok(true) };
     Ok(tx.workspace(id)?.is_some_and(|row| row.status != Status::Removed))
-}
-
-fn has_ended(token: &Token, now: Timestamp) -> bool {
-    let has_expired = token.expires_at.is_some_and(|at| at <= now);
-    has_expired || token.revoked_at.is_some() || token.used_at.is_some()
 }
 
 fn token_event(token: &Token, kind: EventKind, by: &Principal, at: Timestamp) -> NewEvent {

@@ -10,7 +10,7 @@ use warren_model::{
     Status, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId, WorkspaceName, WorkspaceSpec,
 };
 use warren_rules::access::{Action, Target};
-use warren_rules::lifecycle::{self, Decision, Facts, Signal};
+use warren_rules::lifecycle::{self, Decision, Facts, Signal, Usability};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 use warren_workspace::registry::Lease;
 
@@ -61,21 +61,17 @@ impl Fleet {
         id: WorkspaceId,
     ) -> Result<Workspace, Error> {
         let row = self.workspace(who, action, id).await?;
-        match row.status {
-            Status::Removed => Err(Error::new(ErrorCode::WorkspaceNotFound)),
-            Status::Paused | Status::Hibernated => {
+        match lifecycle::usability(row.status) {
+            Usability::Usable => Ok(row),
+            Usability::Gone => Err(Error::new(ErrorCode::WorkspaceNotFound)),
+            Usability::Resting => {
                 let detail = format!("the workspace is {}", row.status);
                 Err(Error::with_detail(ErrorCode::WorkspaceNotReady, detail))
             }
-            Status::Failed => {
+            Usability::Failed => {
                 let reason = row.reason.as_ref().map_or("", StatusReason::as_str);
                 Err(Error::with_detail(ErrorCode::WorkspaceFailed, reason))
             }
-            Status::Provisioning
-            | Status::AwaitingAgent
-            | Status::Online
-            | Status::Degraded
-            | Status::Offline => Ok(row),
         }
     }
 
@@ -266,12 +262,15 @@ impl Fleet {
         let now = self.clock().now();
         let by = by.clone();
         self.write_with_retries(true, move |tx| {
-            let mut row = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+            let known = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+            let mut row = known.clone();
             if matches!(signal, Signal::PlaceReady | Signal::PlaceFailed) {
                 row.observed_generation = row.generation;
             }
             apply_signal(tx, &mut row, signal, &by, now, reason.as_deref())?;
-            row.version = tx.update_workspace(&row, row.version)?;
+            if row != known {
+                row.version = tx.update_workspace(&row, row.version)?;
+            }
             Ok(row)
         })
         .await

@@ -1,6 +1,6 @@
 //! Who may do what: default deny (F30).
 
-use warren_model::{OrgId, Scope, ScopeSet, Timestamp, TokenKind, WorkspaceId};
+use warren_model::{OrgId, Scope, ScopeSet, Timestamp, Token, TokenKind, WorkspaceId};
 
 /// Who asks, as far as the decision needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,6 +122,40 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
             | Action::Operate,
             _,
         ) => Access::Forbidden(None),
+    }
+}
+
+/// Whether a token no longer lets anybody in: expired, revoked, or used up.
+pub fn has_ended(token: &Token, now: Timestamp) -> bool {
+    let has_expired = token.expires_at.is_some_and(|at| at <= now);
+    has_expired || token.revoked_at.is_some() || token.used_at.is_some()
+}
+
+/// `last_used_at` is that exact, so that a busy token does not cost a write per request.
+const TOUCH_INTERVAL_MS: i64 = 60 * 1_000;
+
+/// Whether this use is worth writing down.
+pub fn is_use_noted(token: &Token, now: Timestamp) -> bool {
+    token.last_used_at.is_none_or(|last| now.ms_since(last) >= TOUCH_INTERVAL_MS)
+}
+
+/// Wrong tokens per minute after which the answer is "too many" (sec/U06). Right ones always pass.
+const MAX_FAILURES_PER_MINUTE: u32 = 300;
+
+/// Wrong tokens within the current minute.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FailureWindow {
+    minute: i64,
+    count: u32,
+}
+
+impl FailureWindow {
+    /// The window with one more failure in it, and whether that is too many.
+    #[must_use]
+    pub fn after_failure(self, now: Timestamp) -> (Self, bool) {
+        let minute = now.as_millis().div_euclid(60_000);
+        let count = if minute == self.minute { self.count.saturating_add(1) } else { 1 };
+        (Self { minute, count }, count > MAX_FAILURES_PER_MINUTE)
     }
 }
 
@@ -304,6 +338,19 @@ mod tests {
         }
         assert!(may_revoke(&narrow, &token(TokenKind::User, &[Scope::TokensWrite])));
         assert!(!may_revoke(&narrow, &token(TokenKind::User, &[Scope::WorkspacesWrite])));
+    }
+
+    // sec/U06
+    #[test]
+    fn failures_are_counted_by_the_minute_and_forgotten_with_it() {
+        let at = |ms: i64| Timestamp::from_micros(ms * 1_000);
+        let mut window = FailureWindow::default();
+        for number in 1..=MAX_FAILURES_PER_MINUTE + 1 {
+            let is_too_many;
+            (window, is_too_many) = window.after_failure(at(60_000));
+            assert_eq!(is_too_many, number > MAX_FAILURES_PER_MINUTE);
+        }
+        assert!(!window.after_failure(at(120_000)).1);
     }
 
     // F30, sec/U07

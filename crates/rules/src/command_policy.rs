@@ -138,13 +138,22 @@ pub fn decide(policy: &RunPolicy, provider_is_boxed: bool, request: Request<'_>)
     }
 }
 
-/// Whether the model may set this variable: not one that names other programs or code to load (sec/T03).
-pub fn check_variable(name: &str) -> Result<(), Refusal> {
-    let is_name = !name.is_empty()
+/// Whether this can be the name of a variable at all.
+pub fn is_variable_name(name: &str) -> bool {
+    !name.is_empty()
         && name.len() <= 255
         && !name.starts_with(|first: char| first.is_ascii_digit())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if is_name && !arguments::is_reserved_variable(name) {
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether no caller, person or model, may set this variable for a command.
+pub fn is_reserved_variable(name: &str) -> bool {
+    arguments::is_reserved_variable(name)
+}
+
+/// Whether the model may set this variable: not one that names other programs or code to load (sec/T03).
+pub fn check_variable(name: &str) -> Result<(), Refusal> {
+    if is_variable_name(name) && !arguments::is_reserved_for_models(name) {
         return Ok(());
     }
     Err(Refusal {

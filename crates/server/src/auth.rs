@@ -9,6 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use warren_api::{CSRF_HEADER, SESSION_COOKIE};
 use warren_fleet::Identity;
+use warren_fleet::access::FailureWindow;
 use warren_model::{ErrorCode, Timestamp};
 
 use crate::App;
@@ -19,9 +20,6 @@ pub const PUBLIC: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/session", "exchanges a sign-in link, which is itself the proof"),
     ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
 ];
-
-/// Wrong tokens per minute after which the answer is 429 (sec/U06). Right ones always pass.
-const MAX_FAILURES_PER_MINUTE: u32 = 300;
 
 /// The caller, proven by the layer below.
 #[derive(Debug, Clone)]
@@ -123,21 +121,18 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
         .find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
 }
 
-/// Counts wrong tokens in the current minute.
+/// Counts wrong tokens; what is too many is decided by `rules` (sec/U06).
 #[derive(Debug, Default)]
-pub(crate) struct FailureWindow(Mutex<(i64, u32)>);
+pub(crate) struct Failures(Mutex<FailureWindow>);
 
-impl FailureWindow {
+impl Failures {
     pub(crate) fn count(&self, now: Timestamp, failure: AuthFailure) -> Failure {
         if !matches!(failure.code, ErrorCode::Unauthenticated | ErrorCode::TokenExpired) {
             return failure.into();
         }
-        let minute = now.as_millis() / 60_000;
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if window.0 != minute {
-            *window = (minute, 0);
-        }
-        window.1 += 1;
-        if window.1 > MAX_FAILURES_PER_MINUTE { ErrorCode::TooManyRequests.into() } else { failure.into() }
+        let is_too_many;
+        (*window, is_too_many) = window.after_failure(now);
+        if is_too_many { ErrorCode::TooManyRequests.into() } else { failure.into() }
     }
 }

@@ -8,6 +8,9 @@ use bytes::Bytes;
 use futures_util::Stream;
 use warren_model::Timestamp;
 
+/// Which variables a caller may set for a command; one rule for every provider.
+pub use warren_rules::command_policy::{is_reserved_variable, is_variable_name};
+
 use crate::{Error, WorkspacePath};
 
 /// Output as it comes, then exactly one `Finished`.

@@ -5,43 +5,13 @@ use std::collections::BTreeMap;
 use warren_doors::Environment;
 use warren_model::ErrorCode;
 use warren_workspace::Error;
+use warren_workspace::shell::{is_reserved_variable, is_variable_name};
 
 use super::arguments::{check_environment_size, invalid};
 
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// By this variable the processes of one command are found again, wherever they went (`group`).
 pub(super) const RUN_MARK: &str = "WARREN_RUN_ID";
-
-/// Variables that make programs load or run something else, or that decide which program a name means. A caller who
-/// could set them would get past any policy on the command itself; an operator can still pass them by `pass_env`.
-const RESERVED: [&str; 16] = [
-    "PATH",
-    "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PS4",
-    "IFS",
-    "NODE_OPTIONS",
-    "PYTHONSTARTUP",
-    "PYTHONHOME",
-    "PERL5OPT",
-    "PERL5DB",
-    "RUBYOPT",
-    "JAVA_TOOL_OPTIONS",
-    "GCONV_PATH",
-    "GLIBC_TUNABLES",
-];
-const RESERVED_PREFIXES: [&str; 4] = ["WARREN_", "LD_", "DYLD_", "GIT_"];
-/// Harmless ones below a reserved prefix.
-const EXCEPTIONS: [&str; 6] = [
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_DATE",
-];
 
 pub(super) struct Sources<'a> {
     pub(super) host: &'a Environment,
@@ -78,14 +48,13 @@ pub(super) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Erro
 }
 
 fn check_variable(name: &str, value: &str) -> Result<(), Error> {
-    if !is_name(name) {
+    if !is_variable_name(name) {
         return Err(invalid(format!("`{}` is not a name of a variable", name.escape_debug())));
     }
     if value.contains('\0') {
         return Err(invalid(format!("the value of {name} contains a NUL byte")));
     }
-    let is_prefixed = RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    if RESERVED.contains(&name) || (is_prefixed && !EXCEPTIONS.contains(&name)) {
+    if is_reserved_variable(name) {
         let detail = format!("the variable {name} is reserved and cannot be set for a command");
         return Err(Error::operation(ErrorCode::CommandRefused, detail));
     }
@@ -95,19 +64,13 @@ fn check_variable(name: &str, value: &str) -> Result<(), Error> {
 /// An operator names what is passed, so that almost anything may be; not Warren's own secrets.
 pub(crate) fn check_pass_env(names: &[String]) -> Result<(), Error> {
     for (index, name) in names.iter().enumerate() {
-        if !is_name(name) || name.starts_with("WARREN_") {
+        if !is_variable_name(name) || name.starts_with("WARREN_") {
             let detail =
                 format!("pass_env[{index}]: `{}` is not a name that can be passed", name.escape_debug());
             return Err(Error::permanent(ErrorCode::InvalidConfig, detail));
         }
     }
     Ok(())
-}
-
-fn is_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]

@@ -44,45 +44,59 @@ const RUN_ANY_CODE: &[&str] = &[
     "python3", "Rscript", "ruby", "sh", "tox", "uv", "vi", "vim", "yarn", "zsh",
 ];
 
+/// Variables that make programs load or run something else, or decide which program a name means: no caller sets them.
 const RESERVED_VARIABLES: &[&str] = &[
+    "BASHOPTS",
     "BASH_ENV",
-    "BROWSER",
-    "CDPATH",
-    "EDITOR",
     "ENV",
     "GCONV_PATH",
     "GLIBC_TUNABLES",
-    "HOME",
     "IFS",
     "JAVA_TOOL_OPTIONS",
+    "NODE_OPTIONS",
+    "PATH",
+    "PERL5DB",
+    "PERL5OPT",
+    "PS4",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "SHELLOPTS",
+];
+const RESERVED_PREFIXES: &[&str] = &["BASH_FUNC_", "DYLD_", "GIT_", "LD_", "WARREN_"];
+/// Harmless ones below a reserved prefix.
+const EXCEPTIONS: &[&str] = &[
+    "GIT_AUTHOR_DATE",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_DATE",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+];
+/// What a person may set and a model may not: they name helpers that an allowed program starts, or code it finds.
+const RESERVED_FOR_MODELS: &[&str] = &[
+    "BROWSER",
+    "CDPATH",
+    "EDITOR",
+    "HOME",
     "LESSCLOSE",
     "LESSOPEN",
     "LOCPATH",
     "MANPAGER",
-    "NODE_OPTIONS",
     "NODE_PATH",
     "PAGER",
-    "PATH",
-    "PERL5DB",
     "PERL5LIB",
-    "PERL5OPT",
     "PROMPT_COMMAND",
-    "PS4",
-    "PYTHONHOME",
     "PYTHONINSPECT",
     "PYTHONPATH",
-    "PYTHONSTARTUP",
     "RIPGREP_CONFIG_PATH",
     "RUBYLIB",
-    "RUBYOPT",
     "SHELL",
-    "SHELLOPTS",
     "TAPE",
     "TAR_OPTIONS",
     "VISUAL",
     "ZDOTDIR",
 ];
-const RESERVED_PREFIXES: &[&str] = &["BASH_FUNC_", "DYLD_", "GIT_", "LD_", "WARREN_"];
 
 pub(super) fn is_launcher(program: &str) -> bool {
     LAUNCHERS.contains(&program)
@@ -93,7 +107,12 @@ pub(super) fn runs_any_code(program: &str) -> bool {
 }
 
 pub(super) fn is_reserved_variable(name: &str) -> bool {
-    RESERVED_VARIABLES.contains(&name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let is_prefixed = RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    RESERVED_VARIABLES.contains(&name) || (is_prefixed && !EXCEPTIONS.contains(&name))
+}
+
+pub(super) fn is_reserved_for_models(name: &str) -> bool {
+    is_reserved_variable(name) || RESERVED_FOR_MODELS.contains(&name)
 }
 
 /// What is refused among the arguments of one program.

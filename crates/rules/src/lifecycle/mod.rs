@@ -201,6 +201,29 @@ pub fn signal_towards(status: Status, desired: Desired) -> Option<Signal> {
     }
 }
 
+/// Whether files and commands of a workspace may be used now. The first use opens it, so that it need not be online.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usability {
+    Usable,
+    /// Somebody put it to rest.
+    Resting,
+    Failed,
+    Gone,
+}
+
+pub fn usability(status: Status) -> Usability {
+    match status {
+        Status::Removed => Usability::Gone,
+        Status::Paused | Status::Hibernated => Usability::Resting,
+        Status::Failed => Usability::Failed,
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline => Usability::Usable,
+    }
+}
+
 fn change(to: Status, reason: Option<&'static str>) -> Decision {
     let event = match to {
         Status::Removed => EventKind::WorkspaceRemoved,

@@ -191,3 +191,13 @@ fn every_status_can_be_reached() {
     }
     assert_eq!(reached.len(), Status::ALL.len());
 }
+
+// F7
+#[test]
+fn a_workspace_is_usable_unless_it_rests_failed_or_is_gone() {
+    let usable: Vec<_> = Status::ALL.iter().filter(|one| usability(**one) == Usability::Usable).collect();
+    let expected =
+        [Status::Provisioning, Status::AwaitingAgent, Status::Online, Status::Degraded, Status::Offline];
+    assert_eq!(usable, expected.iter().collect::<Vec<_>>());
+    assert_eq!(usability(Status::Removed), Usability::Gone);
+}

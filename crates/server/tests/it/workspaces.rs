@@ -279,4 +279,10 @@ async fn a_place_that_vanished_is_found_out_by_the_first_use_and_told() {
     warren.wait_for_status(id, Status::Failed).await;
     let row = warren.get(&format!("/api/v1/workspaces/{id}")).await.json();
     assert!(row["reason"].as_str().is_some_and(|reason| reason.contains("gone")), "{row}");
+    // What is known already is not written again (spec/README rule 3).
+    let lost = warren_workspace::Error::permanent(warren_model::ErrorCode::WorkspaceFailed, "gone");
+    warren.fleet.note_loss(id, Some(&lost));
+    let warren = warren.restart().await;
+    let later = warren.get(&format!("/api/v1/workspaces/{id}")).await.json();
+    assert_eq!(later["version"], row["version"]);
 }
