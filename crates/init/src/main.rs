@@ -1,0 +1,2 @@
+//! Process 1 of a box.
+fn main() {}
