@@ -369,9 +369,8 @@ impl Inner {
 }
 
 fn check_run_policy(config: &ProviderConfig) -> Result<(), Error> {
-    let policy = match config {
-        ProviderConfig::Memory(_) => return Ok(()),
-        ProviderConfig::Local(local) => &local.run,
+    let Some(policy) = config.run_policy() else {
+        return Ok(());
     };
     command_policy::check(policy, command_policy::is_boxed(config.kind()))
         .map_err(|problem| Error::permanent(ErrorCode::InvalidConfig, problem))
