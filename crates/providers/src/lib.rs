@@ -10,6 +10,7 @@
 //! Surprise: files under `local` are never reached by a path string that was checked earlier. Every operation
 //! resolves its path in the kernel, beneath a handle of the root (`local::beneath`).
 
+mod boxes;
 mod cursor;
 mod edit;
 pub mod local;
