@@ -15,6 +15,7 @@
 
 mod beneath;
 mod delete;
+mod entries;
 pub mod errno;
 mod files;
 mod find;

@@ -26,10 +26,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::delete::{delete_tree, list_names};
+use super::delete::delete_tree;
+use super::entries::list_names;
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Things one sweep looks at; the next goes on.
+const MAX_SWEPT: usize = 65_536;
 
 #[derive(Debug)]
 pub struct Staging {
@@ -98,7 +102,7 @@ impl Staging {
 
     /// The instances that have a directory or a lease here, without our own.
     fn others(&self) -> Result<BTreeSet<String>, Errno> {
-        let names = list_names(self.shelf.as_fd())?.into_iter();
+        let names = list_names(self.shelf.as_fd(), MAX_SWEPT)?.into_iter();
         Ok(names
             .filter_map(|name| name.into_string().ok())
             .map(|name| name.strip_suffix(".lease").unwrap_or(&name).to_owned())
@@ -114,7 +118,7 @@ impl Staging {
             Ok(()) => removed += 1,
             Err(errno) => problems.push(format!("{what} could not be deleted: {errno}")),
         };
-        for name in list_names(self.trash.as_fd())? {
+        for name in list_names(self.trash.as_fd(), MAX_SWEPT)? {
             count(delete_tree(self.trash.as_fd(), &name), "a discarded directory");
         }
         for instance in &self.others()? {

@@ -20,7 +20,8 @@ use warren_workspace::fs::{CpOptions, WriteMode};
 use warren_workspace::{Error, WorkspacePath};
 
 use super::beneath::{READ_FLAGS, Spot, read_link, refuse_special};
-use super::delete::{delete_tree, for_each_entry};
+use super::delete::delete_tree;
+use super::entries::for_each_entry;
 use super::errno;
 use super::listing::readable;
 use super::place::{Place, refuse_root};
