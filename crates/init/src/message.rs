@@ -13,11 +13,15 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
     /// Comes first on every connection. Ends with `Answer::Hello`.
-    Hello { version: u16 },
+    Hello {
+        version: u16,
+    },
     /// A command whose caller waits: `Answer::Output` as it comes, and `Answer::Exited` (or `Failed`) at its end.
     Run(Spawn),
     /// More output of the `Run` with this id may be sent. No reply.
-    Grant { bytes: u32 },
+    Grant {
+        bytes: u32,
+    },
     /// More input for the `Run` with this id. No reply; `Answer::InputTaken` tells how much more may be sent.
     Input {
         #[serde(with = "serde_bytes")]
@@ -29,7 +33,12 @@ pub enum Call {
     /// A process that stays when the request ends. Ends with `Answer::Started`.
     Start(Spawn),
     /// Output of a process from `offset` on. Ends with `Answer::Polled`.
-    Poll { process: u32, offset: u64, max_bytes: u32, wait_ms: u32 },
+    Poll {
+        process: u32,
+        offset: u64,
+        max_bytes: u32,
+        wait_ms: u32,
+    },
     /// Input for a process. Ends with `Answer::Done` once the process's pipe or terminal has taken it.
     Write {
         process: u32,
@@ -37,9 +46,15 @@ pub enum Call {
         bytes: Vec<u8>,
         close: bool,
     },
-    Resize { process: u32, size: TerminalSize },
+    Resize {
+        process: u32,
+        size: TerminalSize,
+    },
     /// To the whole tree of a process. `Done` also when it has ended already.
-    Signal { process: u32, signal: i32 },
+    Signal {
+        process: u32,
+        signal: i32,
+    },
     /// Ends with `Answer::Processes`.
     List,
     /// Ends with `Answer::Done`: init is alive and answers.
@@ -99,11 +114,15 @@ pub enum Answer {
         bytes: Vec<u8>,
     },
     /// So many more bytes of input may be sent.
-    InputTaken { bytes: u32 },
+    InputTaken {
+        bytes: u32,
+    },
     /// The end of a `Run`: all of its output was sent before, and no process of it is left.
     Exited(Exit),
     /// The number of a new process.
-    Started { process: u32 },
+    Started {
+        process: u32,
+    },
     Polled(PolledOutput),
     Processes(Vec<ProcessSummary>),
     Done,
