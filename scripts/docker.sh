@@ -52,18 +52,25 @@ client() { DOCKER_CONFIG=$dir/client docker --host "$(address)" "$@"; }
 
 daemon_pid() { cat "$(runtime_folder)/dockerd.pid" 2>/dev/null || true; }
 
-# A pid file may outlive its daemon, and its number may be somebody else's by now.
+# A pid file may outlive its daemon, and its number may be somebody else's by now, or that of a dead process which
+# nobody has asked after yet.
 is_running() { # PID NAME
-    [ -n "$1" ] && [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]
+    [ -n "$1" ] && [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
 }
 runs() { is_running "$(daemon_pid)" dockerd; }
 answers() { client version >/dev/null 2>&1; }
+
+# Both daemons take the number of a dead process for a living one, and refuse to start or wait for it.
+forget_dead() { # PID_FILE NAME
+    [ ! -f "$1" ] || is_running "$(cat "$1")" "$2" || rm -f "$1"
+}
 
 launch() { # STORAGE_DRIVER
     run=$(runtime_folder)
     mkdir -p "$dir/data" "$dir/client" "$run" && chmod 700 "$dir" "$run"
     [ -f "$dir/daemon.json" ] || echo '{}' >"$dir/daemon.json"
-    is_running "$(daemon_pid)" dockerd || rm -f "$run/dockerd.pid"
+    forget_dead "$run/dockerd.pid" dockerd
+    forget_dead "$run/exec/containerd/containerd.pid" containerd
     # Some versions write a key that nothing uses to the system's folder.
     key=/etc/docker/key.json
     [ ! -e $key ] || key=''
@@ -119,19 +126,25 @@ import() { # NAME
     tar -C "$root/$1" -c . | client import - "warren-test:$1" >/dev/null || fail "the image warren-test:$1 cannot be made"
 }
 
+does_not_start() {
+    tail -n 20 "$dir/dockerd.log" >&2
+    fail "the Docker daemon does not start"
+}
+
 start() {
     mkdir -p "$dir"
     dir=$(cd "$dir" && pwd)
     if ! runs || ! answers; then
-        driver=$(cat "$dir/driver" 2>/dev/null || echo overlay2)
-        if ! launch "$driver"; then
+        if [ -s "$dir/driver" ]; then
+            launch "$(cat "$dir/driver")" || does_not_start
+        elif launch overlay2; then
+            echo overlay2 >"$dir/driver"
+        else
             end_processes
-            [ "$driver" = overlay2 ] || { tail -n 20 "$dir/dockerd.log" >&2; fail "the Docker daemon does not start"; }
             say "docker.sh: the storage driver overlay2 does not work here; trying vfs"
-            driver=vfs
-            launch vfs || { tail -n 20 "$dir/dockerd.log" >&2; fail "the Docker daemon does not start"; }
+            launch vfs || does_not_start
+            echo vfs >"$dir/driver"
         fi
-        echo "$driver" >"$dir/driver"
     fi
     make_images
 }
@@ -141,7 +154,7 @@ end_process() { # PID NAME SIGNAL TENTHS
     is_running "$1" "$2" || return 0
     kill "-$3" "$1" 2>/dev/null || return 0
     tries=0
-    while is_running "$1" "$2" && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; do
+    while is_running "$1" "$2"; do
         tries=$((tries + 1))
         [ "$tries" -lt "$4" ] || return 1
         sleep 0.1
@@ -203,7 +216,8 @@ stop() {
 }
 
 case $verb in
-start | run | stop | url | status) check_host ;;
+start | run | url | status) check_host ;;
+stop) [ ! -f "$dir/daemon.json" ] || check_host ;;
 *)
     sed -n '2,16s/^# \{0,1\}//p' "$0" >&2
     exit 2
@@ -217,7 +231,8 @@ start)
     printf '%s\n' "$(address)"
     ;;
 run)
-    trap 'stop' EXIT
+    # A second Ctrl-C must not cut the cleaning short.
+    trap 'trap "" HUP INT TERM; stop' EXIT
     trap 'exit 143' HUP INT TERM
     start
     printf '%s\n' "$(address)"
