@@ -6,6 +6,7 @@ mod attack_paths;
 mod attack_races;
 mod attack_sizes;
 mod contract;
+mod directory_owner;
 mod fixture;
 mod local_provider;
 mod processes;

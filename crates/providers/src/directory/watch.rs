@@ -19,7 +19,7 @@ use warren_model::ErrorCode;
 use warren_workspace::fs::{Change, ChangeStream};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::delete::for_each_entry;
+use super::entries::for_each_entry;
 use super::listing::{is_directory, readable};
 use super::place::Place;
 use crate::readiness::register;

@@ -14,7 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::beneath::{READ_FLAGS, refuse_special};
-use super::delete::for_each_entry;
+use super::entries::for_each_entry;
 use super::listing::is_directory;
 use crate::search::{IgnoreChain, MAX_IGNORE_FILE_BYTES};
 

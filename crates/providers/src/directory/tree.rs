@@ -20,7 +20,8 @@ use warren_workspace::fs::{CpOptions, WriteMode};
 use warren_workspace::{Error, WorkspacePath};
 
 use super::beneath::{READ_FLAGS, Spot, read_link, refuse_special};
-use super::delete::{delete_tree, for_each_entry};
+use super::delete::delete_tree;
+use super::entries::for_each_entry;
 use super::errno;
 use super::listing::readable;
 use super::place::{Place, refuse_root};
@@ -127,7 +128,7 @@ fn copy_file(
     to: &WorkspacePath,
     overwrite: bool,
 ) -> Result<(), Error> {
-    let (staged, mut file) = place.staging.file().map_err(|errno| place.failure(errno, to))?;
+    let (staged, mut file) = place.stage_file().map_err(|errno| place.failure(errno, to))?;
     copy_contents(place, source.directory.as_fd(), &source.name, from, &mut file)?;
     let _changes = place.lock_changes();
     let mode = if overwrite { WriteMode::Replace } else { WriteMode::CreateNew };
@@ -165,7 +166,9 @@ fn copy_link(
     let target =
         read_link(source.directory.as_fd(), &source.name).map_err(|errno| place.failure(errno, from))?;
     let staged = place.staging.staged();
-    symlinkat(&target, staged.directory(), &staged.name).map_err(|errno| place.failure(errno, to))?;
+    symlinkat(&target, staged.directory(), &staged.name)
+        .and_then(|()| place.give_link_to_owner(staged.directory(), &staged.name))
+        .map_err(|errno| place.failure(errno, to))?;
     let _changes = place.lock_changes();
     let spot = target_for(place, to)?;
     rename_into(place, to, &staged, &spot, overwrite)?;
@@ -180,7 +183,7 @@ fn copy_tree(
     to: &WorkspacePath,
     overwrite: bool,
 ) -> Result<(), Error> {
-    let (staged, copy) = place.staging.directory().map_err(|errno| place.failure(errno, to))?;
+    let (staged, copy) = place.stage_directory().map_err(|errno| place.failure(errno, to))?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let original = openat(&source.directory, &source.name, flags, Mode::empty())
         .map_err(|errno| place.failure(errno, from))?;
@@ -234,15 +237,18 @@ fn copy_entry(
             mkdirat(copy, name, Mode::from_raw_mode(0o700)).map_err(failed)?;
             let below = openat(original, name, inner, Mode::empty()).map_err(failed)?;
             let made = openat(copy, name, inner, Mode::empty()).map_err(failed)?;
+            place.give_to_owner(&made).map_err(failed)?;
             copy_entries(place, below.as_fd(), made.as_fd(), from, depth + 1)
         }
         FileType::Symlink => {
             let target = read_link(original, name).map_err(failed)?;
-            symlinkat(&target, copy, name).map_err(failed)
+            symlinkat(&target, copy, name).map_err(failed)?;
+            place.give_link_to_owner(copy, name).map_err(failed)
         }
         FileType::RegularFile => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let made = openat(copy, name, flags, Mode::from_raw_mode(0o600)).map_err(failed)?;
+            place.give_to_owner(&made).map_err(failed)?;
             copy_contents(place, original, name, from, &mut File::from(made))
         }
         FileType::Fifo
@@ -270,7 +276,7 @@ fn inside_itself(to: &WorkspacePath, what: &str) -> Error {
 }
 
 /// A directory for commands to run in.
-pub(super) fn working_directory(place: &Place, path: &WorkspacePath) -> Result<rustix::fd::OwnedFd, Error> {
+pub fn working_directory(place: &Place, path: &WorkspacePath) -> Result<rustix::fd::OwnedFd, Error> {
     place
         .root
         .directory(path)

@@ -1,16 +1,19 @@
 //! Deleting trees by handle: no name is followed, whatever a program swaps in meanwhile (sec/F06).
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, chmod, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, chmod, openat, renameat, unlinkat};
 use rustix::io::Errno;
+
+use super::entries::list_names;
 
 /// Handles held at once. Deeper directories are moved up and deleted after, so no nesting is too deep.
 const MAX_DEPTH: usize = 64;
+/// Names in memory at once, per level: a crowded directory is emptied in passes.
+const NAMES_PER_PASS: usize = 8_192;
 /// A directory that keeps filling while it is emptied is given up after this many passes.
-const MAX_PASSES: u32 = 1_000;
+const MAX_PASSES: u32 = 10_000;
 
 /// Deletes `name` in `parent`, whatever it is. Gone already is success.
 pub(super) fn delete_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
@@ -53,7 +56,7 @@ impl Deletion<'_> {
                 Err(Errno::NOTDIR | Errno::LOOP) => continue,
                 other => other?,
             };
-            for inner in list_names(directory.as_fd())? {
+            for inner in list_names(directory.as_fd(), NAMES_PER_PASS)? {
                 match self.delete(directory.as_fd(), &inner, depth + 1) {
                     Ok(()) | Err(Errno::NOENT) => {}
                     Err(errno) => return Err(errno),
@@ -80,32 +83,6 @@ fn open_to_empty(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno>
     // Through the handle: by name, a link swapped in could have its target's mode changed.
     let _ = chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::from_raw_mode(0o700));
     openat(&place, ".", flags | OFlags::RDONLY, Mode::empty())
-}
-
-/// The names in an open directory, without `.` and `..`.
-pub(super) fn list_names(directory: BorrowedFd<'_>) -> Result<Vec<OsString>, Errno> {
-    let mut names = Vec::new();
-    for_each_entry(directory, |name, _| {
-        names.push(name.to_owned());
-        Ok(())
-    })?;
-    Ok(names)
-}
-
-/// Calls `visit` with each name and the kind the directory tells for it.
-pub(super) fn for_each_entry(
-    directory: BorrowedFd<'_>,
-    mut visit: impl FnMut(&OsStr, FileType) -> Result<(), Errno>,
-) -> Result<(), Errno> {
-    // Reads through a handle of its own, so that the position of `directory` does not matter.
-    for entry in Dir::read_from(directory)? {
-        let entry = entry?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name != "." && name != ".." {
-            visit(name, entry.file_type())?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

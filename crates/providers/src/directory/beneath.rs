@@ -37,13 +37,13 @@ const DIRECTORY_FLAGS: OFlags = PLACE_FLAGS.union(OFlags::DIRECTORY);
 
 /// How paths are resolved on this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Resolution {
+pub enum Resolution {
     Openat2,
     Walk,
 }
 
 impl Resolution {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Openat2 => "openat2 beneath the root",
             Self::Walk => "one name at a time, links followed by hand",
@@ -53,7 +53,7 @@ impl Resolution {
 
 /// A handle of the workspace root.
 #[derive(Debug)]
-pub(super) struct Root {
+pub struct Root {
     handle: OwnedFd,
     resolution: Resolution,
 }
@@ -67,7 +67,7 @@ pub(super) struct Spot {
 
 impl Root {
     /// `directory` is the provider's own path, not a client's.
-    pub(super) fn open(directory: &std::path::Path) -> Result<Self, Errno> {
+    pub fn open(directory: &std::path::Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(CWD, directory, flags, Mode::empty())?;
         let resolution = match beneath(handle.as_fd(), OsStr::new("."), DIRECTORY_FLAGS, Mode::empty()) {
@@ -84,11 +84,11 @@ impl Root {
         self
     }
 
-    pub(super) const fn resolution(&self) -> Resolution {
+    pub const fn resolution(&self) -> Resolution {
         self.resolution
     }
 
-    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+    pub fn handle(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
     }
 

@@ -11,8 +11,7 @@
 //! final rename is atomic. (`O_TMPFILE` with `linkat` would leave no name at all, but cannot replace a file.) The price:
 //! a write below a mount point inside a workspace is refused with `permission_denied`.
 //!
-//! What a dead process left is told by its lease, not by its age (W82): the lock goes when the process does. Its
-//! commands, which nobody holds on a leash any more, are ended with it.
+//! What a dead process left is told by its lease, not by its age (W82): the lock goes when the process does.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -27,13 +26,17 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::delete::{delete_tree, list_names};
+use super::delete::delete_tree;
+use super::entries::list_names;
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// Things one sweep looks at; the next goes on.
+const MAX_SWEPT: usize = 65_536;
+
 #[derive(Debug)]
-pub(super) struct Staging {
+pub struct Staging {
     /// All instances' staging.
     shelf: OwnedFd,
     own: OwnedFd,
@@ -46,7 +49,7 @@ pub(super) struct Staging {
 
 impl Staging {
     /// Makes this instance's part of `base`, under a lease.
-    pub(super) fn open(base: &Path, instance: String) -> Result<Self, Errno> {
+    pub fn open(base: &Path, instance: String) -> Result<Self, Errno> {
         let base = openat(CWD, base, DIRECTORY, Mode::empty())?;
         let shelf = make_and_open(base.as_fd(), ".staging")?;
         let trash = make_and_open(base.as_fd(), ".trash")?;
@@ -87,19 +90,19 @@ impl Staging {
     }
 
     /// Takes a thing out of sight at once; what it was is deleted by `empty_trash`, here or after a crash.
-    pub(super) fn discard(&self, directory: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno> {
+    pub fn discard(&self, directory: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno> {
         let place = self.fresh_name();
         rustix::fs::renameat(directory, name, &self.trash, &place)?;
         Ok(place)
     }
 
-    pub(super) fn delete_discarded(&self, name: &OsStr) -> Result<(), Errno> {
+    pub fn delete_discarded(&self, name: &OsStr) -> Result<(), Errno> {
         delete_tree(self.trash.as_fd(), name)
     }
 
     /// The instances that have a directory or a lease here, without our own.
     fn others(&self) -> Result<BTreeSet<String>, Errno> {
-        let names = list_names(self.shelf.as_fd())?.into_iter();
+        let names = list_names(self.shelf.as_fd(), MAX_SWEPT)?.into_iter();
         Ok(names
             .filter_map(|name| name.into_string().ok())
             .map(|name| name.strip_suffix(".lease").unwrap_or(&name).to_owned())
@@ -108,14 +111,14 @@ impl Staging {
     }
 
     /// Deletes all that is in the trash, and what processes without a lease left in staging. Tells how many things went
-    /// and what could not be deleted.
-    pub(super) fn sweep(&self) -> Result<(u32, Vec<String>), Errno> {
+    /// and what could not be deleted. `bury` is told of each dead process first, to end what else it left.
+    pub fn sweep(&self, mut bury: impl FnMut(&str)) -> Result<(u32, Vec<String>), Errno> {
         let (mut removed, mut problems) = (0, Vec::new());
         let mut count = |result: Result<(), Errno>, what: &str| match result {
             Ok(()) => removed += 1,
             Err(errno) => problems.push(format!("{what} could not be deleted: {errno}")),
         };
-        for name in list_names(self.trash.as_fd())? {
+        for name in list_names(self.trash.as_fd(), MAX_SWEPT)? {
             count(delete_tree(self.trash.as_fd(), &name), "a discarded directory");
         }
         for instance in &self.others()? {
@@ -123,10 +126,7 @@ impl Staging {
             let Ok(held) = take_dead_lease(self.shelf.as_fd(), &lease) else {
                 continue;
             };
-            let ended = crate::process::end_all_of(instance);
-            if ended > 0 {
-                tracing::info!(count = ended, "ended processes that a dead Warren had left running");
-            }
+            bury(instance);
             count(delete_tree(self.shelf.as_fd(), OsStr::new(instance)), "a dead process's temp files");
             // Only while we hold it: else we could remove the lease of a newcomer.
             let _ = unlinkat(&self.shelf, &lease, AtFlags::empty());
@@ -245,7 +245,9 @@ mod tests {
         std::fs::create_dir(shelf.join("ddd")).unwrap();
         std::fs::create_dir_all(base.path().join(".trash/old/deep")).unwrap();
 
-        let (removed, problems) = sweeper.sweep().unwrap();
+        let mut buried = Vec::new();
+        let (removed, problems) = sweeper.sweep(|instance| buried.push(instance.to_owned())).unwrap();
+        assert_eq!(buried, ["ccc", "ddd"]);
         assert_eq!((removed, problems), (3, vec![]));
         assert_eq!(names(&shelf), ["aaa", "aaa.lease", "bbb", "bbb.lease"]);
         assert_eq!(names(&shelf.join("bbb")).len(), 1);

@@ -24,9 +24,12 @@ use warren_workspace::{Error, WorkspacePath};
 use super::beneath::{Spot, refuse_special};
 use super::blocking;
 use super::errno;
-use super::place::Place;
+use super::place::{Place, refuse_root};
 use super::staging::Staged;
 use crate::edit;
+
+/// A file that comes and goes while it is opened is given up after this many looks.
+const MAX_RACES: u32 = 64;
 
 pub(super) async fn write(
     place: Arc<Place>,
@@ -37,7 +40,7 @@ pub(super) async fn write(
     let (checked, at) = (Arc::clone(&place), path.clone());
     let (staged, file) = blocking(move || {
         check_spot(&checked, &at, mode)?;
-        checked.staging.file().map_err(|errno| checked.failure(errno, &at))
+        checked.stage_file().map_err(|errno| checked.failure(errno, &at))
     })
     .await?;
     let mut file = tokio::fs::File::from_std(file);
@@ -65,32 +68,60 @@ pub(super) fn append(place: &Place, path: &WorkspacePath, contents: &Bytes) -> R
     let _changes = place.lock_changes();
     let failed = |errno| place.failure(errno, path);
     let spot = made_spot(place, path, WriteMode::Replace)?;
-    let old = existing(&spot).map_err(failed)?;
-    if let Some(stat) = &old {
-        refuse_special(stat).map_err(failed)?;
-    }
-    let flags = OFlags::WRONLY
-        | OFlags::APPEND
-        | OFlags::CREATE
-        | OFlags::NOFOLLOW
-        | OFlags::NONBLOCK
-        | OFlags::NOCTTY
-        | OFlags::CLOEXEC;
-    let file = openat(&spot.directory, &spot.name, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
+    let (file, created) = open_or_make(place, &spot, OFlags::APPEND).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
-    refuse_special(&stat).map_err(failed)?;
     if size_of(&stat) + contents.len() as u64 > place.max_file_bytes {
         return Err(place.too_large(path));
     }
-    File::from(file).write_all(contents).map_err(|error| errno::io_operation(&error, path))?;
-    Ok(Written { bytes: contents.len() as u64, created: old.is_none() })
+    { file }.write_all(contents).map_err(|error| errno::io_operation(&error, path))?;
+    Ok(Written { bytes: contents.len() as u64, created })
+}
+
+/// An empty file that grows in place, so that it can be read meanwhile: for what a command spills.
+pub fn open_emptied(place: &Place, path: &WorkspacePath) -> Result<File, Error> {
+    refuse_root(path)?;
+    let failed = |errno| place.failure(errno, path);
+    let spot = made_spot(place, path, WriteMode::Replace)?;
+    let (file, _) = open_or_make(place, &spot, OFlags::empty()).map_err(failed)?;
+    // Emptied only once it is known to be a regular file.
+    rustix::fs::ftruncate(&file, 0).map_err(failed)?;
+    Ok(file)
+}
+
+/// A regular file to write in place, and whether it was made here. Two ways to open it instead of one with `O_CREAT`:
+/// only what we made ourselves is given to the owner.
+fn open_or_make(place: &Place, spot: &Spot, how: OFlags) -> Result<(File, bool), Errno> {
+    let flags = how | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    for _ in 0..MAX_RACES {
+        if let Some(stat) = existing(spot)? {
+            refuse_special(&stat)?;
+        }
+        match openat(&spot.directory, &spot.name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => {}
+            file => {
+                let file = file?;
+                refuse_special(&fstat(&file)?)?;
+                return Ok((file.into(), false));
+            }
+        }
+        let make = flags | OFlags::CREATE | OFlags::EXCL;
+        match openat(&spot.directory, &spot.name, make, Mode::from_raw_mode(0o666)) {
+            Err(Errno::EXIST) => {}
+            file => {
+                let file = file?;
+                place.give_to_owner(&file)?;
+                return Ok((file.into(), true));
+            }
+        }
+    }
+    Err(Errno::BUSY)
 }
 
 pub(super) fn apply_edit(place: &Place, path: &WorkspacePath, change: &Edit) -> Result<Edited, Error> {
     let _changes = place.lock_changes();
     let old = read_whole(place, path)?;
     let (contents, replacements) = edit::apply(&old, change, place.max_file_bytes)?;
-    let (staged, mut file) = place.staging.file().map_err(|errno| place.failure(errno, path))?;
+    let (staged, mut file) = place.stage_file().map_err(|errno| place.failure(errno, path))?;
     file.write_all(&contents).map_err(|error| errno::io_operation(&error, path))?;
     put(place, path, staged, &file, WriteMode::Replace)?;
     Ok(Edited { replacements, bytes: contents.len() as u64 })

@@ -1,4 +1,4 @@
-//! The `fs` module of `local`: each operation on the blocking pool, beneath the root handle.
+//! The `fs` module of a directory: each operation on the blocking pool, beneath the root handle.
 
 use std::sync::Arc;
 
@@ -14,9 +14,13 @@ use super::place::Place;
 use super::{blocking, find, listing, read, tree, watch, write};
 
 #[derive(Debug)]
-pub(super) struct LocalFs(pub(super) Arc<Place>);
+pub struct DirectoryFs(Arc<Place>);
 
-impl LocalFs {
+impl DirectoryFs {
+    pub const fn new(place: Arc<Place>) -> Self {
+        Self(place)
+    }
+
     /// Runs `operation` where it may block. The place is checked first: a closed workspace serves nobody.
     async fn on_disk<T: Send + 'static>(
         &self,
@@ -29,7 +33,7 @@ impl LocalFs {
 }
 
 #[async_trait]
-impl Fs for LocalFs {
+impl Fs for DirectoryFs {
     async fn read(&self, path: &WorkspacePath, range: ByteRange) -> Result<FileContents, Error> {
         let path = path.clone();
         self.on_disk(move |place| read::read(place, &path, range)).await

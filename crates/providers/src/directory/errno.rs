@@ -5,7 +5,7 @@ use warren_model::ErrorCode;
 use warren_workspace::{Error, WorkspacePath};
 
 /// The failure of an operation on `path`. Host paths never enter the sentence.
-pub(super) fn operation(errno: Errno, path: &WorkspacePath) -> Error {
+pub fn operation(errno: Errno, path: &WorkspacePath) -> Error {
     let (code, what) = match errno {
         Errno::NOENT => (ErrorCode::FileNotFound, "does not exist"),
         Errno::EXIST => (ErrorCode::FileExists, "exists already"),
@@ -23,7 +23,8 @@ pub(super) fn operation(errno: Errno, path: &WorkspacePath) -> Error {
             (ErrorCode::InvalidPath, "is not a path that the host takes")
         }
         Errno::NXIO | Errno::NODEV => (ErrorCode::SpecialFile, "is a device, fifo or socket"),
-        Errno::TXTBSY | Errno::BUSY => (ErrorCode::PermissionDenied, "is in use by the host"),
+        // EAGAIN: a program holds a lease on the file, and waiting for it would be waiting at its pleasure.
+        Errno::TXTBSY | Errno::BUSY | Errno::AGAIN => (ErrorCode::PermissionDenied, "is in use"),
         Errno::MFILE | Errno::NFILE => {
             let detail = "the host has no file handles left; try again";
             return Error::operation(ErrorCode::TooManyRequests, detail);
@@ -42,7 +43,7 @@ pub(super) fn io_operation(error: &std::io::Error, path: &WorkspacePath) -> Erro
 }
 
 /// The failure to open a place at all.
-pub(super) fn opening(errno: Errno, what: &str) -> Error {
+pub fn opening(errno: Errno, what: &str) -> Error {
     let detail = format!("{what}: {errno}");
     match errno {
         // These pass by themselves.
