@@ -72,6 +72,7 @@ impl FrameReader {
     }
 
     /// The next whole message, if one has arrived.
+    #[expect(clippy::should_implement_trait, reason = "the type of message is the caller's choice each time")]
     pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let rest = &self.buffer[self.taken..];
         let Some((length, rest)) = rest.split_first_chunk::<LENGTH_BYTES>() else {

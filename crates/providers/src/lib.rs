@@ -18,7 +18,9 @@ pub mod local;
 pub mod memory;
 mod process;
 mod readiness;
+pub mod sandbox;
 mod search;
 
 pub use local::LocalProvider;
 pub use memory::MemoryProvider;
+pub use sandbox::{SandboxProvider, SandboxSettings};

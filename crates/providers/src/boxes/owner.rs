@@ -9,28 +9,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{getegid, geteuid};
 
+use crate::directory::Owner;
+
 /// Far above people, system services, and the ranges that are handed out for rootless containers.
 const FIRST: u32 = 2_000_000_000;
 /// Each provider of each data folder has a range of its own, so that two Warrens on a host seldom meet.
 const RANGES: u32 = 1_400;
 const RANGE: u32 = 100_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-}
-
-impl Owner {
-    /// Warren's own user.
-    pub(crate) fn warren() -> Self {
-        Self { uid: geteuid().as_raw(), gid: getegid().as_raw() }
-    }
-
-    /// Whether it is another user than Warren's.
-    pub(crate) fn is_separate(self) -> bool {
-        self != Self::warren()
-    }
+/// Warren's own user.
+pub(crate) fn warren() -> Owner {
+    Owner { uid: geteuid().as_raw(), gid: getegid().as_raw() }
 }
 
 /// Hands out owners for the workspaces below one folder.
@@ -61,7 +50,7 @@ impl Owners {
     /// An owner that no other workspace here has. Absent: this folder has had as many as a range holds.
     pub(crate) fn give(&self) -> Option<Owner> {
         let Some(next) = &self.next else {
-            return Some(Owner::warren());
+            return Some(warren());
         };
         let uid = next.fetch_add(1, Ordering::Relaxed);
         (uid < self.first + RANGE).then_some(Owner { uid, gid: uid })
@@ -72,7 +61,7 @@ impl Owners {
         let owner = Owner { uid, gid };
         let is_ours = match self.next {
             Some(_) => (self.first..self.first + RANGE).contains(&uid) && gid == uid,
-            None => owner.uid == Owner::warren().uid,
+            None => owner.uid == warren().uid,
         };
         is_ours.then_some(owner)
     }
@@ -100,10 +89,10 @@ mod tests {
         let owners = Owners::of(base.path()).unwrap();
         let (first, second) = (owners.give().unwrap(), owners.give().unwrap());
         if !geteuid().is_root() {
-            assert_eq!((first, second), (Owner::warren(), Owner::warren()));
+            assert_eq!((first, second), (warren(), warren()));
             return;
         }
-        assert!(first != second && first.uid >= 100_000 && first.is_separate());
+        assert!(first != second && first.uid >= 100_000);
         let directory = base.path().join("one");
         std::fs::create_dir(&directory).unwrap();
         std::os::unix::fs::chown(&directory, Some(second.uid), Some(second.gid)).unwrap();

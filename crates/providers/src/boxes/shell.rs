@@ -43,6 +43,8 @@ const MAX_POLL_BYTES: u64 = 512 << 10;
 const MAX_WAIT_MS: u64 = 60_000;
 const MAX_STDIN_BYTES: usize = 1 << 20;
 const STDIN_PIECE_BYTES: usize = 256 << 10;
+/// Processes whose end can be asked for after the box is closed.
+const MAX_REMEMBERED: usize = 256;
 /// A program that does not read its input must not hold a request for ever.
 const STDIN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -103,6 +105,11 @@ impl BoxShell {
             runs: TaskTracker::new(),
             started: Mutex::default(),
         }
+    }
+
+    /// From now on nothing is started, and commands that end with the box were closed, not lost.
+    pub(crate) fn begin_closing(&self) {
+        self.closing.cancel();
     }
 
     /// Ends the commands that callers wait for. The box itself is ended by its provider, before or after.
@@ -364,7 +371,7 @@ impl Shell for BoxShell {
             Ok(_) => return Err(nonsense()),
             Err(error) => return Err(lost_before(error)),
         };
-        self.started().insert(process, None);
+        remember(&mut self.started(), process);
         if !input.is_empty() {
             self.write_stdin(process, input, false).await?;
         }
@@ -492,6 +499,14 @@ impl Running {
             Some(_) => Err(nonsense()),
             None => Err(lost_meanwhile(ChannelError::Gone)),
         }
+    }
+}
+
+/// The oldest go first; a box may live for long and start much.
+fn remember(started: &mut BTreeMap<ProcessId, Option<ProcessState>>, process: ProcessId) {
+    started.insert(process, None);
+    while started.len() > MAX_REMEMBERED {
+        started.pop_first();
     }
 }
 
