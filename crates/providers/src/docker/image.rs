@@ -86,8 +86,9 @@ fn is_name(name: &str) -> bool {
         Some((first, path)) if first.contains(['.', ':']) || first == "localhost" => (Some(first), path),
         _ => (None, name),
     };
-    // Sixty-four hexadecimal digits are an id, which names whatever happens to be there.
-    let is_id = name.len() == DIGEST_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // Ids of images, which name whatever happens to be there.
+    let is_hexadecimal = name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_id = name == "sha256" || name.len() == DIGEST_BYTES && is_hexadecimal;
     !is_id && registry.is_none_or(is_registry) && path.split('/').all(is_path_part)
 }
 

@@ -33,7 +33,8 @@ pub(super) const SOCKET: &str = "init.sock";
 const LINGER_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Between asking a container to end and ending it; process 1 has nothing to put in order.
 const STOP_SECONDS: i64 = 1;
-const OPEN_FILES: (i64, i64) = (1_024, 65_536);
+/// Soft and hard. A daemon without CAP_SYS_RESOURCE cannot give more than it has, which is seldom less than this.
+const OPEN_FILES: (i64, i64) = (1_024, 4_096);
 const NANO: f64 = 1e9;
 
 /// What the config does not say.
