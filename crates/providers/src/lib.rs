@@ -13,6 +13,8 @@
 mod boxes;
 mod cursor;
 pub mod directory;
+#[cfg(feature = "docker")]
+pub mod docker;
 mod edit;
 pub mod local;
 pub mod memory;
@@ -21,6 +23,8 @@ mod readiness;
 pub mod sandbox;
 mod search;
 
+#[cfg(feature = "docker")]
+pub use docker::{DockerProvider, DockerSettings};
 pub use local::LocalProvider;
 pub use memory::MemoryProvider;
 pub use sandbox::{SandboxProvider, SandboxSettings};
