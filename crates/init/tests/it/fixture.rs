@@ -15,7 +15,7 @@ use warren_init::{
 };
 
 /// Nothing in a test takes this long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A box of one pid namespace, and the connection to its process 1.

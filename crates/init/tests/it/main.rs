@@ -3,6 +3,10 @@
 #[cfg(target_os = "linux")]
 mod fixture;
 #[cfg(target_os = "linux")]
+mod flows;
+#[cfg(target_os = "linux")]
 mod processes;
 #[cfg(target_os = "linux")]
 mod runs;
+#[cfg(target_os = "linux")]
+mod trees;
