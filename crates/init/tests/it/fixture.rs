@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -141,6 +141,15 @@ pub(crate) fn start_plainly(options: &[&str]) -> (tempfile::TempDir, Child, Conn
     (root, child, Connection::new(ours))
 }
 
+/// With its frames on stdin and stdout.
+pub(crate) fn start_stdio(options: &[&str]) -> (tempfile::TempDir, Child) {
+    let root = tempfile::tempdir().unwrap();
+    let mut command = in_namespace();
+    command.arg(init_path()).args(["--channel", "stdio", "--root"]).arg(root.path()).args(options);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect(MISSING_UNSHARE);
+    (root, child)
+}
+
 /// Just the program with arguments.
 pub(crate) fn invoke(arguments: &[&str]) -> std::process::Output {
     program(init_path()).args(arguments).stdin(Stdio::null()).output().unwrap()
@@ -158,6 +167,14 @@ impl Connection {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Self { stream, reader: FrameReader::default(), pending: VecDeque::new(), last_id: 0 }
+    }
+
+    /// Replies from a pipe; nothing can be sent on it.
+    pub(crate) fn over(stdout: ChildStdout) -> Self {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut stdout = stdout;
+        std::thread::spawn(move || std::io::copy(&mut stdout, &mut theirs));
+        Self::new(ours)
     }
 
     /// As soon as somebody listens there.
@@ -252,6 +269,26 @@ impl Connection {
                 Answer::Failed(failure) => return Err(failure),
                 other => panic!("{other:?}"),
             }
+        }
+    }
+
+    /// The end of a run that writes less than may be under way.
+    pub(crate) fn outcome_unpaced(&mut self, id: u32) -> Outcome {
+        let mut outcome = Outcome::default();
+        loop {
+            match self.reply(id) {
+                Answer::Output { bytes, .. } => outcome.stdout.extend(bytes),
+                Answer::Exited(exit) => return Outcome { exit, ..outcome },
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// What a process has written so far.
+    pub(crate) fn poll_now(&mut self, process: u32) -> Vec<u8> {
+        match self.call(Call::Poll { process, offset: 0, max_bytes: 1 << 16, wait_ms: 0 }) {
+            Answer::Polled(polled) => polled.bytes,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -5,8 +5,12 @@ mod fixture;
 #[cfg(target_os = "linux")]
 mod flows;
 #[cfg(target_os = "linux")]
+mod owners;
+#[cfg(target_os = "linux")]
 mod processes;
 #[cfg(target_os = "linux")]
 mod runs;
 #[cfg(target_os = "linux")]
 mod trees;
+#[cfg(target_os = "linux")]
+mod wire;

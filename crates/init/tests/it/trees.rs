@@ -247,7 +247,7 @@ if os.fork() == 0:
 time.sleep(300)
 ";
     let started = Instant::now();
-    let outcome = inside.owner.run_spawn(with_deadline(python(text), 500));
+    let outcome = inside.owner.run_spawn(with_deadline(python(text), 3_000));
     assert_eq!((outcome.text().as_str(), outcome.exit.timed_out), ("traced\n", true), "{outcome:?}");
     assert!(started.elapsed() < SOON);
     nobody_is_left(&mut inside);
