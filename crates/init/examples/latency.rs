@@ -73,7 +73,7 @@ fn round(stream: &mut UnixStream, reader: &mut FrameReader, call: Call) {
     stream.write_all(&frame).expect("init listens");
     let mut buffer = [0; 4096];
     loop {
-        while let Some(reply) = reader.next::<Reply>().expect("init speaks the protocol") {
+        if let Some(reply) = reader.next::<Reply>().expect("init speaks the protocol") {
             match reply.answer {
                 Answer::Exited(exit) => return assert_eq!(exit.exit_code, Some(0)),
                 Answer::Done | Answer::Hello(_) => return,

@@ -350,7 +350,7 @@ impl Serve {
         self.polls.clear();
         for slot in self.table.slots() {
             let Some(job) = self.table.get_mut(slot) else { continue };
-            job.input.forget_owner();
+            job.forget_owner();
             if job.background().is_none() {
                 self.kill(slot);
                 self.with_job(slot, |job, context| job.discard_output(context.epoll));

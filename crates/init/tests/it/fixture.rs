@@ -23,7 +23,18 @@ pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub(crate) struct Inside {
     pub(crate) owner: Connection,
     pub(crate) root: tempfile::TempDir,
-    launcher: Child,
+    launcher: Launched,
+}
+
+/// Killed, and the box with it, when its test ends.
+#[derive(Debug)]
+pub(crate) struct Launched(pub(crate) Child);
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[derive(Debug)]
@@ -85,18 +96,18 @@ impl Inside {
         let root = tempfile::tempdir().unwrap();
         let (ours, theirs) = UnixStream::pair().unwrap();
         let launcher = launch(in_namespace(), options, root.path(), &theirs.into());
-        Self { owner: Connection::new(ours), root, launcher }
+        Self { owner: Connection::new(ours), root, launcher: Launched(launcher) }
     }
 
     /// A socket for owners to come to; nobody has come yet.
-    pub(crate) fn listening(options: &[&str]) -> (tempfile::TempDir, Child, PathBuf) {
+    pub(crate) fn listening(options: &[&str]) -> (tempfile::TempDir, Launched, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let socket = root.path().join("owner.sock");
         let mut command = in_namespace();
         command.arg(init_path()).arg("--channel").arg(format!("listen:{}", socket.display()));
         command.arg("--root").arg(root.path()).args(options);
         let launcher = command.stdin(Stdio::null()).spawn().expect(MISSING_UNSHARE);
-        (root, launcher, socket)
+        (root, Launched(launcher), socket)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -110,7 +121,7 @@ impl Inside {
 
     /// The process id of init as the host sees it.
     pub(crate) fn init_pid(&self) -> u32 {
-        let launcher = self.launcher.id();
+        let launcher = self.launcher.0.id();
         let path = format!("/proc/{launcher}/task/{launcher}/children");
         std::fs::read_to_string(path).unwrap().trim().parse().unwrap()
     }
@@ -118,8 +129,8 @@ impl Inside {
 
 pub(crate) const MISSING_UNSHARE: &str = "`unshare` of the Debian package util-linux is needed";
 
-pub(crate) fn wait_for_end(launcher: &mut Child) {
-    eventually("the box ends", || launcher.try_wait().unwrap().is_some());
+pub(crate) fn wait_for_end(launched: &mut Launched) {
+    eventually("the box ends", || launched.0.try_wait().unwrap().is_some());
 }
 
 fn launch(mut command: Command, options: &[&str], root: &Path, theirs: &OwnedFd) -> Child {
@@ -153,13 +164,6 @@ pub(crate) fn start_stdio(options: &[&str]) -> (tempfile::TempDir, Child) {
 /// Just the program with arguments.
 pub(crate) fn invoke(arguments: &[&str]) -> std::process::Output {
     program(init_path()).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        let _ = self.launcher.kill();
-        let _ = self.launcher.wait();
-    }
 }
 
 impl Connection {

@@ -1,5 +1,7 @@
 //! The program itself, as process 1 of a pid namespace, spoken to as its owner does.
 
+#![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
 #[cfg(target_os = "linux")]
 mod fixture;
 #[cfg(target_os = "linux")]

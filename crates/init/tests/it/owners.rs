@@ -120,6 +120,27 @@ fn a_box_that_lingers_is_met_again_with_its_processes() {
     wait_for_end(&mut launcher);
 }
 
+// W77: what the former owner waited for ends later; its number may be the new one's by then.
+#[test]
+fn a_new_owner_hears_nothing_of_the_former_ones_requests() {
+    let (_root, mut launcher, socket) = Inside::listening(&["--linger-ms", "forever"]);
+    for _ in 0..50 {
+        let mut owner = Connection::to(&socket);
+        owner.greet();
+        for _ in 0..8 {
+            owner.send(Call::Run(shell("sleep 300 & setsid sleep 300")));
+        }
+        assert_eq!(owner.call(Call::Ping), Answer::Done);
+    }
+    let mut owner = Connection::to(&socket);
+    for id in 0..20 {
+        owner.send_as(id, Call::Hello { version: PROTOCOL_VERSION });
+        assert!(matches!(owner.reply(id), Answer::Hello(_)));
+    }
+    owner.send(Call::Leave);
+    wait_for_end(&mut launcher);
+}
+
 // W77
 #[test]
 fn a_box_that_lingered_long_enough_ends() {
