@@ -42,9 +42,9 @@ pub(super) struct Job {
 
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// Somebody waits for it.
+    /// Somebody waits for it; `None`: nobody does any more, and a later owner must not hear of it.
     Run {
-        request: u32,
+        request: Option<u32>,
         credit: usize,
     },
     Background(Background),
