@@ -233,12 +233,32 @@ impl RefSink for Refs {
     }
 }
 
+/// A record of losses that is away for the first `failures` reports.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    pub(super) told: Mutex<Vec<(WorkspaceId, Error)>>,
+    pub(super) failures: AtomicUsize,
+}
+
+#[async_trait]
+impl LossSink for Losses {
+    async fn lost(&self, id: WorkspaceId, error: &Error) -> Result<(), Error> {
+        let fails = |left: usize| left.checked_sub(1);
+        if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+            return Err(Error::transient(ErrorCode::PlatformUnavailable, "the database is away"));
+        }
+        self.told.lock().unwrap().push((id, error.clone()));
+        Ok(())
+    }
+}
+
 /// A registry over one scripted provider, with everything at hand.
 pub(super) struct Stage {
     pub(super) registry: Registry,
     pub(super) provider: Arc<Scripted>,
     pub(super) metrics: Arc<Counts>,
     pub(super) refs: Arc<Refs>,
+    pub(super) losses: Arc<Losses>,
     pub(super) clock: Arc<ManualClock>,
 }
 
@@ -251,6 +271,7 @@ impl Stage {
         let provider = Arc::new(provider);
         let metrics = Arc::new(Counts::default());
         let refs = Arc::new(Refs::default());
+        let losses = Arc::new(Losses::default());
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_000_000)));
         let parts = RegistryParts {
             providers: vec![Arc::clone(&provider) as Arc<dyn Provider>],
@@ -259,9 +280,10 @@ impl Stage {
             entropy: Arc::new(SeededEntropy::new(7)),
             metrics: Arc::clone(&metrics) as Arc<dyn RegistryMetrics>,
             refs: Arc::clone(&refs) as Arc<dyn RefSink>,
+            losses: Arc::clone(&losses) as Arc<dyn LossSink>,
         };
         let registry = Registry::new(parts, config);
-        Self { registry, provider, metrics, refs, clock }
+        Self { registry, provider, metrics, refs, losses, clock }
     }
 
     /// A workspace that is declared and nothing more.
