@@ -1,7 +1,7 @@
 //! A provider that behaves as it is told: each open or resolve takes the next line of its script.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub(super) struct Scripted {
     pub(super) closing: Arc<Closing>,
     pub(super) at_once: AtomicUsize,
     pub(super) peak: AtomicUsize,
+    /// Every place that was handed out, and whether it was closed since.
+    pub(super) made: Mutex<Vec<(WorkspaceId, Arc<AtomicBool>)>>,
 }
 
 /// How the workspaces close.
@@ -56,6 +58,7 @@ impl Scripted {
             closing: Arc::default(),
             at_once: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
+            made: Mutex::default(),
         }
     }
 
@@ -67,6 +70,12 @@ impl Scripted {
 
     pub(super) fn calls(&self) -> Vec<&'static str> {
         self.calls.lock().unwrap().clone()
+    }
+
+    /// The places of a workspace that nobody closed.
+    pub(super) fn unclosed(&self, id: WorkspaceId) -> usize {
+        let made = self.made.lock().unwrap();
+        made.iter().filter(|(of, is_closed)| *of == id && !is_closed.load(Ordering::SeqCst)).count()
     }
 
     async fn play(&self, call: &'static str, id: WorkspaceId) -> Result<Arc<dyn Workspace>, Error> {
@@ -81,7 +90,11 @@ impl Scripted {
             Some(Line::Fail(error)) => Err(error),
             Some(Line::Hang) => std::future::pending().await,
             Some(Line::Panic) => panic!("scripted"),
-            None => Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing) })),
+            None => {
+                let is_closed = Arc::new(AtomicBool::new(false));
+                self.made.lock().unwrap().push((id, Arc::clone(&is_closed)));
+                Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing), is_closed }))
+            }
         }
     }
 }
@@ -144,6 +157,7 @@ impl Provider for Scripted {
 struct Place {
     id: WorkspaceId,
     closing: Arc<Closing>,
+    is_closed: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -172,6 +186,7 @@ impl Workspace for Place {
             return Err(Error::operation(ErrorCode::Internal, "scripted"));
         }
         self.closing.closed.fetch_add(1, Ordering::SeqCst);
+        self.is_closed.store(true, Ordering::SeqCst);
         Ok(())
     }
 }
