@@ -10,3 +10,4 @@ mod directory_owner;
 mod fixture;
 mod local_provider;
 mod processes;
+mod watching;
