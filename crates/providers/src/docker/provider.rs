@@ -146,10 +146,13 @@ impl DockerProvider {
         for id in reaper::left_over(&listed, live, &held) {
             match self.maker.daemon.remove(id).await {
                 Ok(()) => report.removed += 1,
-                Err(error) => report.problems.push(format!("a left-over container could not be removed: {error}")),
+                Err(error) => {
+                    report.problems.push(format!("a left-over container could not be removed: {error}"))
+                }
             }
         }
-        let still_there = |workspace: &WorkspaceId| listed.iter().any(|one| one.identity.workspace == *workspace);
+        let still_there =
+            |workspace: &WorkspaceId| listed.iter().any(|one| one.identity.workspace == *workspace);
         for workspace in known {
             let is_needed =
                 live.contains(&workspace) || held.contains_key(&workspace) || still_there(&workspace);
