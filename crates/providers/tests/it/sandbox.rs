@@ -106,7 +106,7 @@ async fn limits_hold_and_are_told() {
         let limit = &told["box"]["limits"][name];
         assert!(limit["enforced_by"].is_string() && limit[number].is_number(), "{name}: {told}");
     }
-    let full = output(&workspace, "head -c 3000000 /dev/zero > /tmp/x; wc -c < /tmp/x").await;
+    let full = output(&workspace, "cd /tmp; head -c 3000000 /dev/zero > x; wc -c < x").await;
     assert!(full.contains("No space left") && full.contains("1048576"), "{full}");
     let crowd = output(&workspace, "for i in $(seq 40); do sleep 5 & done; echo all").await;
     assert!(crowd.contains("fork") || crowd.contains("Resource temporarily"), "{crowd}");
