@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 benches=(
   "warren-store-sql commits"
   "warren-providers sandbox"
+  "warren-cli exec_over_http"
   "warren-cli start_up"
   "warren-providers grep"
   "warren-providers open_workspaces"
