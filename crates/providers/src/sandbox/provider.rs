@@ -556,6 +556,18 @@ impl Provider for SandboxProvider {
         .await
     }
 
+    async fn shut_down(&self) {
+        self.inner.pool.drain();
+        let launcher = Arc::clone(&self.inner.launcher);
+        let ended = blocking(move || {
+            launcher.retire();
+            Ok(())
+        });
+        if let Err(error) = ended.await {
+            tracing::warn!(%error, "the launcher of boxes did not end in order");
+        }
+    }
+
     /// Directories of workspaces are never guessed to be garbage: they go by `destroy` alone. Boxes of a process that
     /// died have ended with it; what is left of them are control groups.
     async fn reap(&self, _live: &BTreeSet<WorkspaceId>) -> Result<ReapReport, Error> {
