@@ -206,6 +206,14 @@ impl Server {
             let Ok(Some(Request { id, call: Call::File(call) })) = reader.next::<Request>() else {
                 return;
             };
+            // Whoever waits for changes of a watch that is closed waits no longer.
+            if let FileCall::Close { handle } = call
+                && let Some(Handle::Watching(Watch { waiting: Some(waiting), .. })) =
+                    self.handles.get(&handle)
+                && answer(socket, *waiting, Err(UNKNOWN)).is_err()
+            {
+                return;
+            }
             if self.takes_long(&call) {
                 // SAFETY: one thread, as in `start`; the child answers and ends.
                 match unsafe { libc::fork() } {
