@@ -274,6 +274,9 @@ impl Server {
     }
 
     fn act(&mut self, id: u32, call: FileCall) -> Result<Answer, Refusal> {
+        if !paths_of(&call).into_iter().flatten().all(is_plain) {
+            return Err(Refusal::Kernel(Errno::XDEV));
+        }
         let root = &self.root;
         match call {
             FileCall::Stat { path } => Ok(Answer::File(listing::stat(root, &path)?)),
@@ -367,6 +370,32 @@ impl Server {
         self.handles.insert(self.last_handle, handle);
         Ok(self.last_handle)
     }
+}
+
+/// The paths that a call names.
+fn paths_of(call: &FileCall) -> [Option<&[u8]>; 2] {
+    match call {
+        FileCall::Stat { path }
+        | FileCall::List { path, .. }
+        | FileCall::Open { path }
+        | FileCall::Stage { path, .. }
+        | FileCall::OpenAppend { path }
+        | FileCall::MakeDirectory { path }
+        | FileCall::Remove { path, .. }
+        | FileCall::Watch { path } => [Some(path), None],
+        FileCall::Rename { from, to, .. } | FileCall::Copy { from, to, .. } => [Some(from), Some(to)],
+        FileCall::Read { .. }
+        | FileCall::Add { .. }
+        | FileCall::Commit { .. }
+        | FileCall::Close { .. }
+        | FileCall::Changes { .. } => [None, None],
+    }
+}
+
+/// Names and slashes, or the root. The kernel would refuse what leads out as well; but what is made on the way there
+/// would stay.
+fn is_plain(path: &[u8]) -> bool {
+    path.is_empty() || path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
 fn answer(socket: &OwnedFd, id: u32, answer: Result<Answer, Refusal>) -> Result<(), Errno> {
