@@ -11,6 +11,11 @@
 
 pub(crate) mod channel;
 pub(crate) mod disk;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "used by boxes without a shared directory, which are to come")
+)]
+pub(crate) mod files;
 pub(crate) mod mounts;
 pub(crate) mod owner;
 pub(crate) mod program;
