@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 benches=(
   "warren-store-sql commits"
   "warren-cli start_up"
+  "warren-providers grep"
+  "warren-providers open_workspaces"
 )
 
 page=docs/benchmarks.md

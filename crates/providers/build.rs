@@ -4,6 +4,8 @@
 //! Surprise: this is cargo within cargo. It has a target folder of its own, so that neither waits for the other's lock,
 //! and none of the outer build's flags: a static program must not get what a test or a lint run wants.
 
+#![expect(clippy::disallowed_methods, reason = "a build script starts cargo and reads what cargo tells it")]
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

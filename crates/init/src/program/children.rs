@@ -15,14 +15,12 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpgrp, kill_process, kill_process_group, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
 
-use super::limits::{KILL_PATIENCE, MAX_SWEEPS};
+use super::limits::{KILL_PATIENCE, MAX_SWEEPS, SWEEP_PATIENCE};
 
 #[derive(Debug)]
 pub(super) struct Children {
@@ -60,33 +58,29 @@ impl Children {
     /// Looks at our children once, and kills those that are no program of ours.
     pub(super) fn sweep(&mut self, is_program: impl Fn(i32) -> bool, now: Instant) -> Sweep {
         let strays: Vec<i32> = self.pids().into_iter().filter(|pid| !is_program(*pid)).collect();
-        let mut is_busy = false;
-        let mut has_fresh = false;
-        for stray in strays {
-            match self.killed.get(&stray) {
-                Some(at) if now.duration_since(*at) > KILL_PATIENCE => {}
-                Some(_) => is_busy = true,
-                None => {
-                    (is_busy, has_fresh) = (true, true);
-                    self.killed.insert(stray, now);
-                    kill_with_group(stray, &is_program);
-                }
-            }
+        let fresh: Vec<i32> = strays.iter().copied().filter(|pid| !self.killed.contains_key(pid)).collect();
+        for stray in &fresh {
+            self.killed.insert(*stray, now);
+            kill_with_group(*stray, &is_program);
         }
-        if !is_busy {
+        let is_busy = strays.iter().any(|pid| self.is_dying(*pid, now));
+        let since = *self.since.get_or_insert(now);
+        if !is_busy || now.duration_since(since) > SWEEP_PATIENCE {
             (self.sweeps, self.since) = (0, None);
             return Sweep::Clean;
         }
-        self.sweeps += u32::from(has_fresh);
-        let since = *self.since.get_or_insert(now);
+        self.sweeps += u32::from(!fresh.is_empty());
         if self.sweeps > MAX_SWEEPS {
             self.kill_everything();
-            if now.duration_since(since) > self.longest_sweep() {
-                (self.sweeps, self.since) = (0, None);
-                return Sweep::Clean;
-            }
         }
         Sweep::Busy
+    }
+
+    /// Whether it is worth waiting for one that was killed. After a while only if it needs nothing but its turn.
+    fn is_dying(&self, stray: i32, now: Instant) -> bool {
+        let is_recent = |at: &Instant| now.duration_since(*at) < KILL_PATIENCE;
+        // `D` is stuck in the kernel, and a `Z` that is not reaped is kept by a tracer.
+        self.killed.get(&stray).is_some_and(is_recent) || !matches!(state_of(stray), None | Some('D' | 'Z'))
     }
 
     /// As process 1: every process of the box. Else there is no such thing.
@@ -94,11 +88,6 @@ impl Children {
         if self.is_process_1 {
             kill_all_but_self();
         }
-    }
-
-    /// Where not everything can be killed at once, a fork bomb must not hold up the others for ever.
-    const fn longest_sweep(&self) -> Duration {
-        if self.is_process_1 { Duration::from_secs(10) } else { KILL_PATIENCE }
     }
 
     /// Living and dead children, as many as fit; the rest is there at the next look.
@@ -136,22 +125,38 @@ fn pids_by_walking() -> Vec<i32> {
 }
 
 fn parent_of(pid: i32) -> Option<i32> {
+    stat_fields(pid)?.split(' ').nth(1)?.parse().ok()
+}
+
+fn state_of(pid: i32) -> Option<char> {
+    stat_fields(pid)?.chars().next()
+}
+
+/// `state ppid …` of `pid (name) state ppid …`; the name may hold anything, also `)`.
+fn stat_fields(pid: i32) -> Option<String> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // `pid (name) state ppid …`; the name may hold anything, also `)`.
     let end = stat.windows(2).rposition(|pair| pair == b") ")?;
-    std::str::from_utf8(&stat[end + 2..]).ok()?.split(' ').nth(1)?.parse().ok()
+    std::str::from_utf8(&stat[end + 2..]).ok().map(str::to_owned)
 }
 
 /// A group goes at once: nobody in it can fork away meanwhile. It is a child of ours, so neither number is reused.
 fn kill_with_group(stray: i32, is_program: &impl Fn(i32) -> bool) {
     let Some(pid) = Pid::from_raw(stray) else { return };
-    if let Ok(group) = getpgid(Some(pid))
-        && group != getpgrp()
-        && !is_program(group.as_raw_nonzero().get())
+    let group = group_of(stray);
+    if let Some(group_pid) = Pid::from_raw(group)
+        && group != group_of(0)
+        && !is_program(group)
     {
-        let _ = kill_process_group(group, Signal::KILL);
+        let _ = kill_process_group(group_pid, Signal::KILL);
     }
     let _ = kill_process(pid, Signal::KILL);
+}
+
+/// The safe interface takes it that every group has a number; one from outside the namespace (our own, often) has 0.
+#[expect(unsafe_code, reason = "the safe interface cannot say that there is no number")]
+fn group_of(pid: i32) -> i32 {
+    // SAFETY: a bare system call on numbers.
+    unsafe { libc::getpgid(pid) }.max(0)
 }
 
 #[expect(unsafe_code, reason = "there is no safe name for `all processes`")]

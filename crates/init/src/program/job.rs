@@ -42,9 +42,9 @@ pub(super) struct Job {
 
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// Somebody waits for it.
+    /// Somebody waits for it; `None`: nobody does any more, and a later owner must not hear of it.
     Run {
-        request: u32,
+        request: Option<u32>,
         credit: usize,
     },
     Background(Background),
@@ -91,7 +91,7 @@ pub(super) struct Context<'a> {
 
 impl Purpose {
     pub(super) const fn run(request: u32) -> Self {
-        Self::Run { request, credit: OUTPUT_WINDOW_BYTES as usize }
+        Self::Run { request: Some(request), credit: OUTPUT_WINDOW_BYTES as usize }
     }
 
     pub(super) const fn background(
@@ -137,7 +137,7 @@ impl Job {
     }
 
     pub(super) const fn is_run(&self, id: u32) -> bool {
-        matches!(self.purpose, Purpose::Run { request, .. } if request == id)
+        matches!(self.purpose, Purpose::Run { request: Some(request), .. } if request == id)
     }
 
     pub(super) const fn is_alive(&self) -> bool {
@@ -163,6 +163,14 @@ impl Job {
         if self.is_alive() {
             self.timed_out = true;
             self.kill(now);
+        }
+    }
+
+    /// The owner that waited for it is gone.
+    pub(super) fn forget_owner(&mut self) {
+        self.input.forget_owner();
+        if let Purpose::Run { request, .. } = &mut self.purpose {
+            *request = None;
         }
     }
 
@@ -263,7 +271,8 @@ impl Job {
 
     fn take(&mut self, channel: Channel, count: usize, context: &mut Context<'_>) {
         match &mut self.purpose {
-            Purpose::Run { request, credit } => {
+            Purpose::Run { request: None, .. } => {}
+            Purpose::Run { request: Some(request), credit } => {
                 *credit = credit.saturating_sub(count);
                 context.buffer.truncate(count);
                 // Lent to the message and taken back: the buffer is made once.
@@ -282,7 +291,7 @@ impl Job {
         let is_drained = self.stage == Stage::Draining && !self.outputs.iter().any(Output::is_open);
         if is_drained {
             self.stage = Stage::Ended;
-            if let Purpose::Run { request, .. } = self.purpose {
+            if let Purpose::Run { request: Some(request), .. } = self.purpose {
                 context.owner.send(request, Answer::Exited(self.exit()));
             }
         }

@@ -24,7 +24,9 @@ pub(super) const KILL_PATIENCE: Duration = Duration::from_millis(1_500);
 /// How often killed processes are looked at while some are left.
 pub(super) const SWEEP_INTERVAL: Duration = Duration::from_millis(10);
 /// Looks at fresh strays before everything in the box is killed at once: only a fork bomb lasts so long.
-pub(super) const MAX_SWEEPS: u32 = 60;
+pub(super) const MAX_SWEEPS: u32 = 24;
+/// However many there are, the others do not wait longer than this for a command's leftovers.
+pub(super) const SWEEP_PATIENCE: Duration = Duration::from_secs(10);
 /// A terminal hands over what was written to it a little later.
 pub(super) const TERMINAL_PATIENCE: Duration = Duration::from_millis(500);
 /// An owner that never comes is not waited for longer than this, unless told to linger longer.

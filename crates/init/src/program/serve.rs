@@ -142,8 +142,9 @@ impl Serve {
         while let Some((pid, status)) = self.children.reap() {
             if let Some(slot) = self.table.forget_leader(pid.as_raw_nonzero().get()) {
                 self.with_job(slot, |job, context| job.leader_ended(Some(status), context));
-                self.is_sweeping = true;
             }
+            // A stray's death may have brought up more of them.
+            self.is_sweeping = true;
         }
         self.sweep();
     }
@@ -349,7 +350,7 @@ impl Serve {
         self.polls.clear();
         for slot in self.table.slots() {
             let Some(job) = self.table.get_mut(slot) else { continue };
-            job.input.forget_owner();
+            job.forget_owner();
             if job.background().is_none() {
                 self.kill(slot);
                 self.with_job(slot, |job, context| job.discard_output(context.epoll));

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -15,7 +15,7 @@ use warren_init::{
 };
 
 /// Nothing in a test takes this long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A box of one pid namespace, and the connection to its process 1.
@@ -23,7 +23,18 @@ pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub(crate) struct Inside {
     pub(crate) owner: Connection,
     pub(crate) root: tempfile::TempDir,
-    launcher: Child,
+    launcher: Launched,
+}
+
+/// Killed, and the box with it, when its test ends.
+#[derive(Debug)]
+pub(crate) struct Launched(pub(crate) Child);
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[derive(Debug)]
@@ -85,18 +96,18 @@ impl Inside {
         let root = tempfile::tempdir().unwrap();
         let (ours, theirs) = UnixStream::pair().unwrap();
         let launcher = launch(in_namespace(), options, root.path(), &theirs.into());
-        Self { owner: Connection::new(ours), root, launcher }
+        Self { owner: Connection::new(ours), root, launcher: Launched(launcher) }
     }
 
     /// A socket for owners to come to; nobody has come yet.
-    pub(crate) fn listening(options: &[&str]) -> (tempfile::TempDir, Child, PathBuf) {
+    pub(crate) fn listening(options: &[&str]) -> (tempfile::TempDir, Launched, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let socket = root.path().join("owner.sock");
         let mut command = in_namespace();
         command.arg(init_path()).arg("--channel").arg(format!("listen:{}", socket.display()));
         command.arg("--root").arg(root.path()).args(options);
         let launcher = command.stdin(Stdio::null()).spawn().expect(MISSING_UNSHARE);
-        (root, launcher, socket)
+        (root, Launched(launcher), socket)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -110,7 +121,7 @@ impl Inside {
 
     /// The process id of init as the host sees it.
     pub(crate) fn init_pid(&self) -> u32 {
-        let launcher = self.launcher.id();
+        let launcher = self.launcher.0.id();
         let path = format!("/proc/{launcher}/task/{launcher}/children");
         std::fs::read_to_string(path).unwrap().trim().parse().unwrap()
     }
@@ -118,8 +129,8 @@ impl Inside {
 
 pub(crate) const MISSING_UNSHARE: &str = "`unshare` of the Debian package util-linux is needed";
 
-pub(crate) fn wait_for_end(launcher: &mut Child) {
-    eventually("the box ends", || launcher.try_wait().unwrap().is_some());
+pub(crate) fn wait_for_end(launched: &mut Launched) {
+    eventually("the box ends", || launched.0.try_wait().unwrap().is_some());
 }
 
 fn launch(mut command: Command, options: &[&str], root: &Path, theirs: &OwnedFd) -> Child {
@@ -141,16 +152,18 @@ pub(crate) fn start_plainly(options: &[&str]) -> (tempfile::TempDir, Child, Conn
     (root, child, Connection::new(ours))
 }
 
+/// With its frames on stdin and stdout.
+pub(crate) fn start_stdio(options: &[&str]) -> (tempfile::TempDir, Child) {
+    let root = tempfile::tempdir().unwrap();
+    let mut command = in_namespace();
+    command.arg(init_path()).args(["--channel", "stdio", "--root"]).arg(root.path()).args(options);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect(MISSING_UNSHARE);
+    (root, child)
+}
+
 /// Just the program with arguments.
 pub(crate) fn invoke(arguments: &[&str]) -> std::process::Output {
     program(init_path()).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        let _ = self.launcher.kill();
-        let _ = self.launcher.wait();
-    }
 }
 
 impl Connection {
@@ -158,6 +171,14 @@ impl Connection {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Self { stream, reader: FrameReader::default(), pending: VecDeque::new(), last_id: 0 }
+    }
+
+    /// Replies from a pipe; nothing can be sent on it.
+    pub(crate) fn over(stdout: ChildStdout) -> Self {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut stdout = stdout;
+        std::thread::spawn(move || std::io::copy(&mut stdout, &mut theirs));
+        Self::new(ours)
     }
 
     /// As soon as somebody listens there.
@@ -252,6 +273,26 @@ impl Connection {
                 Answer::Failed(failure) => return Err(failure),
                 other => panic!("{other:?}"),
             }
+        }
+    }
+
+    /// The end of a run that writes less than may be under way.
+    pub(crate) fn outcome_unpaced(&mut self, id: u32) -> Outcome {
+        let mut outcome = Outcome::default();
+        loop {
+            match self.reply(id) {
+                Answer::Output { bytes, .. } => outcome.stdout.extend(bytes),
+                Answer::Exited(exit) => return Outcome { exit, ..outcome },
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// What a process has written so far.
+    pub(crate) fn poll_now(&mut self, process: u32) -> Vec<u8> {
+        match self.call(Call::Poll { process, offset: 0, max_bytes: 1 << 16, wait_ms: 0 }) {
+            Answer::Polled(polled) => polled.bytes,
+            other => panic!("{other:?}"),
         }
     }
 

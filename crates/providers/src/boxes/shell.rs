@@ -462,7 +462,7 @@ impl Shell for BoxShell {
     async fn list(&self) -> Result<Vec<ProcessInfo>, Error> {
         self.check_open()?;
         match self.channel.call(Call::List, PATIENCE).await {
-            Ok(Answer::Processes(processes)) => Ok(processes.into_iter().map(info_of).collect()),
+            Ok(Answer::Processes(processes)) => Ok(processes.iter().map(info_of).collect()),
             Ok(_) => Err(nonsense()),
             Err(error) => Err(lost_before(error)),
         }
@@ -532,7 +532,7 @@ fn state_of(exit: Option<Exit>) -> ProcessState {
     }
 }
 
-fn info_of(summary: ProcessSummary) -> ProcessInfo {
+fn info_of(summary: &ProcessSummary) -> ProcessInfo {
     ProcessInfo {
         id: ProcessId(summary.process),
         program: String::from_utf8_lossy(&summary.program).chars().take(255).collect(),

@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Gid, Mode, RenameFlags, Uid, chownat, fchown, mkdirat, renameat, renameat_with};
 use rustix::io::Errno;
+use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, MIB};
 use warren_workspace::{Error, WorkspacePath};
 
@@ -44,7 +44,7 @@ pub struct Place {
     /// Held while something is put in place, so that an edit cannot lose a write that came in between. Only our own
     /// changes wait here: programs in the workspace write as they like.
     changes: Mutex<()>,
-    is_closed: AtomicBool,
+    closed: CancellationToken,
 }
 
 impl Place {
@@ -58,7 +58,7 @@ impl Place {
             max_grep_file_bytes: limits.max_grep_file_bytes,
             owner,
             changes: Mutex::default(),
-            is_closed: AtomicBool::new(false),
+            closed: CancellationToken::new(),
         }
     }
 
@@ -68,11 +68,16 @@ impl Place {
 
     /// From now on every operation answers `evicted`; streams that are open end.
     pub fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
+        self.closed.cancel();
+    }
+
+    /// Answers when the place is closed.
+    pub(super) async fn closed(&self) {
+        self.closed.cancelled().await;
     }
 
     pub fn check_open(&self) -> Result<(), Error> {
-        if self.is_closed.load(Ordering::Acquire) {
+        if self.closed.is_cancelled() {
             return Err(Error::evicted("the workspace was closed"));
         }
         Ok(())

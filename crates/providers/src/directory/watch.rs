@@ -4,6 +4,9 @@
 //! (`/proc/self/fd/N`): a link cannot lead a watch out. rustix's own binding is used, since a crate that walks by path
 //! would undo that. A new directory is watched when its creation is told, and what is already in it is told as created,
 //! so nothing is missed between the two; it may be told twice.
+//!
+//! When more happens than is kept, here or in the kernel, the reader is told that it lagged. What was lost may have been
+//! the creation or the move of a directory, so the tree is then walked again and the watches set anew.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::MaybeUninit;
@@ -48,11 +51,14 @@ pub(super) fn watch(place: &Arc<Place>, path: &WorkspacePath) -> Result<Watching
     let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(failed)?;
     let mut watching = Watching {
         place: Arc::clone(place),
+        start: Arc::new(directory),
+        path: path.as_str().as_bytes().to_vec(),
         queue: Arc::new(queue),
         directories: HashMap::new(),
         pending: VecDeque::new(),
+        must_look_again: false,
     };
-    match watching.add_tree(directory.as_fd(), path.as_str().as_bytes(), false) {
+    match watching.add_start() {
         Ok(()) => Ok(watching),
         Err(Errno::NOSPC) => Err(Error::operation(
             ErrorCode::TooManyRequests,
@@ -65,10 +71,15 @@ pub(super) fn watch(place: &Arc<Place>, path: &WorkspacePath) -> Result<Watching
 #[derive(Debug)]
 pub(super) struct Watching {
     place: Arc<Place>,
+    /// What is watched, and its path from the workspace root.
+    start: Arc<OwnedFd>,
+    path: Vec<u8>,
     queue: Arc<OwnedFd>,
     /// From watch descriptor to path from the workspace root.
     directories: HashMap<i32, Vec<u8>>,
     pending: VecDeque<Change>,
+    /// Directories may have come, moved or gone untold.
+    must_look_again: bool,
 }
 
 impl Watching {
@@ -87,10 +98,19 @@ impl Watching {
                     return Some((Ok(change), (queue, watching)));
                 }
                 watching.place.check_open().ok()?;
-                let Ok(mut ready) = queue.readable().await else {
-                    return None;
+                let place = Arc::clone(&watching.place);
+                let mut ready = tokio::select! {
+                    () = place.closed() => return None,
+                    ready = queue.readable() => ready.ok()?,
                 };
-                if watching.drain() {
+                // On a thread that may block: a new directory is walked, and after a flood the whole tree.
+                let drained = super::blocking(move || {
+                    let is_empty = watching.drain();
+                    Ok((watching, is_empty))
+                });
+                let is_empty;
+                (watching, is_empty) = drained.await.ok()?;
+                if is_empty {
                     ready.clear_ready();
                 }
             }
@@ -111,7 +131,13 @@ impl Watching {
                     self.take(watch, flags, name.as_deref());
                 }
                 Err(Errno::INTR) => {}
-                Err(_) => return true,
+                Err(_) => {
+                    // Only now: a flood that goes on would have it done again and again.
+                    if std::mem::take(&mut self.must_look_again) {
+                        self.look_again();
+                    }
+                    return true;
+                }
             }
         }
         // Leave the rest in the kernel's queue; should that overflow too, it says so.
@@ -163,6 +189,24 @@ impl Watching {
     fn lag(&mut self) {
         self.pending.clear();
         self.pending.push_back(Change::Lagged);
+        self.must_look_again = true;
+    }
+
+    fn add_start(&mut self) -> Result<(), Errno> {
+        let (start, path) = (Arc::clone(&self.start), self.path.clone());
+        self.add_tree(start.as_fd(), &path, false)
+    }
+
+    /// Sets the watches of what is there now and drops those of what is not. A directory that is watched already keeps
+    /// its watch, under the name it has now.
+    fn look_again(&mut self) {
+        let known = std::mem::take(&mut self.directories);
+        if let Err(errno) = self.add_start() {
+            tracing::warn!(%errno, "not every directory could be watched again");
+        }
+        for watch in known.into_keys().filter(|watch| !self.directories.contains_key(watch)) {
+            let _ = inotify::remove_watch(&self.queue, watch);
+        }
     }
 
     fn add_new(&mut self, path: &[u8]) {

@@ -155,7 +155,9 @@ impl DockerProvider {
         }
         report.removed += u32::try_from(removed.len()).unwrap_or(u32::MAX);
         let has_container = |workspace: &WorkspaceId| {
-            listed.iter().any(|one| one.identity.workspace == *workspace && !removed.contains(one.id.as_str()))
+            listed
+                .iter()
+                .any(|one| one.identity.workspace == *workspace && !removed.contains(one.id.as_str()))
         };
         for workspace in known {
             let is_needed =

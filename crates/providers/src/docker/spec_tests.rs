@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
-use warren_model::{BoxLimits, DockerRelaxations, Mount as ConfigMount, MountMode, PullPolicy, TmpfsMount, Ulimit};
+use warren_model::{
+    BoxLimits, DockerRelaxations, Mount as ConfigMount, MountMode, PullPolicy, TmpfsMount, Ulimit,
+};
 
 use super::*;
 use crate::boxes::mounts;
@@ -62,9 +64,15 @@ fn the_defaults_are_512_mb_one_processor_and_256_processes() {
 fn a_container_to_reconnect_to_waits_for_warren_and_others_do_not() {
     let words = |reuse| {
         let config = DockerConfig { reuse, ..DockerConfig::default() };
-        made(&config, &[], &[])["Cmd"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        made(&config, &[], &[])["Cmd"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
-    let linger = |words: &[String]| words[words.iter().position(|word| word == "--linger-ms").unwrap() + 1].clone();
+    let linger =
+        |words: &[String]| words[words.iter().position(|word| word == "--linger-ms").unwrap() + 1].clone();
     assert_eq!(linger(&words(Reuse::Recreate)), "0");
     assert_eq!(linger(&words(Reuse::Reconnect)), "86400000");
 }
@@ -116,10 +124,39 @@ fn expected(config: &DockerConfig) -> Map<String, Value> {
 /// Text that means something to a daemon, a shell or a parser, beside plain words.
 fn hostile() -> impl Strategy<Value = String> {
     let known = [
-        "", "ALL", "SYS_ADMIN", "--privileged", "host", "container:x", "/", "/proc", "/var/run/docker.sock", "/tmp:exec",
-        "/a,suid", "../..", "/proc/self/fd/7", "/proc/self/cwd/../..", "a@b", "a\0b", "unconfined", "0:0", "root", "-1",
-        "seccomp=unconfined", "\u{202e}x", "nofile", "CHOWN", "cap_kill", "/cache", "/data", "/workspace", "7", "7:8",
-        "debian", "debian:stable-slim", "nproc",
+        "",
+        "ALL",
+        "SYS_ADMIN",
+        "--privileged",
+        "host",
+        "container:x",
+        "/",
+        "/proc",
+        "/var/run/docker.sock",
+        "/tmp:exec",
+        "/a,suid",
+        "../..",
+        "/proc/self/fd/7",
+        "/proc/self/cwd/../..",
+        "a@b",
+        "a\0b",
+        "unconfined",
+        "0:0",
+        "root",
+        "-1",
+        "seccomp=unconfined",
+        "\u{202e}x",
+        "nofile",
+        "CHOWN",
+        "cap_kill",
+        "/cache",
+        "/data",
+        "/workspace",
+        "7",
+        "7:8",
+        "debian",
+        "debian:stable-slim",
+        "nproc",
     ];
     prop_oneof![4 => proptest::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => "\\PC{0,12}"]
 }
@@ -133,8 +170,9 @@ fn mostly(sound: &[&'static str]) -> impl Strategy<Value = String> + use<> {
 fn relaxations() -> impl Strategy<Value = DockerRelaxations> {
     let ulimit = (mostly(&["nofile", "core", "nproc", "stack"]), 0_i64..9, 5_i64..20)
         .prop_map(|(name, soft, hard)| Ulimit { name, soft, hard });
-    let tmpfs = (mostly(&["/cache", "/var/cache/x", "/opt/scratch"]), prop_oneof![9 => 1_u32..99, 1 => Just(0)])
-        .prop_map(|(target, size_mb)| TmpfsMount { target, size_mb });
+    let tmpfs =
+        (mostly(&["/cache", "/var/cache/x", "/opt/scratch"]), prop_oneof![9 => 1_u32..99, 1 => Just(0)])
+            .prop_map(|(target, size_mb)| TmpfsMount { target, size_mb });
     (
         proptest::collection::vec(mostly(&["CHOWN", "cap_kill", "NET_RAW", "Setuid"]), 0..3),
         proptest::collection::vec(ulimit, 0..2),
@@ -154,8 +192,9 @@ fn relaxations() -> impl Strategy<Value = DockerRelaxations> {
 fn limits() -> impl Strategy<Value = BoxLimits> {
     let sound = (16_u32..2_000, 0.01_f64..9.0, 8_u32..600, 1_u32..200, 1_u32..200);
     let any = (0_u32..2_000, -1.0_f64..9_000.0, 0_u32..600, 0_u32..200, 0_u32..200);
-    prop_oneof![2 => sound.boxed(), 1 => any.boxed()]
-        .prop_map(|(memory_mb, cpus, pids, tmp_mb, disk_mb)| BoxLimits { memory_mb, cpus, pids, tmp_mb, disk_mb })
+    prop_oneof![2 => sound.boxed(), 1 => any.boxed()].prop_map(|(memory_mb, cpus, pids, tmp_mb, disk_mb)| {
+        BoxLimits { memory_mb, cpus, pids, tmp_mb, disk_mb }
+    })
 }
 
 fn configs() -> impl Strategy<Value = DockerConfig> {
@@ -197,7 +236,11 @@ fn is_refused(config: &DockerConfig) -> bool {
 #[test]
 fn ten_thousand_configs_bend_nothing_but_what_their_knobs_name() {
     let (mut accepted, mut relaxed) = (0_u32, 0_u32);
-    let mut runner = TestRunner::new(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() });
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 10_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     let counted = std::cell::RefCell::new((&mut accepted, &mut relaxed));
     runner
         .run(&configs(), |config| {
@@ -217,12 +260,9 @@ fn ten_thousand_configs_bend_nothing_but_what_their_knobs_name() {
             prop_assert_eq!(&made["HostConfig"], &Value::Object(expected(&config)));
             let mut rest = made.as_object().unwrap().clone();
             let mut hardened = golden().as_object().unwrap().clone();
-            for (name, is_named) in [
-                ("HostConfig", true),
-                ("Image", true),
-                ("Cmd", true),
-                ("User", config.relax.user.is_some()),
-            ] {
+            for (name, is_named) in
+                [("HostConfig", true), ("Image", true), ("Cmd", true), ("User", config.relax.user.is_some())]
+            {
                 if is_named {
                     rest.remove(name);
                     hardened.remove(name);
@@ -237,5 +277,8 @@ fn ten_thousand_configs_bend_nothing_but_what_their_knobs_name() {
             Ok(())
         })
         .unwrap();
-    assert!(accepted > 3_000 && relaxed > 1_000 && accepted < 9_000, "{accepted} accepted, {relaxed} relaxed: the fuzz says too little");
+    assert!(
+        accepted > 3_000 && relaxed > 1_000 && accepted < 9_000,
+        "{accepted} accepted, {relaxed} relaxed: the fuzz says too little"
+    );
 }

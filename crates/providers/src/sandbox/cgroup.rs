@@ -2,7 +2,7 @@
 //! them. What cannot be had is told (`Enforcement`), never pretended.
 //!
 //! ```text
-//!   <hierarchy>/<Warren's own group>/warren-<instance>/<box>
+//!   <hierarchy>/<Warren's own group>/warren-box-<folder>/<box>
 //! ```
 //!
 //! Warren's own group is the parent, so that a limit on Warren itself holds for its boxes too.
@@ -16,10 +16,13 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal, kill_process};
 use warren_model::{BoxLimits, MIB};
 
+const PREFIX: &str = "warren-box-";
 const PERIOD_US: u64 = 100_000;
 /// How long to wait for killed processes to leave.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(2);
+/// A group that is younger may still be waiting for its first process.
+const BIRTH: Duration = Duration::from_secs(60);
 /// Bubblewrap's own process outside the box, and process 1.
 const OWN_PROCESSES: u64 = 2;
 
@@ -59,8 +62,11 @@ pub(super) struct Enforcement {
 /// The groups of this instance, one for each hierarchy that it may use.
 #[derive(Debug)]
 pub(super) struct Cgroups {
-    groups: Vec<(Version, Vec<Controller>, PathBuf)>,
+    groups: Vec<Group>,
 }
+
+/// A folder of one hierarchy, and what it can limit.
+type Group = (Version, Vec<Controller>, PathBuf);
 
 impl Cgroups {
     /// Makes the groups of `instance`. What the host does not allow is left out.
@@ -68,7 +74,8 @@ impl Cgroups {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let groups = hierarchies(&mounts, &own).into_iter().filter_map(|(version, controllers, parent)| {
-            let group = parent.join(format!("warren-{instance}"));
+            remove_empty(&parent);
+            let group = parent.join(format!("{PREFIX}{instance}"));
             match prepare(version, &controllers, &parent, &group) {
                 Ok(()) => Some((version, controllers, group)),
                 Err(error) => {
@@ -104,36 +111,38 @@ impl Cgroups {
         self.groups.iter().any(|(_, controllers, _)| controllers.contains(&Controller::Pids))
     }
 
-    /// Makes the group of one box, with its limits set.
-    pub(super) fn make(&self, name: &str, limits: &BoxLimits) -> io::Result<BoxCgroup> {
+    /// Makes the group of one box, without limits yet.
+    pub(super) fn make(&self, name: &str) -> io::Result<BoxCgroup> {
         let mut made = BoxCgroup { folders: Vec::new() };
         for (version, controllers, group) in &self.groups {
             let folder = group.join(name);
-            match std::fs::create_dir(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => made.folders.push(folder.clone()),
-            }
-            for &controller in controllers {
-                for (file, value) in settings(*version, controller, limits) {
-                    match write(&folder.join(file), &value) {
-                        // Swap accounting and the like are not on every kernel.
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                        other => other?,
-                    }
-                }
-            }
+            // The group itself may have looked empty to another Warren.
+            make_folder(group)?;
+            make_folder(&folder)?;
+            made.folders.push((*version, controllers.clone(), folder));
         }
         Ok(made)
     }
 
+    /// Whether a single thread can be moved, so that what it starts is born in its group.
+    pub(super) fn can_move_threads(&self) -> bool {
+        !self.groups.is_empty() && self.groups.iter().all(|(version, ..)| *version == Version::One)
+    }
+
+    /// Moves the calling thread back to where Warren is.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        let mut parents = self.groups.iter().filter_map(|(_, _, group)| group.parent());
+        parents.try_for_each(move_thread)
+    }
+
     /// Ends and removes what boxes of a process that died have left, except those that are `live`.
     pub(super) fn sweep(&self, is_live: impl Fn(&str) -> bool) -> (u32, Vec<String>) {
-        let mut left = std::collections::BTreeMap::<String, Vec<PathBuf>>::new();
-        for (_, _, group) in &self.groups {
+        let mut left = std::collections::BTreeMap::<String, Vec<Group>>::new();
+        for (version, controllers, group) in &self.groups {
             for entry in std::fs::read_dir(group).into_iter().flatten().flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_live(&name) {
-                    left.entry(name).or_default().push(entry.path());
+                    left.entry(name).or_default().push((*version, controllers.clone(), entry.path()));
                 }
             }
         }
@@ -160,16 +169,45 @@ impl Drop for Cgroups {
 }
 
 /// The groups of one box.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct BoxCgroup {
-    folders: Vec<PathBuf>,
+    folders: Vec<Group>,
 }
 
 impl BoxCgroup {
+    /// Limits that nothing but the box feels, even while Warren's own thread is in the group.
+    pub(super) fn limit_space(&self, limits: &BoxLimits) -> io::Result<()> {
+        self.set(&[Controller::Memory, Controller::Pids], limits)
+    }
+
+    pub(super) fn limit_time(&self, limits: &BoxLimits) -> io::Result<()> {
+        self.set(&[Controller::Cpu], limits)
+    }
+
+    fn set(&self, wanted: &[Controller], limits: &BoxLimits) -> io::Result<()> {
+        for (version, controllers, folder) in &self.folders {
+            for &controller in controllers.iter().filter(|one| wanted.contains(one)) {
+                for (file, value) in settings(*version, controller, limits) {
+                    match write(&folder.join(file), &value) {
+                        // Swap accounting and the like are not on every kernel.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                        other => other?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Handles through which a process joins, by writing `0`.
     pub(super) fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
         let open = |folder: &PathBuf| OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
-        self.folders.iter().map(|folder| open(folder).map(OwnedFd::from)).collect()
+        self.folders.iter().map(|(_, _, folder)| open(folder).map(OwnedFd::from)).collect()
+    }
+
+    /// Moves the calling thread into it (version 1 only).
+    pub(super) fn enter(&self) -> io::Result<()> {
+        self.folders.iter().try_for_each(|(_, _, folder)| move_thread(folder))
     }
 
     /// Kills what is left in it and removes it. Blocks for as long as that takes, within limits.
@@ -177,7 +215,7 @@ impl BoxCgroup {
         let mut waited = Duration::ZERO;
         loop {
             self.kill_all();
-            let refused = self.folders.iter().filter_map(|folder| remove(folder).err()).next();
+            let refused = self.folders.iter().find_map(|(_, _, folder)| remove(folder).err());
             match refused {
                 None => return Ok(()),
                 Some(error) if waited >= PATIENCE => return Err(error),
@@ -189,12 +227,15 @@ impl BoxCgroup {
     }
 
     fn kill_all(&self) {
-        for folder in &self.folders {
+        // A thread of ours may stand in the group of the box that it has just started.
+        let ourselves = rustix::process::getpid();
+        for (_, _, folder) in &self.folders {
             if write(&folder.join("cgroup.kill"), "1").is_ok() {
                 continue;
             }
             let processes = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-            for pid in processes.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+            let processes = processes.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?));
+            for pid in processes.filter(|&pid| pid != ourselves) {
                 // Gone already is fine.
                 let _ = kill_process(pid, Signal::KILL);
             }
@@ -209,9 +250,36 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes groups that Warrens of other folders left behind when they died. One that is in use cannot be removed, so that
+/// nobody has to be asked; one that was made just now may not be in use yet.
+fn remove_empty(parent: &Path) {
+    let folders = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+    };
+    let left = folders(parent).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    for group in left {
+        if folders(&group.path()).all(|one| is_old(&one.path())) && is_old(&group.path()) {
+            for one in folders(&group.path()) {
+                let _ = std::fs::remove_dir(one.path());
+            }
+            let _ = std::fs::remove_dir(group.path());
+        }
+    }
+}
+
+fn is_old(folder: &Path) -> bool {
+    let made = std::fs::metadata(folder).and_then(|facts| facts.modified()).ok();
+    made.and_then(|made| made.elapsed().ok()).is_some_and(|age| age > BIRTH)
+}
+
 /// A control file takes a value in one write.
 fn write(path: &Path, value: &str) -> io::Result<()> {
     File::options().write(true).open(path)?.write_all(value.as_bytes())
+}
+
+fn move_thread(folder: &Path) -> io::Result<()> {
+    write(&folder.join("tasks"), &rustix::thread::gettid().as_raw_nonzero().to_string())
 }
 
 fn prepare(version: Version, controllers: &[Controller], parent: &Path, group: &Path) -> io::Result<()> {
@@ -252,7 +320,7 @@ fn settings(version: Version, controller: Controller, limits: &BoxLimits) -> Vec
 }
 
 /// Where each controller is, and Warren's own group there.
-fn hierarchies(mounts: &str, own: &str) -> Vec<(Version, Vec<Controller>, PathBuf)> {
+fn hierarchies(mounts: &str, own: &str) -> Vec<Group> {
     let mut found = Vec::new();
     let mut taken = Vec::new();
     for line in mounts.lines() {

@@ -20,13 +20,16 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use tokio::sync::oneshot;
+use warren_model::BoxLimits;
 
 use super::arguments::{CHANNEL_FD, FIRST_FILTER_FD};
+use super::cgroup::{BoxCgroup, Cgroups};
 use crate::directory::Owner;
 
 /// Covered in the child's own mount namespace by what is handed over. It is there on every system.
@@ -72,8 +75,7 @@ pub(super) struct Launch {
     /// Absent: Warren is not root, and the box has Warren's own user.
     pub(super) owner: Option<Owner>,
     pub(super) handed: Vec<Handed>,
-    /// Joined before anything else happens.
-    pub(super) control_groups: Vec<OwnedFd>,
+    pub(super) box_limits: BoxLimits,
     pub(super) channel: OwnedFd,
     pub(super) filters: Vec<OwnedFd>,
     pub(super) limits: Vec<(Resource, Rlimit)>,
@@ -81,35 +83,148 @@ pub(super) struct Launch {
 }
 
 /// The thread that starts boxes.
+///
+/// To move a process between control groups takes the kernel a grace period, many times what the rest of a start takes.
+/// Where single threads can be moved, this one therefore goes into the next box's group beforehand, so that the box is
+/// born there.
 #[derive(Debug)]
 pub(super) struct Launcher {
-    jobs: mpsc::Sender<Job>,
+    /// Absent once it is told to end.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-type Job = (Launch, oneshot::Sender<io::Result<Child>>);
+type Job = (Launch, oneshot::Sender<io::Result<Started>>);
+
+/// A bubblewrap under way, and the groups that it is in.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) child: Child,
+    pub(super) cgroup: BoxCgroup,
+}
 
 impl Launcher {
-    pub(super) fn new() -> io::Result<Self> {
+    /// `instance` begins the names of its control groups.
+    pub(super) fn new(cgroups: Arc<Cgroups>, instance: String) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
-        std::thread::Builder::new().name("box-launcher".into()).spawn(move || {
+        let thread = std::thread::Builder::new().name("box-launcher".into()).spawn(move || {
+            let mut cradle = Cradle { cgroups, instance, made: 0, next: None };
+            cradle.prepare();
             for (launch, answer) in queue {
-                // A caller that stopped waiting gets its box ended by dropping the channel to it.
-                let _ = answer.send(start(launch));
+                cradle.start(launch, answer);
             }
+            cradle.end();
         })?;
-        Ok(Self { jobs })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    pub(super) async fn launch(&self, launch: Launch) -> io::Result<Child> {
+    pub(super) async fn launch(&self, launch: Launch) -> io::Result<Started> {
         let (answer, answered) = oneshot::channel();
         let gone = || io::Error::other("the launcher has ended");
-        self.jobs.send((launch, answer)).map_err(|_| gone())?;
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        jobs.send((launch, answer)).map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
     }
 }
 
+impl Drop for Launcher {
+    /// Waits for the thread to leave its control group, which is soon.
+    fn drop(&mut self) {
+        self.jobs.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where the next box is born.
+struct Cradle {
+    cgroups: Arc<Cgroups>,
+    instance: String,
+    made: u64,
+    /// The group that this thread is in, if threads can be moved.
+    next: Option<BoxCgroup>,
+}
+
+impl Cradle {
+    fn make_group(&mut self) -> io::Result<BoxCgroup> {
+        self.made += 1;
+        self.cgroups.make(&format!("{}-{}", self.instance, self.made))
+    }
+
+    /// Goes into the next group. Should it fail, the next box is moved after its birth.
+    fn prepare(&mut self) {
+        if !self.cgroups.can_move_threads() {
+            return;
+        }
+        self.next = self.make_group().ok().filter(|group| {
+            let entered = group.enter();
+            if let Err(error) = &entered {
+                tracing::warn!(%error, "a thread cannot be moved between control groups");
+                let _ = self.cgroups.leave();
+                let _ = group.end();
+            }
+            entered.is_ok()
+        });
+    }
+
+    fn start(&mut self, launch: Launch, answer: oneshot::Sender<io::Result<Started>>) {
+        let limits = launch.box_limits.clone();
+        let is_inside = self.next.is_some();
+        let group = match self.next.take().map_or_else(|| self.make_group(), Ok) {
+            Ok(group) => group,
+            Err(error) => {
+                let _ = answer.send(Err(error));
+                return;
+            }
+        };
+        let started = group.limit_space(&limits).and_then(|()| {
+            let entrances = if is_inside { Vec::new() } else { group.entrances()? };
+            if !is_inside {
+                group.limit_time(&limits)?;
+            }
+            start(launch, entrances)
+        });
+        let child = match started {
+            Ok(child) => child,
+            Err(error) => {
+                self.prepare();
+                let _ = group.end();
+                let _ = answer.send(Err(error));
+                return;
+            }
+        };
+        let time = group.clone();
+        let process = rustix::process::Pid::from_child(&child);
+        if let Err(Ok(mut unwanted)) = answer.send(Ok(Started { child, cgroup: group })) {
+            let _ = unwanted.child.kill();
+            let _ = unwanted.child.wait();
+            self.prepare();
+            let _ = unwanted.cgroup.end();
+            return;
+        }
+        if is_inside {
+            self.prepare();
+            // Only now that this thread is out: it would be slowed down with the box.
+            if let Err(error) = time.limit_time(&limits)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::error!(%error, "a box cannot be given its share of the processor; it is ended");
+                let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+            }
+        }
+    }
+
+    fn end(mut self) {
+        let _ = self.cgroups.leave();
+        if let Some(group) = self.next.take() {
+            let _ = group.end();
+        }
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "the door for boxes; commands in them go through process 1")]
-fn start(launch: Launch) -> io::Result<Child> {
+fn start(launch: Launch, groups: Vec<OwnedFd>) -> io::Result<Child> {
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.arguments)
@@ -122,7 +237,7 @@ fn start(launch: Launch) -> io::Result<Child> {
     for (filter, number) in launch.filters.iter().zip(FIRST_FILTER_FD..) {
         fixed.push((lifted(filter)?, number));
     }
-    let (owner, handed, groups, limits) = (launch.owner, launch.handed, launch.control_groups, launch.limits);
+    let (owner, handed, limits) = (launch.owner, launch.handed, launch.limits);
     // SAFETY: the closure runs in the child between fork and exec, where only async-signal-safe calls are allowed. It
     // makes bare system calls on values that were made before the fork; it allocates nothing and takes no lock.
     unsafe {

@@ -20,6 +20,7 @@ use warren_workspace::Error;
 
 use super::backend::{self, unavailable};
 use super::cgroup::BoxCgroup;
+use super::launch::{Launcher, Started};
 use crate::boxes::channel::{Channel, ChannelError};
 use crate::directory::blocking;
 use crate::readiness;
@@ -29,31 +30,30 @@ const BIRTH_PATIENCE: Duration = Duration::from_secs(10);
 /// What of bubblewrap's complaints is kept.
 const MAX_COMPLAINT_BYTES: u64 = 2_048;
 
-/// Called once, when nothing of the box is left.
-pub(super) type OnEnd = Box<dyn FnOnce() + Send>;
-
 #[derive(Debug)]
 pub(super) struct LiveBox {
     pub(super) channel: Channel,
     pub(super) greeting: Greeting,
     process: Arc<AsyncFd<OwnedFd>>,
     ended: CancellationToken,
+    /// Boxes die with the thread that started them.
+    _launcher: Arc<Launcher>,
 }
 
 impl LiveBox {
     /// Takes a started bubblewrap in hand, and gives it out once it has shown that it is shut.
     pub(super) async fn attend(
-        child: Child,
+        started: Started,
         channel: std::os::unix::net::UnixStream,
         complaints: io::PipeReader,
-        cgroup: BoxCgroup,
-        on_end: OnEnd,
+        launcher: Arc<Launcher>,
     ) -> Result<Self, Error> {
+        let Started { child, cgroup } = started;
         let process =
             handle_of(&child).map_err(|error| unavailable(format!("the box cannot be watched: {error}")))?;
         let process = Arc::new(process);
         let ended = CancellationToken::new();
-        tokio::spawn(bury(Arc::clone(&process), child, cgroup, ended.clone(), on_end));
+        tokio::spawn(bury(Arc::clone(&process), child, cgroup, ended.clone()));
         let leash = Leash(&process);
         let opened = tokio::select! {
             opened = open_channel(channel) => opened,
@@ -69,7 +69,7 @@ impl LiveBox {
         };
         backend::judge(&greeting)?;
         std::mem::forget(leash);
-        Ok(Self { channel, greeting, process, ended })
+        Ok(Self { channel, greeting, process, ended, _launcher: launcher })
     }
 
     /// Ends everything in it, now. `ended` tells when it is done.
@@ -125,13 +125,7 @@ async fn open_channel(stream: std::os::unix::net::UnixStream) -> Result<(Channel
     Channel::open(Box::new(reading), Box::new(writing), BIRTH_PATIENCE).await
 }
 
-async fn bury(
-    process: Arc<AsyncFd<OwnedFd>>,
-    mut child: Child,
-    cgroup: BoxCgroup,
-    ended: CancellationToken,
-    on_end: OnEnd,
-) {
+async fn bury(process: Arc<AsyncFd<OwnedFd>>, mut child: Child, cgroup: BoxCgroup, ended: CancellationToken) {
     // Readable once it has ended. Should the wait itself fail, the blocking one below does it.
     let _ = process.readable().await;
     let buried = blocking(move || {
@@ -143,7 +137,6 @@ async fn bury(
     if let Err(error) = buried {
         tracing::warn!(%error, "the control groups of a box are left to the reaper");
     }
-    on_end();
     ended.cancel();
 }
 

@@ -1,12 +1,11 @@
 //! The provider: makes, finds, ends and sweeps sandboxes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -89,15 +88,12 @@ struct Inner {
     settings: SandboxSettings,
     staging: Arc<Staging>,
     owners: Owners,
-    cgroups: Cgroups,
-    launcher: Launcher,
+    cgroups: Arc<Cgroups>,
+    launcher: Arc<Launcher>,
     filters: Vec<Vec<u8>>,
     system: System,
     environment: Arc<Environment>,
     clock: Arc<dyn Clock>,
-    /// Names of boxes of this process, so that the sweeper knows them.
-    live: Arc<Mutex<HashSet<String>>>,
-    boxes: AtomicU64,
     instance: String,
     pool: Pool,
     found: Mutex<Option<Bubblewrap>>,
@@ -130,21 +126,21 @@ impl SandboxProvider {
         furnish(&given).map_err(failed("what boxes are given cannot be written"))?;
         sweep_pool(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let owners = Owners::of(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
-        let launcher = Launcher::new().map_err(failed("no thread can be started"))?;
         let group = group_name(&base).map_err(failed("the sandboxes' folder cannot be written"))?;
+        let cgroups = Arc::new(Cgroups::of_host(&group));
+        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone())
+            .map_err(failed("no thread can be started"))?;
         Ok(Self {
             inner: Arc::new(Inner {
                 given,
                 staging: Arc::new(staging),
                 owners,
-                cgroups: Cgroups::of_host(&group),
-                launcher,
+                cgroups,
+                launcher: Arc::new(launcher),
                 filters: syscalls::filters()?,
                 system: System::of_host(),
                 environment: Arc::new(environment),
                 clock,
-                live: Arc::default(),
-                boxes: AtomicU64::new(0),
                 instance,
                 pool: Pool::new(settings.pool_size),
                 found: Mutex::default(),
@@ -262,29 +258,10 @@ impl Inner {
             self.settings.private.iter().map(PathBuf::as_path).chain([self.base.as_path()]).collect();
         let grants = mounts::open(&config.mounts, &private)?;
         let failed = |error: io::Error| start_failure(&error);
-        let name = format!("{}-{}", self.instance, self.boxes.fetch_add(1, Ordering::Relaxed));
-        let cgroup = self.cgroups.make(&name, &config.limits).map_err(failed)?;
-        let prepared = self.prepare(folder, owner, config, &bubblewrap, grants, &cgroup);
-        let (launch, ours, complaints) = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                let _ = cgroup.end();
-                return Err(failed(error));
-            }
-        };
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
-        let live = Arc::clone(&self.live);
-        let forget = move || {
-            live.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
-        };
-        match self.launcher.launch(launch).await {
-            Ok(child) => LiveBox::attend(child, ours, complaints, cgroup, Box::new(forget)).await,
-            Err(error) => {
-                let _ = cgroup.end();
-                forget();
-                Err(failed(error))
-            }
-        }
+        let (launch, ours, complaints) =
+            self.prepare(folder, owner, config, &bubblewrap, grants).map_err(failed)?;
+        let started = self.launcher.launch(launch).await.map_err(failed)?;
+        LiveBox::attend(started, ours, complaints, Arc::clone(&self.launcher)).await
     }
 
     fn prepare(
@@ -294,7 +271,6 @@ impl Inner {
         config: &SandboxConfig,
         bubblewrap: &Bubblewrap,
         grants: Vec<Grant>,
-        cgroup: &super::cgroup::BoxCgroup,
     ) -> io::Result<(Launch, UnixStream, io::PipeReader)> {
         let is_root = super::warren_uid() == 0;
         let mut stage = Stage { is_root, handed: Vec::new() };
@@ -327,7 +303,7 @@ impl Inner {
             arguments,
             owner: is_root.then_some(owner),
             handed: stage.handed,
-            control_groups: cgroup.entrances()?,
+            box_limits: config.limits.clone(),
             channel: theirs.into(),
             filters: self.filters.iter().map(|filter| in_memory(filter)).collect::<io::Result<_>>()?,
             limits: self.process_limits(config),
@@ -427,7 +403,7 @@ impl Inner {
     /// What really holds, for `describe()`.
     fn confinement(&self, config: &SandboxConfig, owner: Owner, live: Option<&LiveBox>) -> serde_json::Value {
         let Some(live) = live else {
-            return serde_json::json!("no box: the workspace has files only");
+            return serde_json::Value::Null;
         };
         let enforced = self.cgroups.enforcement();
         let facts = &live.greeting.facts;
@@ -573,9 +549,8 @@ impl Provider for SandboxProvider {
                 .staging
                 .sweep(|_| {})
                 .map_err(|errno| errno::opening(errno, "leftovers cannot be listed"))?;
-            let is_live =
-                |name: &str| inner.live.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
-            let (groups, more) = inner.cgroups.sweep(is_live);
+            // Those of this process are seen to by their undertakers.
+            let (groups, more) = inner.cgroups.sweep(|name| name.starts_with(&inner.instance));
             problems.extend(more);
             Ok(ReapReport { removed: removed + groups, problems })
         })

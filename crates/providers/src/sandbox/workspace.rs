@@ -49,7 +49,11 @@ impl Workspace for SandboxWorkspace {
 
     fn limits(&self) -> serde_json::Value {
         serde_json::json!({
-            "isolation": self.confinement,
+            "isolation": match self.boxed {
+                Some(_) => "bubblewrap: no network, no host files, no privileges; see `box`",
+                None => "no box: the workspace has files only",
+            },
+            "box": self.confinement,
             "path_resolution": self.place.root().resolution().as_str(),
             "process_cleanup": "by process 1 of the box; all of them with the box",
             "max_file_mb": self.config.max_file_mb,

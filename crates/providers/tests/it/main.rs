@@ -11,3 +11,4 @@ mod docker;
 mod fixture;
 mod local_provider;
 mod processes;
+mod watching;

@@ -49,14 +49,15 @@ pub(super) async fn run(
     let row = app.fleet.usable_workspace(&who, Action::RunAnyCommand, id).await?;
     let journal = Journal { app: Arc::clone(&app), who, row, program: program(&command) };
     if wants_stream(&headers) {
-        let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
+        let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
         let stream = shell_of(&*workspace)?.stream(command).await?;
         let frames = frames(stream, workspace, journal, request.0);
         return Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response());
     }
     let result = app
         .fleet
-        .with_workspace(id, move |workspace| {
+        .registry()
+        .with(id, move |workspace| {
             let command = command.clone();
             async move { shell_of(&*workspace)?.run(command).await }
         })

@@ -21,7 +21,10 @@ use crate::fixture::new_id;
 
 pub(crate) const IMAGE: &str = "warren-test:busybox";
 
-#[expect(clippy::disallowed_methods, reason = "tests start the daemon by the script that people use, and look at it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests start the daemon by the script that people use, and look at it"
+)]
 fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(path)
 }
@@ -99,7 +102,12 @@ pub(crate) fn shared() -> &'static str {
 
 /// The `docker` command: what an operator sees, independent of our own client.
 pub(crate) fn docker(host: &str, arguments: &[&str]) -> Output {
-    program("docker").arg("--host").arg(host).args(arguments).output().expect("install the Debian package docker.io")
+    program("docker")
+        .arg("--host")
+        .arg(host)
+        .args(arguments)
+        .output()
+        .expect("install the Debian package docker.io")
 }
 
 #[track_caller]

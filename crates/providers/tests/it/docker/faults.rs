@@ -27,7 +27,10 @@ async fn never_makes_no_network_call_and_missing_none_for_an_image_that_is_here(
     let absent = DockerConfig { image: "warren-test:no-such-tag".into(), ..config() };
     let error = docker.open_with(absent.clone()).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::ImageNotFound);
-    assert!(!error.is_transient() && error.to_string().contains("docker pull warren-test:no-such-tag"), "{error}");
+    assert!(
+        !error.is_transient() && error.to_string().contains("docker pull warren-test:no-such-tag"),
+        "{error}"
+    );
     let seen = proxy.seen();
     assert!(seen.len() > 5 && !seen.iter().any(is_pull), "{seen:?}");
 
@@ -182,5 +185,8 @@ fn a_daemon_on_another_machine_is_refused() {
         clock,
         &warren_doors::OsEntropy,
     );
-    assert!(matches!(refused, Err(Error::Failed { transient: false, code: ErrorCode::ProviderUnavailable, .. })));
+    assert!(matches!(
+        refused,
+        Err(Error::Failed { transient: false, code: ErrorCode::ProviderUnavailable, .. })
+    ));
 }

@@ -37,7 +37,10 @@ async fn a_box_has_no_capabilities_a_filter_and_a_user_of_its_own() {
     }
     assert_eq!(users.len(), 2, "each workspace has its own user");
     // The control: a plain container has what ours has not.
-    let plain = docker_says(&docker.host, &["run", "--rm", "--network", "none", super::daemon::IMAGE, "cat", "/proc/self/status"]);
+    let plain = docker_says(
+        &docker.host,
+        &["run", "--rm", "--network", "none", super::daemon::IMAGE, "cat", "/proc/self/status"],
+    );
     assert!(!plain.contains("CapBnd:\t0000000000000000") && plain.contains("NoNewPrivs:\t0"));
 }
 
@@ -54,7 +57,8 @@ async fn the_host_s_settings_cannot_be_written() {
         "/proc/sys/fs/binfmt_misc/register",
         "/proc/sysrq-trigger",
     ] {
-        let tried = opened.run(&format!("cat {setting} > /tmp/same 2>/dev/null; cat /tmp/same > {setting}")).await;
+        let tried =
+            opened.run(&format!("cat {setting} > /tmp/same 2>/dev/null; cat /tmp/same > {setting}")).await;
         assert_ne!(tried.exit_code, Some(0), "{setting}");
     }
     // The root and what Warren gives are read-only; the box's own places are not.
@@ -105,7 +109,9 @@ async fn filling_what_a_box_may_write_to_fails_inside_it() {
     let limits = BoxLimits { tmp_mb: 4, disk_mb: 8, ..BoxLimits::default() };
     let opened = docker.open_with(DockerConfig { limits, ..config() }).await.unwrap();
     for (place, most) in [("/tmp", 4), ("/dev/shm", 4), ("/workspace", 8)] {
-        let filled = opened.run(&format!("dd if=/dev/zero of={place}/fill bs=1M count=64; stat -c %s {place}/fill")).await;
+        let filled = opened
+            .run(&format!("dd if=/dev/zero of={place}/fill bs=1M count=64; stat -c %s {place}/fill"))
+            .await;
         let bytes: u64 = text(&filled).lines().next_back().unwrap_or("0").parse().unwrap();
         assert!(bytes <= most << 20, "{place}: {bytes}");
         opened.run(&format!("rm -f {place}/fill")).await;
@@ -136,14 +142,39 @@ async fn the_daemon_s_own_account_of_a_container_is_the_golden_one() {
     let golden: Value = serde_json::from_str(include_str!("../../../src/docker/hardened.json")).unwrap();
     let (host, hardened) = (&real["HostConfig"], &golden["HostConfig"]);
     for field in [
-        "CapDrop", "Privileged", "ReadonlyRootfs", "NetworkMode", "IpcMode", "Tmpfs", "ShmSize", "Memory", "MemorySwap",
-        "NanoCpus", "PidsLimit", "AutoRemove", "LogConfig", "Init",
+        "CapDrop",
+        "Privileged",
+        "ReadonlyRootfs",
+        "NetworkMode",
+        "IpcMode",
+        "Tmpfs",
+        "ShmSize",
+        "Memory",
+        "MemorySwap",
+        "NanoCpus",
+        "PidsLimit",
+        "AutoRemove",
+        "LogConfig",
+        "Init",
     ] {
         assert_eq!(host[field], hardened[field], "{field}");
     }
     for empty in [
-        "Binds", "CapAdd", "Devices", "DeviceRequests", "GroupAdd", "Links", "PortBindings", "VolumesFrom", "PidMode",
-        "UTSMode", "UsernsMode", "Sysctls", "ExtraHosts", "CgroupParent", "DeviceCgroupRules",
+        "Binds",
+        "CapAdd",
+        "Devices",
+        "DeviceRequests",
+        "GroupAdd",
+        "Links",
+        "PortBindings",
+        "VolumesFrom",
+        "PidMode",
+        "UTSMode",
+        "UsernsMode",
+        "Sysctls",
+        "ExtraHosts",
+        "CgroupParent",
+        "DeviceCgroupRules",
     ] {
         let value = &host[empty];
         let is_empty = value.is_null()
@@ -168,7 +199,16 @@ async fn a_working_directory_cannot_lead_out() {
     let docker = Docker::new();
     let opened = docker.open().await;
     opened.run("ln -s /proc/self/fd fds; ln -s /proc/self/cwd/../.. up; ln -s / root; mkdir sub").await;
-    for directory in ["/proc/self/fd/7", "/proc/self/cwd/../..", "fds/7", "up", "root", "root/etc", "proc/self/fd/20", "../.."] {
+    for directory in [
+        "/proc/self/fd/7",
+        "/proc/self/cwd/../..",
+        "fds/7",
+        "up",
+        "root",
+        "root/etc",
+        "proc/self/fd/20",
+        "../..",
+    ] {
         let Ok(cwd) = WorkspacePath::parse(directory) else {
             continue;
         };

@@ -77,7 +77,10 @@ async fn a_living_container_that_drifted_is_refused_and_the_fields_are_named() {
     drop(opened.workspace);
     let refused = docker.restarted().resolve(opened.id, &opened.config, &opened.reference).await.unwrap_err();
     assert!(matches!(refused, Error::Failed { transient: false, .. }), "{refused:?}");
-    assert!(refused.to_string().contains("HostConfig.PidsLimit") && refused.to_string().contains("recreate"), "{refused}");
+    assert!(
+        refused.to_string().contains("HostConfig.PidsLimit") && refused.to_string().contains("recreate"),
+        "{refused}"
+    );
     assert_eq!(containers_of(&docker.host, opened.id), [container], "it is left as it is");
 
     let recreated = ProviderConfig::Docker(config());
@@ -130,27 +133,43 @@ async fn bad_configs_are_refused_with_the_field_before_anything_is_made() {
     std::os::unix::fs::symlink("/usr", outside.join("link")).unwrap();
     let linked = outside.join("link").to_str().unwrap().to_owned();
     let base = docker.base().canonicalize().unwrap().to_str().unwrap().to_owned();
-    let mount = |source: &str| vec![Mount { source: source.into(), target: "/data".into(), mode: MountMode::Ro }];
+    let mount =
+        |source: &str| vec![Mount { source: source.into(), target: "/data".into(), mode: MountMode::Ro }];
     let limits = config().limits;
     for (told, bad) in [
         ("image:", DockerConfig { image: "a b".into(), ..config() }),
         ("image:", DockerConfig { image: "--privileged".into(), ..config() }),
-        ("limits.memory_mb", DockerConfig { limits: warren_model::BoxLimits { memory_mb: 0, ..limits.clone() }, ..config() }),
-        ("limits.cpus", DockerConfig { limits: warren_model::BoxLimits { cpus: 0.0, ..limits.clone() }, ..config() }),
-        ("limits.pids", DockerConfig { limits: warren_model::BoxLimits { pids: 0, ..limits.clone() }, ..config() }),
+        (
+            "limits.memory_mb",
+            DockerConfig { limits: warren_model::BoxLimits { memory_mb: 0, ..limits.clone() }, ..config() },
+        ),
+        (
+            "limits.cpus",
+            DockerConfig { limits: warren_model::BoxLimits { cpus: 0.0, ..limits.clone() }, ..config() },
+        ),
+        (
+            "limits.pids",
+            DockerConfig { limits: warren_model::BoxLimits { pids: 0, ..limits.clone() }, ..config() },
+        ),
         ("mounts[0].source", DockerConfig { mounts: mount("relative"), ..config() }),
         ("mounts[0].source", DockerConfig { mounts: mount("/no/such/folder"), ..config() }),
         ("mounts[0].source", DockerConfig { mounts: mount(&linked), ..config() }),
         ("mounts[0].source", DockerConfig { mounts: mount(&base), ..config() }),
         ("mounts[0].source", DockerConfig { mounts: mount("/run/docker.sock"), ..config() }),
-        ("relax.cap_add[0]", DockerConfig {
-            relax: DockerRelaxations { cap_add: vec!["SYS_ADMIN".into()], ..Default::default() },
-            ..config()
-        }),
-        ("relax.user", DockerConfig {
-            relax: DockerRelaxations { user: Some("root".into()), ..Default::default() },
-            ..config()
-        }),
+        (
+            "relax.cap_add[0]",
+            DockerConfig {
+                relax: DockerRelaxations { cap_add: vec!["SYS_ADMIN".into()], ..Default::default() },
+                ..config()
+            },
+        ),
+        (
+            "relax.user",
+            DockerConfig {
+                relax: DockerRelaxations { user: Some("root".into()), ..Default::default() },
+                ..config()
+            },
+        ),
     ] {
         let id = crate::fixture::new_id();
         let error = docker.open_as(id, bad).await.err().unwrap();
@@ -197,24 +216,31 @@ async fn knobs_relax_what_they_name_and_are_told() {
         ..Default::default()
     };
     let opened = docker.open_with(DockerConfig { relax, ..config() }).await.unwrap();
-    let seen = opened.run("id -u; id -g; echo x > /cache/file && cat /cache/file; echo mine > own && cat own").await;
+    let seen =
+        opened.run("id -u; id -g; echo x > /cache/file && cat /cache/file; echo mine > own && cat own").await;
     assert_eq!(text(&seen), "7\n8\nx\nmine");
     let told = opened.workspace.limits()["box"]["relaxed"].to_string();
-    assert!(told.contains("cap_add: CHOWN") && told.contains("tmpfs: /cache") && told.contains("user: 7:8"), "{told}");
+    assert!(
+        told.contains("cap_add: CHOWN") && told.contains("tmpfs: /cache") && told.contains("user: 7:8"),
+        "{told}"
+    );
 }
 
 // W77
 #[tokio::test]
 async fn an_image_with_nothing_in_it_has_a_process_1_all_the_same() {
     let docker = Docker::new();
-    let opened = docker.open_with(DockerConfig { image: "warren-test:empty".into(), ..config() }).await.unwrap();
+    let opened =
+        docker.open_with(DockerConfig { image: "warren-test:empty".into(), ..config() }).await.unwrap();
     let missing = opened.shell().run(Command::argv(["true"])).await.unwrap_err();
     assert_eq!(missing.code(), ErrorCode::ProgramNotFound, "{missing}");
     // A program that the workspace brings runs.
     let program = docker.base().join(".program/warren-init");
     let bytes = std::fs::read(program).unwrap();
     let fs = opened.workspace.fs().unwrap();
-    fs.write(&crate::fixture::path("tool"), crate::fixture::contents(bytes), Default::default()).await.unwrap();
+    fs.write(&crate::fixture::path("tool"), crate::fixture::contents(bytes), Default::default())
+        .await
+        .unwrap();
     std::fs::set_permissions(
         docker.base().join(opened.id.to_string()).join("tool"),
         std::os::unix::fs::PermissionsExt::from_mode(0o755),

@@ -23,7 +23,10 @@ async fn only_our_own_containers_of_no_live_workspace_are_removed() {
     let docker = Docker::new();
     let reconnecting = DockerConfig { reuse: Reuse::Reconnect, ..config() };
     let open = docker.open().await;
-    let (live, orphan) = (docker.open_with(reconnecting.clone()).await.unwrap(), docker.open_with(reconnecting).await.unwrap());
+    let (live, orphan) = (
+        docker.open_with(reconnecting.clone()).await.unwrap(),
+        docker.open_with(reconnecting).await.unwrap(),
+    );
     let (live_id, orphan_id) = (live.id, orphan.id);
     // As after kill -9: nothing was closed.
     drop((live.workspace, orphan.workspace));
@@ -104,7 +107,9 @@ fn boxed_processes(daemon: &Daemon) -> usize {
     let command = String::from_utf8(command).unwrap();
     let group = command.split('\0').skip_while(|word| *word != "--cgroup-parent").nth(1).unwrap().to_owned();
     living()
-        .filter(|path| std::fs::read_to_string(path.join("cgroup")).is_ok_and(|groups| groups.contains(&group)))
+        .filter(|path| {
+            std::fs::read_to_string(path.join("cgroup")).is_ok_and(|groups| groups.contains(&group))
+        })
         .count()
 }
 
@@ -134,7 +139,8 @@ async fn fifty_cycles_of_open_run_kill_and_close_leave_nothing() {
             // Killed from outside, and opened again.
             1 => {
                 docker_says(&daemon.host, &["kill", &containers_of(&daemon.host, opened.id)[0]]);
-                let again = docker.provider.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
+                let again =
+                    docker.provider.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
                 assert_eq!(text(&run_in(again.as_ref(), "cat file").await), "x");
                 again.close().await.unwrap();
             }
