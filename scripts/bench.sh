@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 benches=(
   "warren-store-sql commits"
   "warren-cli start_up"
+  "warren-providers docker"
   "warren-providers grep"
   "warren-providers open_workspaces"
 )
