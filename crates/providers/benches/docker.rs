@@ -29,7 +29,9 @@ fn main() {
 
 async fn compare() {
     let environment = Environment::of_process();
-    let host = environment.get("WARREN_TEST_DOCKER").expect("WARREN_TEST_DOCKER names a daemon (scripts/docker.sh start)");
+    let host = environment
+        .get("WARREN_TEST_DOCKER")
+        .expect("WARREN_TEST_DOCKER names a daemon (scripts/docker.sh start)");
     let folder = tempfile::tempdir().expect("a folder");
     let settings = DockerSettings { host: Some(host.to_owned()), ..DockerSettings::default() };
     let clock = Arc::new(SystemClock);

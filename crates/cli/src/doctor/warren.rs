@@ -121,6 +121,8 @@ fn provider(kind: ProviderKind, info: Option<&ServerInfo>) -> Check {
     let told = info.and_then(|info| info.providers.iter().find(|one| one.kind == kind.as_str()));
     match told.and_then(|told| told.unavailable.as_deref()) {
         None => Check::ok(AREA, name, kind.remark()),
-        Some(problem) => Check::ok(AREA, name, problem).warn("Workspaces of other providers are not affected."),
+        Some(problem) => {
+            Check::ok(AREA, name, problem).warn("Workspaces of other providers are not affected.")
+        }
     }
 }

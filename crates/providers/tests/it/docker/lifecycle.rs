@@ -25,7 +25,7 @@ async fn poll(workspace: &dyn warren_workspace::Workspace, offset: u64) -> warre
 async fn recreate_gives_a_new_container_over_the_kept_files() {
     let docker = Docker::new();
     let first = docker.open().await;
-    first.run("echo kept > file; touch /tmp/gone").await;
+    first.run("echo kept > file; cd /tmp && touch gone").await;
     let before = containers_of(&docker.host, first.id);
     let again = docker.restarted();
     let second = again.resolve(first.id, &first.config, &first.reference).await.unwrap();
