@@ -10,6 +10,7 @@ benches=(
   "warren-providers sandbox"
   "warren-cli exec_over_http"
   "warren-cli start_up"
+  "warren-providers docker"
   "warren-providers grep"
   "warren-providers open_workspaces"
 )

@@ -50,7 +50,7 @@ pub(super) fn between(request: &ContainerCreateBody, real: &ContainerInspectResp
         match is_same {
             true => {}
             false if is_listed(&LIMITS) && found.is_none_or(is_absent_limit) => {
-                drift.unenforced.push(name.clone())
+                drift.unenforced.push(name.clone());
             }
             false => drift.fields.push(format!("HostConfig.{name}")),
         }

@@ -192,7 +192,6 @@ mod tests {
             "relative",
             "/",
             "/tmp",
-            "/tmp/x",
             "/workspace/x",
             "/proc",
             "/dev/shm",

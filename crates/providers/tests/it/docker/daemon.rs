@@ -65,10 +65,13 @@ impl Daemon {
         Self { host, folder, flags, stdin: child.stdin.take(), script: child }
     }
 
+    pub(crate) fn pid(&self) -> i32 {
+        std::fs::read_to_string(self.folder.join("run/dockerd.pid")).unwrap().trim().parse().unwrap()
+    }
+
     /// As a crash does.
     pub(crate) fn kill(&self) {
-        let pid = std::fs::read_to_string(self.folder.join("run/dockerd.pid")).unwrap();
-        let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+        let pid = rustix::process::Pid::from_raw(self.pid()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 
@@ -147,6 +150,7 @@ pub(crate) fn config() -> DockerConfig {
 
 /// A provider over a folder of its own. Everything it made is gone with this value.
 pub(crate) struct Docker {
+    /// The daemon itself, whatever stands between it and the provider.
     pub(crate) host: String,
     pub(crate) provider: DockerProvider,
     pub(crate) folder: TempDir,
@@ -158,8 +162,13 @@ impl Docker {
     }
 
     pub(crate) fn at(host: &str, patience: Patience) -> Self {
+        Self::behind(host, host, patience)
+    }
+
+    /// The provider reaches the daemon at `host` by another address.
+    pub(crate) fn behind(address: &str, host: &str, patience: Patience) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let provider = provider_at(host, &folder.path().join("base"), patience);
+        let provider = provider_at(address, &folder.path().join("base"), patience);
         Self { host: host.to_owned(), provider, folder }
     }
 
