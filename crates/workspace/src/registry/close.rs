@@ -215,7 +215,9 @@ impl Inner {
             Life::Unopened | Life::Evicted | Life::Failed { .. } | Life::Closed => None,
             Life::Closing { workspace, opening: None } => workspace.clone(),
             Life::Opening { .. } | Life::Open(_) | Life::Closing { opening: Some(_), .. } => {
-                return Err(not_ready("the workspace was opened again while it was deleted; delete it again"));
+                return Err(not_ready(
+                    "the workspace was opened again while it was deleted; delete it again",
+                ));
             }
         };
         let left = left.into_iter().chain(cell.stale.take());
