@@ -24,7 +24,10 @@ pub use identity::{
 };
 pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
 pub use problem::Problem;
-pub use providers::{CommandMode, LocalConfig, MemoryConfig, ProviderConfig, RunPolicy, Sharing};
+pub use providers::{
+    BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
+    MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
+};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,

@@ -207,7 +207,7 @@ impl Provider for LocalProvider {
 fn config_of(config: &ProviderConfig) -> Result<&LocalConfig, Error> {
     match config {
         ProviderConfig::Local(config) => Ok(config),
-        ProviderConfig::Memory(_) => Err(Error::permanent(
+        _ => Err(Error::permanent(
             ErrorCode::InvalidConfig,
             format!("kind: the local provider was given a config for `{}`", config.kind()),
         )),

@@ -91,7 +91,7 @@ impl MemoryProvider {
 fn config_of(config: &ProviderConfig) -> Result<&MemoryConfig, Error> {
     match config {
         ProviderConfig::Memory(config) => Ok(config),
-        ProviderConfig::Local(_) => Err(Error::permanent(
+        _ => Err(Error::permanent(
             ErrorCode::InvalidConfig,
             format!("kind: the memory provider was given a config for `{}`", config.kind()),
         )),

@@ -7,6 +7,7 @@ mod attack_races;
 mod attack_sizes;
 mod contract;
 mod directory_owner;
+mod docker;
 mod fixture;
 mod local_provider;
 mod processes;

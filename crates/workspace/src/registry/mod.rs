@@ -114,6 +114,11 @@ impl Registry {
         self.inner.provider(kind).map(|provider| provider.capabilities())
     }
 
+    /// Whether this host has what the provider of this kind needs.
+    pub async fn availability(&self, kind: ProviderKind) -> Result<(), Error> {
+        self.inner.provider(kind)?.availability().await
+    }
+
     /// Makes a workspace known; its first use opens it. Declared again, it is changed as by `update`; closed, it
     /// begins a new life.
     pub fn declare(&self, id: WorkspaceId, declaration: Declaration) -> Result<(), Error> {
@@ -378,9 +383,8 @@ impl Inner {
 }
 
 fn check_run_policy(config: &ProviderConfig) -> Result<(), Error> {
-    let policy = match config {
-        ProviderConfig::Memory(_) => return Ok(()),
-        ProviderConfig::Local(local) => &local.run,
+    let Some(policy) = config.run_policy() else {
+        return Ok(());
     };
     command_policy::check(policy, command_policy::is_boxed(config.kind()))
         .map_err(|problem| Error::permanent(ErrorCode::InvalidConfig, problem))
