@@ -514,7 +514,10 @@ export interface components {
             bytes: number;
             created: boolean;
         };
-        /** @description A directory, sorted by path. */
+        /**
+         * @description A directory, sorted by path. One of more than 100,000 entries, listed with depth 1, may come in an order of its
+         *     own; each entry is told once either way.
+         */
         Listing: {
             path: string;
             entries: components["schemas"]["Entry"][];
