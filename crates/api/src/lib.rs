@@ -11,8 +11,10 @@ mod files;
 mod identity;
 mod info;
 mod problem;
+mod processes;
 mod providers;
 mod tools;
+mod unique_keys;
 mod workspaces;
 
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
@@ -24,6 +26,10 @@ pub use identity::{
 };
 pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
 pub use problem::Problem;
+pub use processes::{
+    Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,
+    SignalProcess, StartProcess, TerminalFrame, TerminalRequest,
+};
 pub use providers::{CommandMode, LocalConfig, MemoryConfig, ProviderConfig, RunPolicy, Sharing};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
