@@ -36,5 +36,6 @@ setup: ## install the system packages that the tests need
 
 clean: ## remove what was built (not your data)
 	@scripts/postgres.sh stop
+	@scripts/docker.sh stop
 	@cargo clean
 	@rm -rf web/dist web/node_modules

@@ -8,12 +8,15 @@ cd "$(dirname "$0")/.."
 benches=(
   "warren-store-sql commits"
   "warren-cli start_up"
+  "warren-providers grep"
+  "warren-providers open_workspaces"
 )
 
 page=docs/benchmarks.md
 results=$(mktemp -d)
 stop() {
   scripts/postgres.sh stop >/dev/null 2>&1 || true
+  scripts/docker.sh stop >/dev/null 2>&1 || true
   rm -rf "$results"
 }
 trap stop EXIT
@@ -21,6 +24,9 @@ trap stop EXIT
 scripts/postgres.sh start
 WARREN_TEST_POSTGRES=$(scripts/postgres.sh url)
 export WARREN_TEST_POSTGRES
+scripts/docker.sh start
+WARREN_TEST_DOCKER=$(scripts/docker.sh url)
+export WARREN_TEST_DOCKER
 
 for bench in "${benches[@]}"; do
   read -r package target <<<"$bench"
@@ -55,6 +61,7 @@ version_of() { "$@" 2>/dev/null | head -n 1 || true; }
   echo "| kernel | $(uname -sr) |"
   echo "| compiler | $(version_of rustc --version) |"
   echo "| PostgreSQL | $(version_of psql --version) |"
+  echo "| Docker | $(version_of dockerd --version), $(version_of runc --version) |"
   for bench in "${benches[@]}"; do
     read -r package target <<<"$bench"
     echo

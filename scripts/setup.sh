@@ -8,6 +8,8 @@ set -euo pipefail
 parts=(
   "has_postgres|postgresql|the second database, run privately by scripts/postgres.sh"
   "has bwrap|bubblewrap|the sandbox"
+  "has_docker|docker.io|the containers, in a private daemon run by scripts/docker.sh"
+  "has_static_busybox|busybox-static|the image that container tests use"
   "has chromium|chromium|the browser tests"
   "has rg|ripgrep|the yardstick for grep"
   "has node|nodejs|building and testing the page"
@@ -15,6 +17,8 @@ parts=(
 )
 
 has() { command -v "$1" >/dev/null 2>&1; }
+has_docker() { { has dockerd || [ -x /usr/sbin/dockerd ]; } && has docker; }
+has_static_busybox() { has busybox && ! ldd "$(command -v busybox)" >/dev/null 2>&1; }
 has_postgres() { has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
 say() { echo "setup: $*"; }
 
@@ -44,6 +48,13 @@ if [ "${1:-}" = --check ]; then
   say "missing: ${missing[*]}"
   exit 1
 fi
+
+# Not by a pipe into `grep -q`: it stops reading at the first match, and a writer that is cut off counts as a failure.
+is_listed() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
+# Since Debian 13 the daemon comes without its command.
+case " ${missing[*]} " in *" docker.io "*)
+  if has apt-cache && is_listed docker-cli; then missing+=(docker-cli); fi ;;
+esac
 
 command_line="apt-get install --yes --no-install-recommends ${missing[*]}"
 if ! has apt-get; then
@@ -76,8 +87,6 @@ case " ${missing[*]} " in *" postgresql "*)
   hold_back /etc/postgresql-common/createcluster.d/warren-setup.conf 644 'create_main_cluster = false' ;;
 esac
 
-# Not by a pipe into `grep -q`: it stops reading at the first match, and a writer that is cut off counts as a failure.
-is_listed() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 update() { say "apt-get update" && as_root apt-get update --quiet; }
 install() { say "$command_line" && as_root env DEBIAN_FRONTEND=noninteractive $command_line; }
 

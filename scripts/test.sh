@@ -18,6 +18,9 @@ export CARGO_TERM_COLOR=never NO_COLOR=1
 WARREN_SERVICES_DIR=$(mktemp -d) && chmod 755 "$WARREN_SERVICES_DIR"
 export WARREN_SERVICES_DIR
 stop_services() {
+  # A second Ctrl-C must not cut it short.
+  trap '' INT TERM
+  scripts/docker.sh stop >"$logs/docker-stop.log" 2>&1 || cat "$logs/docker-stop.log" >&2
   scripts/postgres.sh stop >"$logs/postgres-stop.log" 2>&1 || cat "$logs/postgres-stop.log" >&2
   rm -rf "$WARREN_SERVICES_DIR"
 }
@@ -65,6 +68,9 @@ step "house rules" check cargo xtask check
 step "PostgreSQL" check scripts/postgres.sh start
 WARREN_TEST_POSTGRES=$(scripts/postgres.sh url)
 export WARREN_TEST_POSTGRES
+step "Docker" check scripts/docker.sh start
+WARREN_TEST_DOCKER=$(scripts/docker.sh url)
+export WARREN_TEST_DOCKER
 
 step "binary" check cargo build --locked --package warren-cli
 WARREN_BIN=$(cd "$target" && pwd)/debug/warren

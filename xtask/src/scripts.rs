@@ -100,7 +100,7 @@ fn the_set_up_names_the_package_of_every_part_that_is_missing() {
     let output = run(Path::new("/bin/bash"), &["scripts/setup.sh", "--check"], &[("PATH", bare.path())], "");
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    for package in ["bubblewrap", "chromium", "ripgrep", "nodejs", "npm"] {
+    for package in ["bubblewrap", "docker.io", "busybox-static", "chromium", "ripgrep", "nodejs", "npm"] {
         assert!(said.contains(&format!("setup: {package} is missing (")), "{package}: {said}");
     }
 }
@@ -130,7 +130,10 @@ fn rehearsal(cargo: &str) -> tempfile::TempDir {
     }
     write("scripts/setup.sh", "#!/bin/sh\n");
     write("scripts/web.sh", "#!/bin/sh\n");
-    write("scripts/postgres.sh", "#!/bin/sh\necho $1 >>\"$REHEARSAL/postgres.log\"\n");
+    for service in ["postgres", "docker"] {
+        let log = format!("#!/bin/sh\necho $1 >>\"$REHEARSAL/{service}.log\"\n");
+        write(&format!("scripts/{service}.sh"), &log);
+    }
     write("bin/cargo", &format!("#!/bin/sh\n{cargo}"));
     write("bin/cargo-nextest", "#!/bin/sh\n");
     write("bin/npm", "#!/bin/sh\necho '      Tests  2 passed (2)'\n");
@@ -164,10 +167,12 @@ fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
     let folder = rehearsal(GOOD_CARGO);
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
     // One unit test, twice two web tests, three commands of the documents, and the steps that say yes or no.
-    assert!(said.ends_with("\n\n17 passed, 0 failed\n"), "{said}");
+    assert!(said.ends_with("\n\n18 passed, 0 failed\n"), "{said}");
     assert_eq!(code, Some(0));
-    let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();
-    assert_eq!(postgres, "start\nurl\nstop\n");
+    for service in ["postgres", "docker"] {
+        let log = std::fs::read_to_string(folder.path().join(format!("{service}.log"))).unwrap();
+        assert_eq!(log, "start\nurl\nstop\n", "{service}");
+    }
 }
 
 // Q1
@@ -175,7 +180,7 @@ fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
 fn a_failing_step_does_not_hide_the_steps_after_it() {
     let folder = rehearsal(&format!("case $1 in clippy) exit 101 ;; esac\n{GOOD_CARGO}"));
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
-    assert!(said.ends_with("\n\n16 passed, 1 failed\n"), "{said}");
+    assert!(said.ends_with("\n\n17 passed, 1 failed\n"), "{said}");
     assert!(said.contains("  clippy\n") && said.contains("── docs' commands"), "{said}");
     assert_eq!(code, Some(1));
     let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();

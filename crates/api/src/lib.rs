@@ -30,7 +30,10 @@ pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,
     SignalProcess, StartProcess, TerminalFrame, TerminalRequest,
 };
-pub use providers::{CommandMode, LocalConfig, MemoryConfig, ProviderConfig, RunPolicy, Sharing};
+pub use providers::{
+    BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
+    MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
+};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,

@@ -7,6 +7,7 @@
 mod error;
 mod identity;
 mod journal;
+mod losses;
 mod reconcile;
 mod refs;
 mod refusals;
@@ -15,6 +16,7 @@ mod workspaces;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
 pub use journal::Use;
+pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;

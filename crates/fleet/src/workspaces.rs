@@ -11,8 +11,7 @@ use warren_model::{
 };
 use warren_rules::access::{Action, Target};
 use warren_rules::lifecycle::{self, Decision, Facts, Signal, Usability};
-use warren_store::{Page, WorkspaceQuery, WriteTx};
-use warren_workspace::registry::Lease;
+use warren_store::{Page, Store, WorkspaceQuery, WriteTx};
 
 use crate::{Error, Fleet, Identity};
 
@@ -143,40 +142,6 @@ impl Fleet {
         Ok(workspace)
     }
 
-    /// The open workspace, for uses that cannot be repeated.
-    pub async fn acquire(&self, id: WorkspaceId) -> Result<Lease, warren_workspace::Error> {
-        let acquired = self.registry().acquire(id).await;
-        self.note_loss(id, acquired.as_ref().err());
-        acquired
-    }
-
-    /// Runs an operation in the workspace, again if it was evicted under it.
-    pub async fn with_workspace<T, F, Fut>(
-        &self,
-        id: WorkspaceId,
-        operation: F,
-    ) -> Result<T, warren_workspace::Error>
-    where
-        F: FnMut(Arc<dyn warren_workspace::Workspace>) -> Fut,
-        Fut: Future<Output = Result<T, warren_workspace::Error>>,
-    {
-        let outcome = self.registry().with(id, operation).await;
-        self.note_loss(id, outcome.as_ref().err());
-        outcome
-    }
-
-    /// A use that found out that the place is gone for good: the status must not go on saying `online`.
-    pub fn note_loss(&self, id: WorkspaceId, error: Option<&warren_workspace::Error>) {
-        let Some(warren_workspace::Error::Failed { detail, transient: false, .. }) = error else { return };
-        let (fleet, reason) = (self.clone(), detail.clone());
-        self.0.tasks.spawn(async move {
-            let by = Principal::system("registry");
-            if let Err(error) = fleet.signal(id, Signal::PlaceFailed, &by, Some(reason)).await {
-                tracing::warn!(workspace.id = %id, %error, "the loss of a workspace could not be recorded");
-            }
-        });
-    }
-
     /// Changes what the patch names. With `expected_version`, only if that is still the current one.
     pub async fn patch_workspace(
         &self,
@@ -259,21 +224,7 @@ impl Fleet {
         by: &Principal,
         reason: Option<String>,
     ) -> Result<Workspace, Error> {
-        let now = self.clock().now();
-        let by = by.clone();
-        self.write_with_retries(true, move |tx| {
-            let known = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
-            let mut row = known.clone();
-            if matches!(signal, Signal::PlaceReady | Signal::PlaceFailed) {
-                row.observed_generation = row.generation;
-            }
-            apply_signal(tx, &mut row, signal, &by, now, reason.as_deref())?;
-            if row != known {
-                row.version = tx.update_workspace(&row, row.version)?;
-            }
-            Ok(row)
-        })
-        .await
+        send_signal(self.store(), self.clock().now(), id, signal, by, reason).await
     }
 
     /// Runs a transaction; where the caller named no version, a lost race is decided anew.
@@ -282,19 +233,52 @@ impl Fleet {
         may_retry: bool,
         work: impl Fn(&mut dyn WriteTx) -> Result<T, Error> + Send + Sync + Clone + 'static,
     ) -> Result<T, Error> {
-        let mut attempts = 0;
-        loop {
-            let work = work.clone();
-            match self.store().write(move |tx| work(tx)).await {
-                Err(error)
-                    if error.code == ErrorCode::VersionConflict
-                        && may_retry
-                        && attempts < MAX_CONFLICT_RETRIES =>
-                {
-                    attempts += 1;
-                }
-                outcome => return outcome,
+        write_with_retries(self.store(), may_retry, work).await
+    }
+}
+
+/// As [`Fleet::signal`], for those who have no fleet yet.
+pub(crate) async fn send_signal(
+    store: &Arc<dyn Store>,
+    now: Timestamp,
+    id: WorkspaceId,
+    signal: Signal,
+    by: &Principal,
+    reason: Option<String>,
+) -> Result<Workspace, Error> {
+    let by = by.clone();
+    write_with_retries(store, true, move |tx| {
+        let known = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        let mut row = known.clone();
+        if matches!(signal, Signal::PlaceReady | Signal::PlaceFailed) {
+            row.observed_generation = row.generation;
+        }
+        apply_signal(tx, &mut row, signal, &by, now, reason.as_deref())?;
+        if row != known {
+            row.version = tx.update_workspace(&row, row.version)?;
+        }
+        Ok(row)
+    })
+    .await
+}
+
+async fn write_with_retries<T: Send + 'static>(
+    store: &Arc<dyn Store>,
+    may_retry: bool,
+    work: impl Fn(&mut dyn WriteTx) -> Result<T, Error> + Send + Sync + Clone + 'static,
+) -> Result<T, Error> {
+    let mut attempts = 0;
+    loop {
+        let work = work.clone();
+        match store.write(move |tx| work(tx)).await {
+            Err(error)
+                if error.code == ErrorCode::VersionConflict
+                    && may_retry
+                    && attempts < MAX_CONFLICT_RETRIES =>
+            {
+                attempts += 1;
             }
+            outcome => return outcome,
         }
     }
 }

@@ -26,7 +26,9 @@ pub use id::{
 pub use limits::{Limits, MIB};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
-    CommandMode, LocalConfig, MemoryConfig, ProviderConfig, ProviderKind, RunPolicy, Sharing,
+    BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
+    MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
+    TmpfsMount, Ulimit,
 };
 pub use reference::{Ref, RefError};
 pub use text::{truncate_utf8, truncate_utf8_tail};

@@ -10,15 +10,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum ProviderKind {
     Memory,
     Local,
+    Sandbox,
+    Docker,
 }
 
 impl ProviderKind {
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Local];
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Local, Self::Sandbox, Self::Docker];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::Local => "local",
+            Self::Sandbox => "sandbox",
+            Self::Docker => "docker",
         }
     }
 
@@ -31,6 +35,12 @@ impl ProviderKind {
         match self {
             Self::Memory => "Files only, in memory: they end with the process.",
             Self::Local => "Files and commands on this host, as the user who runs Warren. No isolation.",
+            Self::Sandbox => {
+                "Files and commands in a box of the kernel's (bubblewrap): no network, no host files."
+            }
+            Self::Docker => {
+                "Files and commands in a hardened container: no network, no capabilities, read-only root."
+            }
         }
     }
 }
@@ -47,6 +57,8 @@ impl fmt::Display for ProviderKind {
 pub enum ProviderConfig {
     Memory(MemoryConfig),
     Local(LocalConfig),
+    Sandbox(SandboxConfig),
+    Docker(DockerConfig),
 }
 
 impl ProviderConfig {
@@ -54,13 +66,25 @@ impl ProviderConfig {
         match self {
             Self::Memory(_) => ProviderKind::Memory,
             Self::Local(_) => ProviderKind::Local,
+            Self::Sandbox(_) => ProviderKind::Sandbox,
+            Self::Docker(_) => ProviderKind::Docker,
+        }
+    }
+
+    /// What `workspace_run` may start; absent: the provider has no commands.
+    pub const fn run_policy(&self) -> Option<&RunPolicy> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Local(local) => Some(&local.run),
+            Self::Sandbox(sandbox) => Some(&sandbox.run),
+            Self::Docker(docker) => Some(&docker.run),
         }
     }
 
     /// The explicit identity a config asks to share, if any (W5).
     pub fn sharing(&self) -> Option<&Sharing> {
         match self {
-            Self::Memory(_) => None,
+            Self::Memory(_) | Self::Sandbox(_) | Self::Docker(_) => None,
             Self::Local(local) => local.share.as_ref(),
         }
     }
@@ -78,6 +102,8 @@ impl ProviderConfig {
         match ProviderKind::parse(&kind) {
             Some(ProviderKind::Memory) => read_fields(value).map(Self::Memory),
             Some(ProviderKind::Local) => read_fields(value).map(Self::Local),
+            Some(ProviderKind::Sandbox) => read_fields(value).map(Self::Sandbox),
+            Some(ProviderKind::Docker) => read_fields(value).map(Self::Docker),
             None => Err(format!("kind: unknown provider `{kind}`; expected one of {kinds}")),
         }
     }
@@ -149,6 +175,223 @@ impl Default for LocalConfig {
             share: None,
         }
     }
+}
+
+/// `sandbox`: files and commands behind the kernel, by bubblewrap or seatbelt (W72).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxConfig {
+    pub isolation: Isolation,
+    pub limits: BoxLimits,
+    /// Host paths that the box sees besides its own files (W73).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Mount>,
+    pub max_file_mb: u32,
+    pub max_grep_file_mb: u32,
+    /// Names of host variables that commands may see (W33). Nothing else is passed.
+    pub pass_env: Vec<String>,
+    /// The most a caller may ask for (W32).
+    pub max_timeout_ms: u64,
+    /// Kept of each of stdout and stderr: half of it head, half of it tail (W31).
+    pub max_output_bytes: u64,
+    /// What `workspace_run` may start (W61). Absent allowlist: anything, since the box is the wall.
+    pub run: RunPolicy,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            isolation: Isolation::Auto,
+            limits: BoxLimits::default(),
+            mounts: Vec::new(),
+            max_file_mb: 10,
+            max_grep_file_mb: 10,
+            pass_env: Vec::new(),
+            max_timeout_ms: 600_000,
+            max_output_bytes: 65_536,
+            run: RunPolicy::default(),
+        }
+    }
+}
+
+/// What keeps a sandbox shut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// What this system has: bubblewrap on Linux, seatbelt on macOS.
+    #[default]
+    Auto,
+    Bwrap,
+    Seatbelt,
+}
+
+/// What a box may use. All are hard limits where the host can enforce them; `describe()` says which it does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BoxLimits {
+    pub memory_mb: u32,
+    pub cpus: f64,
+    pub pids: u32,
+    /// The box's own `/tmp`, which is memory.
+    pub tmp_mb: u32,
+    /// The workspace's files together.
+    pub disk_mb: u32,
+}
+
+impl BoxLimits {
+    /// Less than this and nothing starts.
+    pub const MIN_MEMORY_MB: u32 = 16;
+    pub const MIN_PIDS: u32 = 8;
+
+    /// The first field that no box could be made with, as a sentence that names it.
+    pub fn problem(&self) -> Option<String> {
+        if self.memory_mb < Self::MIN_MEMORY_MB {
+            return Some(format!("limits.memory_mb: expected at least {}", Self::MIN_MEMORY_MB));
+        }
+        if !self.cpus.is_finite() || self.cpus < 0.01 || self.cpus > 4_096.0 {
+            return Some("limits.cpus: expected a number from 0.01 to 4096".into());
+        }
+        if self.pids < Self::MIN_PIDS {
+            return Some(format!("limits.pids: expected at least {}", Self::MIN_PIDS));
+        }
+        if self.tmp_mb == 0 {
+            return Some("limits.tmp_mb: expected at least 1".into());
+        }
+        if self.disk_mb == 0 {
+            return Some("limits.disk_mb: expected at least 1".into());
+        }
+        None
+    }
+}
+
+impl Default for BoxLimits {
+    fn default() -> Self {
+        Self { memory_mb: 512, cpus: 1.0, pids: 256, tmp_mb: 64, disk_mb: 10_240 }
+    }
+}
+
+/// A host path in a box (W73). Both paths are absolute; the source is canonicalized when the box is opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mount {
+    pub source: String,
+    pub target: String,
+    #[serde(default)]
+    pub mode: MountMode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MountMode {
+    #[default]
+    Ro,
+    Rw,
+}
+
+/// `docker`: files and commands in a hardened container (W74).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DockerConfig {
+    pub image: String,
+    pub pull_policy: PullPolicy,
+    pub reuse: Reuse,
+    pub limits: BoxLimits,
+    /// Host paths that the box sees besides its own files (W73).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Mount>,
+    /// Knobs that relax the hardened container. None set: exactly the hardened one.
+    #[serde(skip_serializing_if = "DockerRelaxations::is_empty")]
+    pub relax: DockerRelaxations,
+    pub max_file_mb: u32,
+    pub max_grep_file_mb: u32,
+    /// Names of host variables that commands may see (W33). Nothing else is passed.
+    pub pass_env: Vec<String>,
+    /// The most a caller may ask for (W32).
+    pub max_timeout_ms: u64,
+    /// Kept of each of stdout and stderr: half of it head, half of it tail (W31).
+    pub max_output_bytes: u64,
+    /// What `workspace_run` may start (W61). Absent allowlist: anything, since the box is the wall.
+    pub run: RunPolicy,
+}
+
+impl Default for DockerConfig {
+    fn default() -> Self {
+        let sandbox = SandboxConfig::default();
+        Self {
+            image: "debian:stable-slim".into(),
+            pull_policy: PullPolicy::Missing,
+            reuse: Reuse::Recreate,
+            limits: sandbox.limits,
+            mounts: sandbox.mounts,
+            relax: DockerRelaxations::default(),
+            max_file_mb: sandbox.max_file_mb,
+            max_grep_file_mb: sandbox.max_grep_file_mb,
+            pass_env: sandbox.pass_env,
+            max_timeout_ms: sandbox.max_timeout_ms,
+            max_output_bytes: sandbox.max_output_bytes,
+            run: sandbox.run,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullPolicy {
+    #[default]
+    Missing,
+    Always,
+    /// Makes no network call.
+    Never,
+}
+
+/// What happens to a container when its workspace is opened again (W75).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// A new container over the kept files.
+    #[default]
+    Recreate,
+    /// The living one, with its processes, unless its real config drifted from the spec.
+    Reconnect,
+}
+
+/// Each makes the container weaker than the hardened one; each use is audited (W74).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DockerRelaxations {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cap_add: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ulimits: Vec<Ulimit>,
+    /// Further writable memory directories: target and size.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tmpfs: Vec<TmpfsMount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_swap_mb: Option<u32>,
+    /// `uid` or `uid:gid`, instead of the owner of the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+}
+
+impl DockerRelaxations {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ulimit {
+    pub name: String,
+    pub soft: i64,
+    pub hard: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TmpfsMount {
+    pub target: String,
+    pub size_mb: u32,
 }
 
 /// Sharing one workspace's files by an explicit id; refused unless it says so twice (W5).

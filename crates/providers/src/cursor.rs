@@ -16,7 +16,6 @@ pub(crate) fn encode(path: &[u8]) -> String {
 }
 
 pub(crate) fn decode(cursor: &str) -> Result<Vec<u8>, Error> {
-    let invalid = || Error::operation(ErrorCode::InvalidCursor, "the cursor is not one that was given out");
     let mut bytes = Vec::with_capacity(cursor.len());
     let mut rest = cursor.as_bytes().iter().copied();
     while let Some(byte) = rest.next() {
@@ -29,6 +28,10 @@ pub(crate) fn decode(cursor: &str) -> Result<Vec<u8>, Error> {
         bytes.push(u8::from_str_radix(digits, 16).map_err(|_| invalid())?);
     }
     Ok(bytes)
+}
+
+pub(crate) fn invalid() -> Error {
+    Error::operation(ErrorCode::InvalidCursor, "the cursor is not one that was given out")
 }
 
 #[cfg(test)]

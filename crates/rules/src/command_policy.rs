@@ -88,6 +88,7 @@ pub struct Refusal {
 pub const fn is_boxed(provider: ProviderKind) -> bool {
     match provider {
         ProviderKind::Memory | ProviderKind::Local => false,
+        ProviderKind::Sandbox | ProviderKind::Docker => true,
     }
 }
 

@@ -212,7 +212,66 @@ mod tests {
         assert!(matches!(later[0], Line::Full { bucket: Bucket::Kind(7_000) }));
     }
 
+    /// The lines of one kind: when, and how many refusals each stands for; a full line is told by `true`.
+    type Told = BTreeMap<u8, Vec<(u64, bool, u64)>>;
+
+    fn tell(told: &mut Told, lines: Vec<Line<u8>>, now: u64) {
+        for line in lines {
+            let (bucket, entry) = match line {
+                Line::Full { bucket } => (bucket, (now, true, 1)),
+                Line::RollUp { bucket, count } => (bucket, (now, false, count)),
+            };
+            let Bucket::Kind(kind) = bucket else { panic!("the table is large enough") };
+            told.entry(kind).or_default().push(entry);
+        }
+    }
+
     proptest! {
+        // W62, O2 incident 9: kind by kind, with a timer that comes when it is due.
+        #[test]
+        fn each_kind_is_told_in_full_once_a_window_and_counted_exactly_within_five_seconds(
+            steps in proptest::collection::vec((0_u8..3, 0_u64..7_000), 1..300),
+        ) {
+            let plan = RefusalPlan::default();
+            let mut refusals = Refusals::new(plan);
+            let (mut now, mut told, mut noted) = (0, Told::new(), BTreeMap::<u8, Vec<u64>>::new());
+            for (kind, gap) in steps {
+                let until = now + gap;
+                while let Some(due) = refusals.next_due_ms().filter(|due| *due <= until) {
+                    now = due.max(now);
+                    tell(&mut told, refusals.tick(now), now);
+                }
+                now = until;
+                let is_new = !noted.contains_key(&kind);
+                noted.entry(kind).or_default().push(now);
+                let lines = refusals.note(kind, now);
+                prop_assert!(!is_new || lines == [Line::Full { bucket: Bucket::Kind(kind) }], "a new kind passes at once");
+                tell(&mut told, lines, now);
+            }
+            while let Some(due) = refusals.next_due_ms() {
+                now = due.max(now);
+                tell(&mut told, refusals.tick(now), now);
+            }
+            for (kind, times) in noted {
+                let lines = &told[&kind];
+                prop_assert_eq!(lines.iter().map(|(_, _, count)| count).sum::<u64>(), times.len() as u64);
+                // In the order of the lines, each refusal is told at once or with the next roll-up.
+                let mut waiting = times.into_iter();
+                for (at, _, count) in lines {
+                    for noted_at in waiting.by_ref().take(usize::try_from(*count).unwrap()) {
+                        prop_assert!(noted_at <= *at && at - noted_at <= plan.rollup_ms, "{noted_at} told at {at}");
+                    }
+                }
+                let full: Vec<u64> = lines.iter().filter(|line| line.1).map(|line| line.0).collect();
+                prop_assert!(full.windows(2).all(|pair| pair[1] - pair[0] >= plan.window_ms), "{full:?}");
+                let roll_ups: Vec<u64> = lines.iter().filter(|line| !line.1).map(|line| line.0).collect();
+                for opened in full {
+                    let within = roll_ups.iter().filter(|at| (opened..opened + plan.window_ms).contains(*at));
+                    prop_assert!(within.count() <= 12, "one per 5 s");
+                }
+            }
+        }
+
         // W62
         #[test]
         fn lines_and_counts_always_add_up_and_keep_their_distance(

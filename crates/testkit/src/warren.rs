@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_fleet::{Fleet, Parts, StoredRefs};
+use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
@@ -117,6 +117,7 @@ impl Warren {
             entropy: Arc::clone(&entropy),
             metrics: Arc::clone(&telemetry) as _,
             refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+            losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
         };
         let fleet = Fleet::new(Parts {
             store: Arc::clone(&store),

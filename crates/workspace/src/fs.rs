@@ -133,7 +133,8 @@ impl Default for LsQuery {
     }
 }
 
-/// Entries sorted by path, byte by byte.
+/// Entries sorted by path, byte by byte. A directory of more entries than are worth sorting (100,000), listed with
+/// depth 1, may come in an order of its own; either way each entry that stays is told once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     pub entries: Vec<Entry>,

@@ -18,6 +18,11 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// The most a workspace of this provider can do.
     fn capabilities(&self) -> CapabilitySet;
 
+    /// Whether this host has what it takes; else a failure that names the missing part and the remedy.
+    async fn availability(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Whether this config could ever be opened: what can be told without touching anything is told before the
     /// workspace is accepted. A breach is a permanent failure that names the field.
     fn check(&self, config: &ProviderConfig) -> Result<(), Error>;

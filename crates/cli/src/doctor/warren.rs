@@ -114,6 +114,8 @@ fn provider(kind: ProviderKind) -> Check {
     let name = match kind {
         ProviderKind::Memory => "provider memory",
         ProviderKind::Local => "provider local",
+        ProviderKind::Sandbox => "provider sandbox",
+        ProviderKind::Docker => "provider docker",
     };
     Check::ok(AREA, name, kind.remark())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
-use warren_fleet::{Fleet, Parts, StoredRefs};
+use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, ServerError, Telemetry};
@@ -61,6 +61,7 @@ async fn put_together(
         entropy: Arc::clone(&entropy),
         metrics: Arc::clone(&telemetry) as _,
         refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+        losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
     };
     let mut limits = config.limits.clone();
     if let Some(room) = descriptors::make_room() {

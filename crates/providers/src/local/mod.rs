@@ -4,26 +4,13 @@
 //! ```text
 //!   <base>/<workspace id>/     one workspace
 //!   <base>/shared/<share id>/  files that several workspaces share, where their configs say so (W5)
-//!   <base>/.staging, .trash    see `staging`
+//!   <base>/.staging, .trash    see `directory::staging`
 //! ```
 //!
-//! The files API is held inside the directory by the kernel (`beneath`); commands are not.
+//! The files API is held inside the directory by the kernel (`directory`); commands are not.
 
-mod beneath;
-mod delete;
-mod errno;
-mod files;
-mod find;
-mod listing;
-mod place;
-mod read;
 mod shell;
-mod staging;
-mod tree;
-mod walk;
-mod watch;
 mod workspace;
-mod write;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,10 +26,8 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
+use crate::directory::{FileLimits, Place, Root, Staging, blocking, errno};
 use crate::process;
-use beneath::Root;
-use place::Place;
-use staging::Staging;
 use workspace::LocalWorkspace;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -117,7 +102,8 @@ impl LocalProvider {
             ),
             other => errno::opening(other, "the workspace's directory cannot be opened"),
         })?;
-        let place = Arc::new(Place::new(root, Arc::clone(&self.staging), config));
+        let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
+        let place = Arc::new(Place::new(root, Arc::clone(&self.staging), limits, None));
         Ok(Arc::new(LocalWorkspace::new(id, place, directory, config.clone(), declared, self.doors.clone())))
     }
 }
@@ -209,8 +195,9 @@ impl Provider for LocalProvider {
     async fn reap(&self, _live: &BTreeSet<WorkspaceId>) -> Result<ReapReport, Error> {
         let staging = Arc::clone(&self.staging);
         blocking(move || {
-            let (removed, problems) =
-                staging.sweep().map_err(|errno| errno::opening(errno, "leftovers cannot be listed"))?;
+            let (removed, problems) = staging
+                .sweep(end_processes_of)
+                .map_err(|errno| errno::opening(errno, "leftovers cannot be listed"))?;
             Ok(ReapReport { removed, problems })
         })
         .await
@@ -220,7 +207,7 @@ impl Provider for LocalProvider {
 fn config_of(config: &ProviderConfig) -> Result<&LocalConfig, Error> {
     match config {
         ProviderConfig::Local(config) => Ok(config),
-        ProviderConfig::Memory(_) => Err(Error::permanent(
+        _ => Err(Error::permanent(
             ErrorCode::InvalidConfig,
             format!("kind: the local provider was given a config for `{}`", config.kind()),
         )),
@@ -271,15 +258,10 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Runs what may block on the threads that are for it.
-async fn blocking<T: Send + 'static>(
-    operation: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(operation).await {
-        Ok(result) => result,
-        Err(error) => {
-            tracing::error!(%error, "an operation panicked or the runtime is ending");
-            Err(Error::operation(ErrorCode::Internal, "the operation did not finish"))
-        }
+/// The commands of a dead process are on nobody's leash any more.
+fn end_processes_of(instance: &str) {
+    let ended = process::end_all_of(instance);
+    if ended > 0 {
+        tracing::info!(count = ended, "ended processes that a dead Warren had left running");
     }
 }

@@ -5,17 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, fstat, openat};
 use warren_model::LocalConfig;
+use warren_workspace::Error;
 use warren_workspace::shell::{
     Command, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunResult, RunStream, Shell, Signal, Start,
 };
-use warren_workspace::{Error, WorkspacePath};
 
-use super::beneath::refuse_special;
-use super::blocking;
-use super::place::Place;
-use super::tree::working_directory;
+use crate::directory::{Place, blocking, open_emptied, working_directory};
 use crate::process::{self, Background, Doors, Rules, Spill};
 
 /// Whatever the config says, one command's kept output stays small enough to answer with.
@@ -57,32 +53,11 @@ impl LocalShell {
         let (cwd, spill_to) = (command.cwd.clone(), command.spill_to.clone());
         blocking(move || {
             let directory = working_directory(&place, &cwd)?;
-            let spill = spill_to.map(|path| open_spill(&place, &path)).transpose()?;
+            let spill = spill_to.map(|path| open_emptied(&place, &path).map(Spill::new)).transpose()?;
             Ok((directory, spill))
         })
         .await
     }
-}
-
-/// The spill file grows as the command runs, so that it can be read meanwhile.
-fn open_spill(place: &Place, path: &WorkspacePath) -> Result<Spill, Error> {
-    let failed = |errno| place.failure(errno, path);
-    super::place::refuse_root(path)?;
-    if let Some(parent) = path.parent() {
-        place.make_directories(&parent).map_err(failed)?;
-    }
-    let spot = place.root.target_spot(path).map_err(failed)?;
-    let flags = OFlags::WRONLY
-        | OFlags::CREATE
-        | OFlags::NOFOLLOW
-        | OFlags::NONBLOCK
-        | OFlags::NOCTTY
-        | OFlags::CLOEXEC;
-    let file = openat(&spot.directory, &spot.name, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
-    refuse_special(&fstat(&file).map_err(failed)?).map_err(failed)?;
-    // Emptied only once it is known to be a regular file.
-    rustix::fs::ftruncate(&file, 0).map_err(failed)?;
-    Ok(Spill::new(file.into()))
 }
 
 #[async_trait]

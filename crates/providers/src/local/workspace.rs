@@ -9,16 +9,15 @@ use warren_workspace::fs::Fs;
 use warren_workspace::shell::Shell;
 use warren_workspace::{Error, Workspace};
 
-use super::files::LocalFs;
-use super::place::Place;
 use super::shell::{LocalShell, MAX_OUTPUT_BYTES};
+use crate::directory::{DirectoryFs, Place};
 use crate::process::Doors;
 
 #[derive(Debug)]
 pub(super) struct LocalWorkspace {
     id: WorkspaceId,
     place: Arc<Place>,
-    fs: Option<LocalFs>,
+    fs: Option<DirectoryFs>,
     shell: Option<LocalShell>,
     config: LocalConfig,
 }
@@ -37,7 +36,7 @@ impl LocalWorkspace {
             .then(|| LocalShell::new(Arc::clone(&place), directory, &config, doors));
         Self {
             id,
-            fs: declared.contains(Capability::Fs).then(|| LocalFs(Arc::clone(&place))),
+            fs: declared.contains(Capability::Fs).then(|| DirectoryFs::new(Arc::clone(&place))),
             shell,
             place,
             config,
@@ -62,7 +61,7 @@ impl Workspace for LocalWorkspace {
     fn limits(&self) -> serde_json::Value {
         serde_json::json!({
             "isolation": "none: commands run as the host user; for trusted input",
-            "path_resolution": self.place.root.resolution().as_str(),
+            "path_resolution": self.place.root().resolution().as_str(),
             "process_cleanup": "process group, then by mark and ancestry; best effort",
             "max_file_mb": self.config.max_file_mb,
             "max_grep_file_mb": self.config.max_grep_file_mb,

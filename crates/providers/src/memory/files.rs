@@ -8,6 +8,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
+use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 use warren_model::ErrorCode;
@@ -17,8 +18,8 @@ use warren_workspace::fs::{
 };
 use warren_workspace::{Error, WorkspacePath};
 
-use super::MemoryWorkspace;
 use super::tree::{Tree, wrong};
+use super::{MemoryWorkspace, WATCH_BUFFER};
 use crate::edit;
 use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Smallest, Source};
 
@@ -38,9 +39,10 @@ impl MemoryWorkspace {
     }
 
     fn tell(&self, changes: impl IntoIterator<Item = Change>) {
+        let Some(watchers) = self.place.changes.get() else { return };
         for change in changes {
-            // Nobody watching is fine.
-            let _ = self.place.changes.send(change);
+            // All of them may be gone again.
+            let _ = watchers.send(change);
         }
     }
 
@@ -233,7 +235,8 @@ impl Fs for MemoryWorkspace {
     async fn watch(&self, path: &WorkspacePath) -> Result<ChangeStream, Error> {
         self.tree()?.entry(path)?;
         let root = path.clone();
-        let changes = BroadcastStream::new(self.place.changes.subscribe());
+        let watchers = self.place.changes.get_or_init(|| broadcast::Sender::new(WATCH_BUFFER));
+        let changes = BroadcastStream::new(watchers.subscribe());
         let wanted = changes.filter_map(move |change| {
             let change = match change {
                 Ok(change) if is_below(&change, &root) => Some(Ok(change)),

@@ -9,7 +9,7 @@ mod tree;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,8 @@ pub struct MemoryProvider {
 #[derive(Debug)]
 struct Place {
     tree: Mutex<Tree>,
-    changes: broadcast::Sender<Change>,
+    /// Made by the first watch: its buffer is 60 kB, which a place that nobody watches does without.
+    changes: OnceLock<broadcast::Sender<Change>>,
     /// How many handles are open; a place with none may be reaped.
     open: Mutex<u32>,
 }
@@ -90,7 +91,7 @@ impl MemoryProvider {
 fn config_of(config: &ProviderConfig) -> Result<&MemoryConfig, Error> {
     match config {
         ProviderConfig::Memory(config) => Ok(config),
-        ProviderConfig::Local(_) => Err(Error::permanent(
+        _ => Err(Error::permanent(
             ErrorCode::InvalidConfig,
             format!("kind: the memory provider was given a config for `{}`", config.kind()),
         )),
@@ -127,11 +128,7 @@ impl Provider for MemoryProvider {
             return Err(Error::permanent(ErrorCode::CapabilityMissing, detail));
         }
         let place = Arc::clone(self.places().entry(request.workspace_id).or_insert_with(|| {
-            Arc::new(Place {
-                tree: Mutex::default(),
-                changes: broadcast::Sender::new(WATCH_BUFFER),
-                open: Mutex::new(0),
-            })
+            Arc::new(Place { tree: Mutex::default(), changes: OnceLock::new(), open: Mutex::new(0) })
         }));
         let payload = serde_json::json!({ "instance": self.instance });
         Ok(Opened {

@@ -10,13 +10,13 @@ const MAX_ARGUMENTS: usize = 4_096;
 
 /// A program and its arguments, checked.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Arguments {
-    pub(super) program: String,
-    pub(super) rest: Vec<String>,
+pub(crate) struct Arguments {
+    pub(crate) program: String,
+    pub(crate) rest: Vec<String>,
 }
 
 impl Arguments {
-    pub(super) fn of(invocation: &Invocation) -> Result<Self, Error> {
+    pub(crate) fn of(invocation: &Invocation) -> Result<Self, Error> {
         let words = match invocation {
             Invocation::Argv(words) => words.clone(),
             Invocation::Script(text) if text.trim().is_empty() => Vec::new(),

@@ -7,7 +7,7 @@ use warren_workspace::shell::Output;
 
 /// Keeps at most `head + tail` bytes, however much is pushed.
 #[derive(Debug)]
-pub(super) struct HeadTail {
+pub(crate) struct HeadTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     max_head: usize,
@@ -16,12 +16,12 @@ pub(super) struct HeadTail {
 }
 
 impl HeadTail {
-    pub(super) fn new(max_bytes: usize) -> Self {
+    pub(crate) fn new(max_bytes: usize) -> Self {
         let max_head = max_bytes / 2;
         Self { head: Vec::new(), tail: VecDeque::new(), max_head, max_tail: max_bytes - max_head, total: 0 }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = (self.max_head - self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
@@ -32,7 +32,7 @@ impl HeadTail {
         self.tail.extend(rest);
     }
 
-    pub(super) fn finish(mut self) -> Output {
+    pub(crate) fn finish(mut self) -> Output {
         let tail = self.tail.make_contiguous();
         let kept = (self.head.len() + tail.len()) as u64;
         if kept == self.total {

@@ -13,17 +13,18 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// By this variable the processes of one command are found again, wherever they went (`group`).
 pub(super) const RUN_MARK: &str = "WARREN_RUN_ID";
 
-pub(super) struct Sources<'a> {
-    pub(super) host: &'a Environment,
-    pub(super) pass_env: &'a [String],
-    pub(super) home: &'a str,
-    pub(super) has_terminal: bool,
-    pub(super) of_command: &'a BTreeMap<String, String>,
-    pub(super) mark: &'a str,
+pub(crate) struct Sources<'a> {
+    pub(crate) host: &'a Environment,
+    pub(crate) pass_env: &'a [String],
+    pub(crate) home: &'a str,
+    pub(crate) has_terminal: bool,
+    pub(crate) of_command: &'a BTreeMap<String, String>,
+    /// Absent in a box: there the box knows what belongs to a command.
+    pub(crate) mark: Option<&'a str>,
 }
 
 /// All variables of the command; later sources overrule earlier ones.
-pub(super) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Error> {
+pub(crate) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Error> {
     let mut variables = BTreeMap::new();
     let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
     set("PATH", DEFAULT_PATH);
@@ -41,7 +42,9 @@ pub(super) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Erro
         check_variable(name, value)?;
         set(name, value);
     }
-    set(RUN_MARK, sources.mark);
+    if let Some(mark) = sources.mark {
+        set(RUN_MARK, mark);
+    }
     let variables: Vec<_> = variables.into_iter().collect();
     check_environment_size(&variables)?;
     Ok(variables)
@@ -89,7 +92,7 @@ mod tests {
             home: "/home",
             has_terminal: false,
             of_command: &of_command,
-            mark: "m",
+            mark: Some("m"),
         })
     }
 

@@ -59,7 +59,7 @@ pub(super) fn start(
         home: &rules.home,
         has_terminal: terminal.is_some(),
         of_command: &command.env,
-        mark: &mark,
+        mark: Some(&mark),
     })?;
     let child = spawn(Plan { arguments, environment, directory, terminal })?;
     let leader = child
@@ -281,7 +281,7 @@ impl Spill {
         Self { file: tokio::fs::File::from_std(file), bytes: 0, left_out: 0, has_failed: false }
     }
 
-    async fn write(&mut self, piece: &[u8]) {
+    pub(crate) async fn write(&mut self, piece: &[u8]) {
         let room = usize::try_from(MAX_SPILL_BYTES - self.bytes).unwrap_or(usize::MAX);
         let (kept, rest) = piece.split_at(piece.len().min(room));
         self.bytes += kept.len() as u64;
@@ -289,7 +289,7 @@ impl Spill {
         self.has_failed |= self.file.write_all(kept).await.is_err();
     }
 
-    async fn finish(&mut self) -> Result<(), Error> {
+    pub(crate) async fn finish(&mut self) -> Result<(), Error> {
         if self.left_out > 0 {
             let note = format!("\n[{} bytes left out]\n", self.left_out);
             self.has_failed |= self.file.write_all(note.as_bytes()).await.is_err();

@@ -35,6 +35,23 @@ impl<T: Ord> Smallest<T> {
     }
 }
 
+impl Smallest<Vec<u8>> {
+    /// As `offer`, and copies only what it keeps.
+    pub(crate) fn offer_bytes(&mut self, item: &[u8]) {
+        if self.heap.len() < self.capacity {
+            self.heap.push(item.to_vec());
+            return;
+        }
+        self.overflowed = true;
+        if let Some(mut largest) = self.heap.peek_mut()
+            && item < largest.as_slice()
+        {
+            largest.clear();
+            largest.extend_from_slice(item);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -211,9 +211,21 @@ async fn magic_links_are_refused() {
         ("exe", "/proc/self/exe".to_owned()),
     ] {
         symlink(target, local.root().join(name)).unwrap();
-        assert_code(local.get(name).await, ErrorCode::PathEscapes);
-        assert_code(local.get(&format!("{name}/etc/passwd")).await, ErrorCode::PathEscapes);
+        let (fs, escapes, below) = (local.fs(), ErrorCode::PathEscapes, format!("{name}/etc/passwd"));
+        for at in [name, &below] {
+            assert_code(local.get(at).await, escapes);
+            assert_code(fs.append(&path(at), "x".into()).await, escapes);
+            assert_code(fs.write(&path(at), contents("x"), WriteMode::Replace).await, escapes);
+            assert_code(fs.ls(&path(at), &LsQuery::default()).await, escapes);
+            assert_code(fs.grep(&grep_for("x", at)).await, escapes);
+        }
+        assert_code(fs.stat(&path(&below)).await, escapes);
+        assert_code(fs.rm(&path(&below), true).await, escapes);
     }
+    // The control: who follows them is led out.
+    assert_eq!(std::fs::read(local.root().join("fd")).unwrap(), b"SECRET");
+    assert!(local.root().join("root/etc/passwd").exists());
+    local.assert_outside_untouched();
 }
 
 // F05 (security), W24
@@ -231,8 +243,16 @@ async fn special_files_are_refused_at_once_and_hang_nobody() {
     .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(local.root().join("socket")).unwrap();
     local.put("plain", "needle").await;
+    let mut specials = vec!["fifo", "socket"];
+    // Only root makes devices, and so only root's Warren can meet one.
+    if rustix::process::geteuid().is_root() {
+        let zero = rustix::fs::makedev(1, 5);
+        let (kind, mode) = (rustix::fs::FileType::CharacterDevice, rustix::fs::Mode::from_raw_mode(0o666));
+        rustix::fs::mknodat(rustix::fs::CWD, local.root().join("device"), kind, mode, zero).unwrap();
+        specials.push("device");
+    }
     let started = Instant::now();
-    for special in ["fifo", "socket"] {
+    for special in specials {
         let at = path(special);
         assert_eq!(fs.stat(&at).await.unwrap().kind, EntryKind::Special);
         assert_code(local.get(special).await, ErrorCode::SpecialFile);
@@ -246,8 +266,38 @@ async fn special_files_are_refused_at_once_and_hang_nobody() {
     assert_eq!(fs.grep(&grep_for("needle", "/")).await.unwrap().matches.len(), 1);
     fs.mkdir(&path("directory")).await.unwrap();
     assert_code(local.get("directory").await, ErrorCode::NotAFile);
-    fs.rm(&path("fifo"), false).await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    // The control: who opens the fifo to read waits for a writer.
+    let fifo = local.root().join("fifo");
+    let opened = fifo.clone();
+    let reader = std::thread::spawn(move || std::fs::read(opened).unwrap());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!reader.is_finished());
+    std::fs::write(fifo, "late").unwrap();
+    assert_eq!(reader.join().unwrap(), b"late");
+    fs.rm(&path("fifo"), false).await.unwrap();
+}
+
+// sec/F08
+#[tokio::test]
+async fn no_spelling_of_the_root_is_removed_moved_or_replaced() {
+    let local = Local::open().await;
+    local.put("kept", "x").await;
+    let fs = local.fs();
+    for root in ["", ".", "/", "./", "a/..", "//", "/./.", "kept/..", "a/b/../.."] {
+        let root = path(root);
+        assert_code(fs.rm(&root, true).await, ErrorCode::RootProtected);
+        assert_code(fs.mv(&root, &path("elsewhere"), true).await, ErrorCode::RootProtected);
+        assert_code(fs.mv(&path("kept"), &root, true).await, ErrorCode::RootProtected);
+        let all = CpOptions { recursive: true, overwrite: true };
+        assert_code(fs.cp(&path("kept"), &root, all).await, ErrorCode::RootProtected);
+        assert_code(fs.write(&root, contents("x"), WriteMode::Replace).await, ErrorCode::NotAFile);
+    }
+    assert_eq!(local.get("kept").await.unwrap(), b"x");
+    // The control: joined as text, one of them is the root.
+    std::fs::create_dir(local.root().join("a")).unwrap();
+    std::fs::remove_dir_all(local.root().join("a/..")).unwrap();
+    assert!(!local.root().join("kept").exists());
 }
 
 // F11 (security): names that no client can say do not break what lists them.

@@ -1,10 +1,10 @@
-//! W7: both providers pass the public suite for what they offer.
+//! W7: the providers pass the public suite for what they offer.
 
 use std::sync::Arc;
 
 use warren_doors::{Environment, OsEntropy, SystemClock};
-use warren_model::{LocalConfig, MemoryConfig, ProviderConfig};
-use warren_providers::{LocalProvider, MemoryProvider};
+use warren_model::{LocalConfig, MemoryConfig, ProviderConfig, SandboxConfig};
+use warren_providers::{LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings};
 use warren_workspace::Provider;
 use warren_workspace::contract::Harness;
 
@@ -51,6 +51,41 @@ impl Harness for Local {
     fn is_durable(&self) -> bool {
         true
     }
+}
+
+struct Sandbox(tempfile::TempDir);
+
+impl Sandbox {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Harness for Sandbox {
+    fn provider(&self) -> Arc<dyn Provider> {
+        let planted: Environment = [("API_KEY", "planted")].into_iter().collect();
+        let settings = SandboxSettings::default();
+        let provider =
+            SandboxProvider::new(self.0.path(), settings, planted, Arc::new(SystemClock), &OsEntropy);
+        Arc::new(provider.unwrap())
+    }
+
+    fn config(&self) -> ProviderConfig {
+        ProviderConfig::Sandbox(SandboxConfig {
+            max_file_mb: 2,
+            max_grep_file_mb: 1,
+            max_timeout_ms: 60_000,
+            ..SandboxConfig::default()
+        })
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+}
+
+mod sandbox {
+    warren_workspace::contract_tests!(super::Sandbox::new(), [provider, fs, shell]);
 }
 
 mod memory {

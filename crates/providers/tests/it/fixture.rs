@@ -135,3 +135,8 @@ pub(crate) fn resident_bytes() -> u64 {
     let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * rustix::param::page_size() as u64
 }
+
+/// How much of something a test does: enough by default, or as much as the named variable says.
+pub(crate) fn number_from_env(name: &str, default: u64) -> u64 {
+    Environment::of_process().get(name).map_or(default, |number| number.parse().unwrap())
+}

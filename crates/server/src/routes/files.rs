@@ -76,7 +76,8 @@ pub(super) async fn read(
     let query = ls_query(&params)?;
     let answer = app
         .fleet
-        .with_workspace(id, move |workspace| {
+        .registry()
+        .with(id, move |workspace| {
             let (path, query) = (path.clone(), query.clone());
             async move { read_either(fs_of(&*workspace)?, &path, asked.range(), &query).await }
         })
@@ -235,7 +236,7 @@ pub(super) async fn write(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
     // The body can be read once, so this is not retried after an eviction: the client sends it again.
-    let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
     let contents = upload(request, Duration::from_millis(app.limits().body_timeout_ms));
     let written = fs_of(&*workspace)?.write(&path, contents, mode).await?;
     note(&app, &who, &row, "write", &path, written.bytes);
@@ -357,7 +358,7 @@ async fn change<Fut: Future<Output = Result<(), Error>>>(
     act: impl Fn(Arc<dyn Workspace>, WorkspacePath) -> Fut,
 ) -> Result<StatusCode, Failure> {
     let row = app.fleet.usable_workspace(who, Action::UseWorkspace, id).await?;
-    app.fleet.with_workspace(id, |workspace| act(workspace, path.clone())).await?;
+    app.fleet.registry().with(id, |workspace| act(workspace, path.clone())).await?;
     note(app, who, &row, operation, &path, 0);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -61,11 +61,6 @@ pub(super) async fn call(
             };
             Ok(axum::Json(ToolAnswer { result: None, refused: Some(refused) }))
         }
-        Err(error) => {
-            if let ToolError::Workspace(error) = &error {
-                app.fleet.note_loss(id, Some(error));
-            }
-            Err(Failure::new(error.code(), error.to_string()))
-        }
+        Err(error) => Err(Failure::new(error.code(), error.to_string())),
     }
 }

@@ -276,12 +276,12 @@ async fn a_place_that_vanished_is_found_out_by_the_first_use_and_told() {
     std::fs::remove_dir_all(folder).unwrap();
     let files = warren.get(&format!("/api/v1/workspaces/{id}/files")).await;
     assert_eq!(files.code(), "workspace_failed", "{}", files.text());
-    warren.wait_for_status(id, Status::Failed).await;
+    // Told before the answer: nobody who was refused finds the status still saying `online`.
     let row = warren.get(&format!("/api/v1/workspaces/{id}")).await.json();
+    assert_eq!(row["status"], Status::Failed.as_str(), "{row}");
     assert!(row["reason"].as_str().is_some_and(|reason| reason.contains("gone")), "{row}");
     // What is known already is not written again (spec/README rule 3).
-    let lost = warren_workspace::Error::permanent(warren_model::ErrorCode::WorkspaceFailed, "gone");
-    warren.fleet.note_loss(id, Some(&lost));
+    assert!(warren.fleet.registry().acquire(id).await.is_err());
     let warren = warren.restart().await;
     let later = warren.get(&format!("/api/v1/workspaces/{id}")).await.json();
     assert_eq!(later["version"], row["version"]);

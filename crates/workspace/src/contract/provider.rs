@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use warren_model::{Capability, CapabilitySet, ErrorCode, LocalConfig, MemoryConfig, ProviderConfig, Ref};
+use warren_model::{
+    Capability, CapabilitySet, DockerConfig, ErrorCode, LocalConfig, MemoryConfig, ProviderConfig, Ref,
+    SandboxConfig,
+};
 
 use super::{Harness, assert_code, files, get, new_id, open, open_with, put};
 use crate::Error;
@@ -101,8 +104,12 @@ pub async fn payloads_are_strict(harness: &dyn Harness) {
 // W1
 pub async fn a_config_of_another_kind_is_refused(harness: &dyn Harness) {
     let provider = harness.provider();
-    let others =
-        [ProviderConfig::Memory(MemoryConfig::default()), ProviderConfig::Local(LocalConfig::default())];
+    let others = [
+        ProviderConfig::Memory(MemoryConfig::default()),
+        ProviderConfig::Local(LocalConfig::default()),
+        ProviderConfig::Sandbox(SandboxConfig::default()),
+        ProviderConfig::Docker(DockerConfig::default()),
+    ];
     for config in others.into_iter().filter(|one| one.kind() != provider.kind()) {
         let request = crate::OpenRequest { workspace_id: new_id(), config, declared: CapabilitySet::EMPTY };
         let error = provider.open(request).await.unwrap_err();

@@ -73,8 +73,7 @@ impl Registry {
             let task = self.inner.tasks.spawn(async move { provider.destroy(id, &reference).await });
             task.await.unwrap_or_else(|_| Err(task_failed()))?;
         }
-        self.inner.lock_slots().remove(&id);
-        Ok(())
+        self.inner.forget_destroyed(&slot)
     }
 
     /// One pass of the reaper: closes that missed their deadline, then what providers find. Never touches what is
@@ -169,13 +168,9 @@ async fn close(inner: Arc<Inner>, slot: Arc<Slot>, deadline: Duration) -> CloseO
 fn begin(inner: &Inner, slot: &Slot) -> Step {
     let mut cell = slot.lock();
     let kind = cell.config.kind();
-    let stale = cell.stale.take();
+    let mut stale = cell.stale.take();
     let (life, step) = match &cell.life {
-        Life::Unopened | Life::Failed { .. } | Life::Closed => {
-            // A storm fails a workspace with what was last open still in hand.
-            stale.into_iter().for_each(|stale| inner.leave_to_reaper(stale));
-            (Life::Closed, Step::Done)
-        }
+        Life::Unopened | Life::Failed { .. } | Life::Closed => (Life::Closed, Step::Done),
         Life::Opening { outcome, cancel } => {
             cancel.cancel();
             let opening = Some(outcome.clone());
@@ -183,10 +178,16 @@ fn begin(inner: &Inner, slot: &Slot) -> Step {
             (life, Step::AwaitOpen(outcome.clone()))
         }
         Life::Open(lease) => closing(kind, Some(Arc::clone(&lease.workspace))),
-        Life::Evicted => closing(kind, stale),
-        Life::Closing { opening: Some(outcome), .. } => return Step::AwaitOpen(outcome.clone()),
+        Life::Evicted => closing(kind, stale.take()),
+        Life::Closing { opening: Some(outcome), .. } => {
+            let life = Life::Closing { workspace: None, opening: Some(outcome.clone()) };
+            (life, Step::AwaitOpen(outcome.clone()))
+        }
         Life::Closing { workspace, .. } => closing(kind, workspace.clone()),
     };
+    // A storm fails a workspace with what was last open still in hand, and an open that has not begun to work has not
+    // let go of it yet.
+    stale.into_iter().for_each(|stale| inner.leave_to_reaper(stale));
     let advanced = cell.advance(Signal::Close, life);
     debug_assert!(advanced.is_ok(), "every state takes a close");
     step
@@ -206,6 +207,23 @@ fn overdue(inner: &Inner, slot: &Slot) -> CloseOutcome {
 }
 
 impl Inner {
+    /// Removes the slot of a place that is deleted. What would not close goes to the reaper: it may have processes.
+    fn forget_destroyed(&self, slot: &Slot) -> Result<(), Error> {
+        let mut slots = self.lock_slots();
+        let mut cell = slot.lock();
+        let left = match &cell.life {
+            Life::Unopened | Life::Evicted | Life::Failed { .. } | Life::Closed => None,
+            Life::Closing { workspace, opening: None } => workspace.clone(),
+            Life::Opening { .. } | Life::Open(_) | Life::Closing { opening: Some(_), .. } => {
+                return Err(not_ready("the workspace was opened again while it was deleted; delete it again"));
+            }
+        };
+        let left = left.into_iter().chain(cell.stale.take());
+        slots.remove(&slot.id);
+        left.for_each(|workspace| self.leave_to_reaper(workspace));
+        Ok(())
+    }
+
     async fn close_left(&self, workspace: Arc<dyn Workspace>) -> CloseOutcome {
         match timeout(self.config.close_deadline, workspace.close()).await {
             Ok(Ok(())) => CloseOutcome::Closed,

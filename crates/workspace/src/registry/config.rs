@@ -82,6 +82,26 @@ impl RefSink for DiscardRefs {
     }
 }
 
+/// Told when a workspace cannot be opened and never will be without an operator, such as one whose place is gone: the
+/// owner's record must not go on saying that all is well. Told before anybody who waits for the open is answered, so
+/// that whoever hears of the loss finds it recorded. A report that fails is repeated at the next use; one loss may be
+/// told twice.
+#[async_trait]
+pub trait LossSink: Send + Sync + std::fmt::Debug {
+    async fn lost(&self, workspace_id: WorkspaceId, error: &Error) -> Result<(), Error>;
+}
+
+/// Tells nobody: for programs that keep no record of their workspaces.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IgnoreLosses;
+
+#[async_trait]
+impl LossSink for IgnoreLosses {
+    async fn lost(&self, _: WorkspaceId, _: &Error) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
 /// What a registry is given.
 #[derive(Debug, Clone)]
 pub struct RegistryParts {
@@ -91,6 +111,7 @@ pub struct RegistryParts {
     pub entropy: Arc<dyn Entropy>,
     pub metrics: Arc<dyn RegistryMetrics>,
     pub refs: Arc<dyn RefSink>,
+    pub losses: Arc<dyn LossSink>,
 }
 
 /// A workspace as its owner wants it.

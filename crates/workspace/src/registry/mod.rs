@@ -16,6 +16,7 @@
 
 mod close;
 mod config;
+mod losses;
 mod open;
 mod slot;
 #[cfg(test)]
@@ -34,7 +35,8 @@ use warren_rules::{capabilities, command_policy};
 
 pub use self::close::{CloseOutcome, CloseReport};
 pub use self::config::{
-    Declaration, DiscardRefs, LostPolicy, OpenGates, RefSink, RegistryConfig, RegistryParts,
+    Declaration, DiscardRefs, IgnoreLosses, LossSink, LostPolicy, OpenGates, RefSink, RegistryConfig,
+    RegistryParts,
 };
 pub use self::slot::{Description, Lease};
 use self::slot::{Life, OpenOutcome, Slot, not_ready};
@@ -55,6 +57,7 @@ struct Inner {
     entropy: Arc<dyn Entropy>,
     metrics: Arc<dyn RegistryMetrics>,
     refs: Arc<dyn RefSink>,
+    losses: Arc<dyn LossSink>,
     config: RegistryConfig,
     /// Breaker and recovery count from here, so that a jump of the wall clock moves neither.
     started: Instant,
@@ -90,6 +93,7 @@ impl Registry {
             entropy: parts.entropy,
             metrics: parts.metrics,
             refs: parts.refs,
+            losses: parts.losses,
             config,
             started: Instant::now(),
             slots: Mutex::default(),
@@ -265,10 +269,14 @@ impl Inner {
             Life::Open(lease) => return Ok(Entrance::Ready(lease.clone())),
             Life::Opening { outcome, .. } => return Ok(Entrance::Wait(outcome.clone())),
             Life::Unopened | Life::Evicted => {}
-            Life::Failed { cause, error, since } => {
+            Life::Failed { cause, error, since, .. } => {
                 let failed_for = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
                 if !self.config.recovery.may_reset(*cause, failed_for) {
-                    return Err(error.clone());
+                    let error = error.clone();
+                    if cell.untold_loss().is_some() {
+                        self.tasks.spawn(losses::tell(Arc::clone(self), Arc::clone(slot)));
+                    }
+                    return Err(error);
                 }
                 cell.advance(Signal::Reset, Life::Unopened)?;
             }
@@ -314,7 +322,8 @@ impl Inner {
         );
         let error = Error::transient(ErrorCode::WorkspaceEvicted, sentence);
         cell.history.last_error = Some(error.clone());
-        let failed = Life::Failed { cause: FailureCause::EvictionStorm, error, since: Instant::now() };
+        let cause = FailureCause::EvictionStorm;
+        let failed = Life::Failed { cause, error, since: Instant::now(), is_told: false };
         let advanced = cell.advance(Signal::StormDetected, failed);
         debug_assert!(advanced.is_ok(), "what is evicted can fail");
         tracing::error!(event = "workspace.eviction.storm", workspace.id = %slot.id, cause = detail,
@@ -369,9 +378,8 @@ impl Inner {
 }
 
 fn check_run_policy(config: &ProviderConfig) -> Result<(), Error> {
-    let policy = match config {
-        ProviderConfig::Memory(_) => return Ok(()),
-        ProviderConfig::Local(local) => &local.run,
+    let Some(policy) = config.run_policy() else {
+        return Ok(());
     };
     command_policy::check(policy, command_policy::is_boxed(config.kind()))
         .map_err(|problem| Error::permanent(ErrorCode::InvalidConfig, problem))

@@ -17,7 +17,7 @@ use warren_rules::registry::{FailureCause, OpenVerdict, Signal};
 
 use super::Inner;
 use super::slot::{Cell, Lease, Life, OpenOutcome, Slot, not_ready};
-use super::{LostPolicy, lost};
+use super::{LostPolicy, losses, lost};
 use crate::{Error, OpenRequest, Opened, Provider, Workspace};
 
 /// What was open before an eviction gets this long to let go, so that a hung one does not hold up its successor.
@@ -40,6 +40,7 @@ pub(super) fn begin(
         let result = AssertUnwindSafe(task.attempts()).catch_unwind().await;
         let result = result.unwrap_or_else(|_| Err(provider_panicked()));
         let outcome = task.settle(result, started.elapsed());
+        losses::tell(Arc::clone(&task.inner), Arc::clone(&task.slot)).await;
         // Nobody may be waiting any more.
         sender.send_replace(Some(outcome));
     });
@@ -198,6 +199,7 @@ impl Opening {
                         cause: FailureCause::Open { transient: error.is_transient() },
                         error: error.clone(),
                         since: Instant::now(),
+                        is_told: false,
                     }
                 };
                 cell.advance(Signal::OpenFailed, life)?;

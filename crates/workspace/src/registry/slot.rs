@@ -64,6 +64,8 @@ pub(super) enum Life {
         cause: FailureCause,
         error: Error,
         since: Instant,
+        /// Whether the owner's record knows.
+        is_told: bool,
     },
     Closing {
         workspace: Option<Arc<dyn Workspace>>,
@@ -151,6 +153,20 @@ impl Cell {
         let to = from.next(signal).map_err(|refused| not_ready(&refused.to_string()))?;
         debug_assert_eq!(to, life.state(), "{from} on {signal}");
         Ok(std::mem::replace(&mut self.life, life))
+    }
+
+    /// Why it is lost for good, if it is and nobody was told.
+    pub(super) fn untold_loss(&self) -> Option<Error> {
+        match &self.life {
+            Life::Failed { error, is_told: false, .. } if !error.is_transient() => Some(error.clone()),
+            Life::Failed { .. }
+            | Life::Unopened
+            | Life::Opening { .. }
+            | Life::Open(_)
+            | Life::Evicted
+            | Life::Closing { .. }
+            | Life::Closed => None,
+        }
     }
 
     /// Absent means unchanged: a declaration without a ref keeps the one that is known.

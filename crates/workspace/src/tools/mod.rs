@@ -51,10 +51,7 @@ impl ToolContext {
         capabilities: CapabilitySet,
         refusals: RefusalLog,
     ) -> Self {
-        let policy = match config {
-            ProviderConfig::Memory(_) => RunPolicy::default(),
-            ProviderConfig::Local(local) => local.run.clone(),
-        };
+        let policy = config.run_policy().cloned().unwrap_or_default();
         Self {
             workspace_id,
             capabilities,

@@ -48,7 +48,7 @@ pub(in crate::routes) async fn run(
     let command = command(body)?;
     let row = app.fleet.usable_workspace(&who, Action::RunAnyCommand, id).await?;
     // Opened first: a record that begins before there is anything to run in would tell of a command that never was.
-    let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
     let record = CommandRecord::begin(&app, &who, &row, program(&command));
     if wants_stream(&headers) {
         let started = match shell_of(&*workspace) {
@@ -69,7 +69,8 @@ pub(in crate::routes) async fn run(
     }
     let outcome = app
         .fleet
-        .with_workspace(id, move |workspace| {
+        .registry()
+        .with(id, move |workspace| {
             let command = command.clone();
             async move { shell_of(&*workspace)?.run(command).await }
         })

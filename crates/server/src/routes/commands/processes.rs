@@ -76,11 +76,12 @@ pub(super) async fn start_process(
     row: &model::Workspace,
     start: Start,
 ) -> Result<(Arc<dyn Workspace>, ProcessInfo), Failure> {
-    app.fleet.acquire(row.id).await?;
+    app.fleet.registry().acquire(row.id).await?;
     let record = CommandRecord::begin(app, who, row, program(&start.command));
     let started = app
         .fleet
-        .with_workspace(row.id, move |workspace| {
+        .registry()
+        .with(row.id, move |workspace| {
             let start = start.clone();
             async move {
                 let process = shell_of(&*workspace)?.start(start).await?;
@@ -138,7 +139,7 @@ pub(in crate::routes) async fn list(
 ) -> Result<axum::Json<ProcessList>, Failure> {
     app.fleet.usable_workspace(&who, ProcessDeed::See.action(), id).await?;
     let found =
-        app.fleet.with_workspace(id, |workspace| async move { shell_of(&*workspace)?.list().await }).await?;
+        app.fleet.registry().with(id, |workspace| async move { shell_of(&*workspace)?.list().await }).await?;
     Ok(axum::Json(ProcessList { items: found.iter().map(convert::process).collect() }))
 }
 
@@ -155,7 +156,7 @@ pub(in crate::routes) async fn show(
     PathProcess(process): PathProcess,
 ) -> Result<axum::Json<Process>, Failure> {
     app.fleet.usable_workspace(&who, ProcessDeed::See.action(), id).await?;
-    let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
     Ok(axum::Json(convert::process(&find(&*workspace, process).await?)))
 }
 
@@ -209,7 +210,7 @@ pub(in crate::routes) async fn output(
     app.fleet.usable_workspace(&who, action, id).await?;
     if wants_stream(&headers) {
         let offset = resume_offset(&headers)?.or(params.offset).unwrap_or(0);
-        let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
+        let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
         find(&*workspace, process).await?;
         let place = place(&app)?;
         let standing = Standing { app, who, action, workspace_id: id, ends_with_server: true };
@@ -228,7 +229,8 @@ pub(in crate::routes) async fn output(
     };
     let polled = app
         .fleet
-        .with_workspace(id, move |workspace| async move { shell_of(&*workspace)?.poll(process, poll).await })
+        .registry()
+        .with(id, move |workspace| async move { shell_of(&*workspace)?.poll(process, poll).await })
         .await?;
     Ok(axum::Json(convert::process_output(&polled)).into_response())
 }
@@ -402,7 +404,7 @@ where
     Fut: Future<Output = Result<(), Failure>>,
 {
     app.fleet.usable_workspace(who, deed.action(), id).await?;
-    let workspace = Arc::clone(app.fleet.acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
     work(workspace).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -191,3 +191,41 @@ async fn an_operator_can_evict_so_that_a_changed_config_takes_effect() {
     stage.registry.acquire(id).await.unwrap();
     assert_eq!(stage.provider.calls(), ["open", "resolve"]);
 }
+
+// O2 incident 6: found out by the first use, told before that use is answered, and once.
+#[tokio::test(start_paused = true)]
+async fn a_place_that_is_gone_for_good_is_told_to_its_owner_before_anybody_is_answered() {
+    let stage = Stage::new(Scripted::new());
+    let id = stage.declare(1);
+    stage.registry.acquire(id).await.unwrap();
+    stage.provider.script.lock().unwrap().push_back(gone());
+    let error = operate(&stage, id, 1).await.0.unwrap_err();
+    assert_eq!(*stage.losses.told.lock().unwrap(), [(id, error)]);
+    for _ in 0..5 {
+        stage.registry.acquire(id).await.unwrap_err();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(stage.losses.told.lock().unwrap().len(), 1, "once told is told");
+}
+
+// O2 incident 6
+#[tokio::test(start_paused = true)]
+async fn a_loss_that_could_not_be_recorded_is_told_again_by_the_next_use() {
+    let stage = Stage::new(Scripted::playing([permanent()]));
+    stage.losses.failures.store(2, Ordering::SeqCst);
+    let id = stage.declare(1);
+    for uses in 1..=4 {
+        stage.registry.acquire(id).await.unwrap_err();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(stage.losses.told.lock().unwrap().len(), usize::from(uses > 2), "after {uses} uses");
+    }
+}
+
+// W12: what passes by itself is no loss.
+#[tokio::test(start_paused = true)]
+async fn transient_failures_are_not_told_as_losses() {
+    let stage = Stage::new(Scripted::playing([transient(), transient(), transient(), transient()]));
+    let id = stage.declare(1);
+    assert!(stage.registry.acquire(id).await.unwrap_err().is_transient());
+    assert!(stage.losses.told.lock().unwrap().is_empty());
+}

@@ -4,3 +4,4 @@ mod closing;
 mod evictions;
 mod opening;
 mod scripted;
+mod storms;

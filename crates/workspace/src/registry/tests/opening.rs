@@ -286,6 +286,7 @@ fn local_registry() -> Registry {
         entropy: Arc::new(warren_doors::SeededEntropy::new(1)),
         metrics: stage.metrics,
         refs: stage.refs,
+        losses: stage.losses,
     };
     Registry::new(parts, RegistryConfig::default())
 }

@@ -1,7 +1,7 @@
 //! A provider that behaves as it is told: each open or resolve takes the next line of its script.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub(super) struct Scripted {
     pub(super) closing: Arc<Closing>,
     pub(super) at_once: AtomicUsize,
     pub(super) peak: AtomicUsize,
+    /// Every place that was handed out, and whether it was closed since.
+    pub(super) made: Mutex<Vec<(WorkspaceId, Arc<AtomicBool>)>>,
 }
 
 /// How the workspaces close.
@@ -56,6 +58,7 @@ impl Scripted {
             closing: Arc::default(),
             at_once: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
+            made: Mutex::default(),
         }
     }
 
@@ -67,6 +70,12 @@ impl Scripted {
 
     pub(super) fn calls(&self) -> Vec<&'static str> {
         self.calls.lock().unwrap().clone()
+    }
+
+    /// The places of a workspace that nobody closed.
+    pub(super) fn unclosed(&self, id: WorkspaceId) -> usize {
+        let made = self.made.lock().unwrap();
+        made.iter().filter(|(of, is_closed)| *of == id && !is_closed.load(Ordering::SeqCst)).count()
     }
 
     async fn play(&self, call: &'static str, id: WorkspaceId) -> Result<Arc<dyn Workspace>, Error> {
@@ -81,7 +90,11 @@ impl Scripted {
             Some(Line::Fail(error)) => Err(error),
             Some(Line::Hang) => std::future::pending().await,
             Some(Line::Panic) => panic!("scripted"),
-            None => Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing) })),
+            None => {
+                let is_closed = Arc::new(AtomicBool::new(false));
+                self.made.lock().unwrap().push((id, Arc::clone(&is_closed)));
+                Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing), is_closed }))
+            }
         }
     }
 }
@@ -144,6 +157,7 @@ impl Provider for Scripted {
 struct Place {
     id: WorkspaceId,
     closing: Arc<Closing>,
+    is_closed: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -172,6 +186,7 @@ impl Workspace for Place {
             return Err(Error::operation(ErrorCode::Internal, "scripted"));
         }
         self.closing.closed.fetch_add(1, Ordering::SeqCst);
+        self.is_closed.store(true, Ordering::SeqCst);
         Ok(())
     }
 }
@@ -233,12 +248,32 @@ impl RefSink for Refs {
     }
 }
 
+/// A record of losses that is away for the first `failures` reports.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    pub(super) told: Mutex<Vec<(WorkspaceId, Error)>>,
+    pub(super) failures: AtomicUsize,
+}
+
+#[async_trait]
+impl LossSink for Losses {
+    async fn lost(&self, id: WorkspaceId, error: &Error) -> Result<(), Error> {
+        let fails = |left: usize| left.checked_sub(1);
+        if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+            return Err(Error::transient(ErrorCode::PlatformUnavailable, "the database is away"));
+        }
+        self.told.lock().unwrap().push((id, error.clone()));
+        Ok(())
+    }
+}
+
 /// A registry over one scripted provider, with everything at hand.
 pub(super) struct Stage {
     pub(super) registry: Registry,
     pub(super) provider: Arc<Scripted>,
     pub(super) metrics: Arc<Counts>,
     pub(super) refs: Arc<Refs>,
+    pub(super) losses: Arc<Losses>,
     pub(super) clock: Arc<ManualClock>,
 }
 
@@ -251,6 +286,7 @@ impl Stage {
         let provider = Arc::new(provider);
         let metrics = Arc::new(Counts::default());
         let refs = Arc::new(Refs::default());
+        let losses = Arc::new(Losses::default());
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_000_000)));
         let parts = RegistryParts {
             providers: vec![Arc::clone(&provider) as Arc<dyn Provider>],
@@ -259,9 +295,10 @@ impl Stage {
             entropy: Arc::new(SeededEntropy::new(7)),
             metrics: Arc::clone(&metrics) as Arc<dyn RegistryMetrics>,
             refs: Arc::clone(&refs) as Arc<dyn RefSink>,
+            losses: Arc::clone(&losses) as Arc<dyn LossSink>,
         };
         let registry = Registry::new(parts, config);
-        Self { registry, provider, metrics, refs, clock }
+        Self { registry, provider, metrics, refs, losses, clock }
     }
 
     /// A workspace that is declared and nothing more.

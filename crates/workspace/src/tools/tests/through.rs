@@ -11,7 +11,7 @@ use warren_model::{CapabilitySet, ErrorCode, MemoryConfig, ProviderConfig, Provi
 
 use super::fake::{Fake, both, context, id};
 use crate::registry::{
-    Declaration, DiscardRefs, LostPolicy, OpenGates, Registry, RegistryConfig, RegistryParts,
+    Declaration, DiscardRefs, IgnoreLosses, LostPolicy, OpenGates, Registry, RegistryConfig, RegistryParts,
 };
 use crate::tools::call_through;
 use crate::{Error, NoMetrics, OpenRequest, Opened, Provider, ReapReport, Workspace};
@@ -70,6 +70,7 @@ fn registry() -> (Registry, Arc<OneFake>) {
         entropy: Arc::new(SeededEntropy::new(1)),
         metrics: Arc::new(NoMetrics),
         refs: Arc::new(DiscardRefs),
+        losses: Arc::new(IgnoreLosses),
     };
     let registry = Registry::new(parts, RegistryConfig::default());
     let declaration = Declaration {

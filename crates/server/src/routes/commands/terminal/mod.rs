@@ -128,7 +128,7 @@ async fn attach(
         let detail = "`command` and `cwd` are for a new process, not for one that is attached to";
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    let workspace = Arc::clone(app.fleet.acquire(row.id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry().acquire(row.id).await?.workspace());
     let process = find(&*workspace, ProcessId(number)).await?;
     if asks_for_size && process.has_pty {
         shell_of(&*workspace)?.resize(process.id, size).await?;

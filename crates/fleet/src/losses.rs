@@ -1,0 +1,46 @@
+//! A place that is gone for good shows in the workspace's status, whoever found out.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use warren_doors::Clock;
+use warren_model::{ErrorCode, Principal, WorkspaceId};
+use warren_rules::lifecycle::Signal;
+use warren_store::Store;
+use warren_workspace::registry::LossSink;
+
+use crate::workspaces::send_signal;
+
+/// Records losses in the workspace's row, as the table in `rules` decides.
+#[derive(Debug, Clone)]
+pub struct StoredLosses {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+impl StoredLosses {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+}
+
+#[async_trait]
+impl LossSink for StoredLosses {
+    async fn lost(
+        &self,
+        id: WorkspaceId,
+        error: &warren_workspace::Error,
+    ) -> Result<(), warren_workspace::Error> {
+        let by = Principal::system("registry");
+        let reason = Some(error.to_string());
+        match send_signal(&self.store, self.clock.now(), id, Signal::PlaceFailed, &by, reason).await {
+            Ok(_) => Ok(()),
+            // Removed meanwhile: there is no row left to say it in.
+            Err(error) if error.code == ErrorCode::WorkspaceNotFound => Ok(()),
+            Err(error) => {
+                let detail = error.to_string();
+                Err(warren_workspace::Error::transient(ErrorCode::PlatformUnavailable, detail))
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The protocol between a workspace's owner (Warren) and process 1 of its box.
+//!
+//! ```text
+//!   owner ── Request { id, call } ──▶ init        one frame each: 4 bytes of length, then the message
+//!         ◀─ Reply { id, answer } ──              any number per request; the last one ends it
+//! ```
+//!
+//! The owner chooses ids and may have many requests under way. What init writes is decided by programs in the box as
+//! much as by init (they are one user), so an owner trusts none of it: lengths are checked before anything is
+//! allocated, unknown ids are ignored, and a frame that cannot be read ends the connection.
+//!
+//! Surprise: file and program names are bytes, not text. A box may hold names that are not UTF-8.
+
+mod frame;
+mod message;
+
+pub use frame::{FrameError, FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES, encode, encode_into};
+pub use message::*;
+
+/// Both sides say theirs first; another major version is refused before anything is started.
+pub const PROTOCOL_VERSION: u16 = 1;
+/// Where the workspace's files are in a box.
+pub const WORKSPACE_ROOT: &str = "/workspace";
+/// Output of one foreground command that may be under way before the owner has granted more (see `Call::Grant`).
+pub const OUTPUT_WINDOW_BYTES: u32 = 256 << 10;
+/// Output of one background process that init keeps for those who ask later.
+pub const BACKGROUND_OUTPUT_BYTES: usize = 1 << 20;
+/// The largest piece of output or file contents in one frame.
+pub const MAX_PIECE_BYTES: usize = 64 << 10;

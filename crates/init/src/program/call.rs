@@ -1,0 +1,313 @@
+//! What each call does.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Signal;
+use warren_init::{
+    Answer, Call, Failure, FailureKind, Greeting, PROTOCOL_VERSION, ProcessSummary, Request, Spawn,
+    TerminalSize,
+};
+
+use super::clock;
+use super::input::Told;
+use super::job::{Ends, Job, Purpose, Stage};
+use super::launch::{Plan, refused};
+use super::limits::{MAX_POLL_WAIT, MAX_POLLS};
+use super::serve::Serve;
+use super::terminal;
+
+/// A poll that waits for output.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PendingPoll {
+    pub(super) request: u32,
+    pub(super) process: u32,
+    pub(super) offset: u64,
+    pub(super) max_bytes: usize,
+    pub(super) until: Instant,
+}
+
+/// Both sides of a new command's pipes or terminal.
+#[derive(Debug)]
+struct Stdio {
+    ours: Ends,
+    input: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+impl Serve {
+    pub(super) fn answer(&mut self, request: Request) {
+        let id = request.id;
+        match request.call {
+            Call::Hello { version } => self.hello_again(id, version),
+            Call::Run(spawn) => self.start_run(id, spawn),
+            Call::Start(spawn) => self.start_process(id, spawn),
+            Call::Grant { bytes } => {
+                if let Some(slot) = self.run_of(id) {
+                    self.with_job(slot, |job, _| job.grant(bytes));
+                    self.pump(slot);
+                }
+            }
+            Call::Input { bytes, last } => self.add_input(id, bytes, last),
+            Call::Cancel => self.cancel(id),
+            Call::Poll { process, offset, max_bytes, wait_ms } => {
+                let wait = Duration::from_millis(wait_ms.into()).min(MAX_POLL_WAIT);
+                let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+                self.poll(PendingPoll { request: id, process, offset, max_bytes, until: self.now + wait });
+            }
+            Call::Write { process, bytes, close } => self.write(id, process, bytes, close),
+            Call::Resize { process, size } => self.resize(id, process, size),
+            Call::Signal { process, signal } => self.signal(id, process, signal),
+            Call::List => {
+                let processes = self.summaries();
+                self.owner.send(id, Answer::Processes(processes));
+            }
+            Call::Ping => self.owner.send(id, Answer::Done),
+            Call::Leave => self.leave(),
+        }
+    }
+
+    pub(super) fn say_hello(&mut self, id: u32) {
+        let greeting = Greeting { version: PROTOCOL_VERSION, facts: self.facts.clone() };
+        self.owner.send(id, Answer::Hello(greeting));
+    }
+
+    /// A new owner on the same wire (a container's own stdio has but one): the former one's requests are void.
+    fn hello_again(&mut self, id: u32, version: u16) {
+        self.forget_owner();
+        if version == PROTOCOL_VERSION {
+            self.say_hello(id);
+        } else {
+            self.fail(id, FailureKind::Version);
+        }
+    }
+
+    fn run_of(&self, id: u32) -> Option<usize> {
+        self.table.find(|job| job.is_run(id))
+    }
+
+    fn start_run(&mut self, id: u32, spawn: Spawn) {
+        if self.run_of(id).is_some() {
+            return self.fail(id, FailureKind::Invalid);
+        }
+        if !self.table.has_room_for_run() {
+            return self.fail(id, FailureKind::TooMany);
+        }
+        if let Err(failure) = self.start(spawn, Purpose::run(id)) {
+            self.owner.send(id, Answer::Failed(failure));
+        }
+    }
+
+    fn start_process(&mut self, id: u32, mut spawn: Spawn) {
+        if !self.table.has_room_for_process() {
+            return self.fail(id, FailureKind::TooMany);
+        }
+        // A process can be fed later.
+        spawn.has_more_input = true;
+        let process = self.table.next_process();
+        let purpose =
+            Purpose::background(process, program_name(&spawn.argv), clock::now(), spawn.terminal.is_some());
+        let answer = match self.start(spawn, purpose) {
+            Ok(()) => Answer::Started { process },
+            Err(failure) => Answer::Failed(failure),
+        };
+        self.owner.send(id, answer);
+    }
+
+    fn start(&mut self, spawn: Spawn, purpose: Purpose) -> Result<(), Failure> {
+        let directory = self.directory(&spawn.directory)?;
+        let has_input = spawn.has_more_input || !spawn.input.is_empty();
+        let stdio = match spawn.terminal {
+            Some(size) => terminal_stdio(size),
+            None => self.pipes(has_input),
+        }
+        .map_err(refused)?;
+        let plan = Plan {
+            argv: spawn.argv,
+            env: spawn.env,
+            directory: directory.as_ref().map_or(self.root.as_fd(), AsFd::as_fd),
+            stdio: [stdio.input.as_fd(), stdio.stdout.as_fd(), stdio.stderr.as_fd()],
+            has_terminal: spawn.terminal.is_some(),
+            limits: spawn.limits,
+        };
+        let started = Instant::now();
+        let leader = self.launcher.launch(plan)?;
+        let deadline = match spawn.deadline_ms {
+            0 => None,
+            milliseconds => started.checked_add(Duration::from_millis(milliseconds)),
+        };
+        let slot = self.table.insert(Job::new(purpose, leader, stdio.ours, started, deadline));
+        self.with_job(slot, |job, context| {
+            let is_last = has_input && !spawn.has_more_input && spawn.terminal.is_none();
+            if !spawn.input.is_empty() || is_last {
+                job.input.queue(spawn.input, is_last, Told::Nobody);
+                job.input.feed(context.owner, context.epoll, context.token + 2);
+            }
+            job.watch_outputs(context);
+        });
+        Ok(())
+    }
+
+    /// The working directory, resolved beneath the workspace; absent: the workspace itself.
+    fn directory(&self, path: &[u8]) -> Result<Option<OwnedFd>, Failure> {
+        if path.is_empty() {
+            return Ok(None);
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let failed = |errno: Errno| Failure { kind: FailureKind::BadDirectory, errno: errno.raw_os_error() };
+        openat2(&self.root, path, flags, Mode::empty(), resolve).map(Some).map_err(failed)
+    }
+
+    fn pipes(&self, has_input: bool) -> Result<Stdio, Errno> {
+        let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (input, input_ours) = if has_input {
+            let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+            rustix::io::ioctl_fionbio(&ours, true)?;
+            (theirs, Some(ours))
+        } else {
+            (self.nothing.try_clone().map_err(|_| Errno::MFILE)?, None)
+        };
+        // Only our sides: a program that is handed a non-blocking pipe may fail to write to it.
+        rustix::io::ioctl_fionbio(&stdout_ours, true)?;
+        rustix::io::ioctl_fionbio(&stderr_ours, true)?;
+        let ours =
+            Ends { input: input_ours, stdout: stdout_ours, stderr: Some(stderr_ours), is_terminal: false };
+        Ok(Stdio { ours, input, stdout, stderr })
+    }
+
+    /// More input than may wait is a breach of the protocol by the owner: its run ends.
+    fn add_input(&mut self, id: u32, bytes: Vec<u8>, is_last: bool) {
+        let Some(slot) = self.run_of(id) else { return };
+        let has_room = self.with_job(slot, |job, context| {
+            if !job.input.is_open() {
+                let bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                context.owner.send(id, Answer::InputTaken { bytes });
+                return true;
+            }
+            if !job.input.has_room(bytes.len()) {
+                return false;
+            }
+            job.input.queue(bytes, is_last, Told::Run(id));
+            job.input.feed(context.owner, context.epoll, context.token + 2);
+            true
+        });
+        if has_room == Some(false) {
+            self.cancel(id);
+        }
+    }
+
+    fn cancel(&mut self, id: u32) {
+        if let Some(slot) = self.run_of(id) {
+            self.kill(slot);
+            // Its output is not waited for: whoever cancels may grant nothing more.
+            self.with_job(slot, |job, context| job.discard_output(context.epoll));
+            return self.pump(slot);
+        }
+        self.answer_polls(|poll| poll.request == id, true);
+        for slot in self.table.slots() {
+            self.with_job(slot, |job, context| job.input.withdraw(id, context.owner));
+        }
+    }
+
+    fn poll(&mut self, poll: PendingPoll) {
+        if self.table.process(poll.process).is_none() {
+            return self.fail(poll.request, FailureKind::UnknownNumber);
+        }
+        if self.polls.len() >= MAX_POLLS {
+            return self.fail(poll.request, FailureKind::TooMany);
+        }
+        self.polls.push(poll);
+        let is_over = poll.until <= self.now;
+        self.answer_polls(|other| other.request == poll.request, is_over);
+    }
+
+    fn write(&mut self, id: u32, process: u32, bytes: Vec<u8>, close: bool) {
+        let Some(slot) = self.table.process(process) else {
+            return self.fail(id, FailureKind::UnknownNumber);
+        };
+        let failed = self.with_job(slot, |job, context| {
+            if bytes.is_empty() && !close {
+                context.owner.send(id, Answer::Done);
+                return None;
+            }
+            if !job.input.is_open() {
+                return Some(FailureKind::UnknownNumber);
+            }
+            if !job.input.has_room(bytes.len()) {
+                return Some(FailureKind::TooMany);
+            }
+            job.input.queue(bytes, close, Told::Write(id));
+            job.input.feed(context.owner, context.epoll, context.token + 2);
+            None
+        });
+        if let Some(kind) = failed.flatten() {
+            self.fail(id, kind);
+        }
+    }
+
+    fn resize(&mut self, id: u32, process: u32, size: TerminalSize) {
+        let Some(slot) = self.table.process(process) else {
+            return self.fail(id, FailureKind::UnknownNumber);
+        };
+        let resized = self.with_job(slot, |job, _| job.resize(size));
+        let answer = match resized {
+            Some(Err(failure)) => Answer::Failed(failure),
+            Some(Ok(())) | None => Answer::Done,
+        };
+        self.owner.send(id, answer);
+    }
+
+    fn signal(&mut self, id: u32, process: u32, number: i32) {
+        let Some(slot) = self.table.process(process) else {
+            return self.fail(id, FailureKind::UnknownNumber);
+        };
+        let Some(signal) = Signal::from_named_raw(number) else {
+            return self.fail(id, FailureKind::Invalid);
+        };
+        if signal == Signal::KILL {
+            self.kill(slot);
+        } else {
+            self.with_job(slot, |job, _| job.signal(signal));
+        }
+        self.owner.send(id, Answer::Done);
+    }
+
+    fn summaries(&self) -> Vec<ProcessSummary> {
+        let summary = |job: &Job| {
+            let background = job.background()?;
+            Some(ProcessSummary {
+                process: background.process,
+                program: background.program.clone(),
+                started_at: background.started_at,
+                output_bytes: background.output.end(),
+                has_terminal: background.has_terminal,
+                exit: (job.stage == Stage::Ended).then(|| job.exit()),
+            })
+        };
+        let mut summaries: Vec<_> = self.table.jobs().filter_map(summary).collect();
+        summaries.sort_unstable_by_key(|summary| summary.process);
+        summaries
+    }
+}
+
+fn terminal_stdio(size: TerminalSize) -> Result<Stdio, Errno> {
+    let terminal = terminal::open(size)?;
+    let again = || fcntl_dupfd_cloexec(&terminal.theirs, 3);
+    let (input, stdout) = (again()?, again()?);
+    let input_ours = fcntl_dupfd_cloexec(&terminal.ours, 3)?;
+    let ours = Ends { input: Some(input_ours), stdout: terminal.ours, stderr: None, is_terminal: true };
+    Ok(Stdio { ours, input, stdout, stderr: terminal.theirs })
+}
+
+/// The last part of the program's path, never its arguments.
+fn program_name(argv: &[Vec<u8>]) -> Vec<u8> {
+    let program = argv.first().map_or(&[][..], Vec::as_slice);
+    let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    name[..name.len().min(255)].to_vec()
+}

@@ -1,0 +1,67 @@
+//! Builds process 1 of a box, `warren-init`, as a static program, and tells the crate where it is: it is embedded, so
+//! that one binary is all there is to install.
+//!
+//! Surprise: this is cargo within cargo. It has a target folder of its own, so that neither waits for the other's lock,
+//! and none of the outer build's flags: a static program must not get what a test or a lint run wants.
+
+#![expect(clippy::disallowed_methods, reason = "a build script starts cargo and reads what cargo tells it")]
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
+    for watched in ["init/src", "init/Cargo.toml", "../Cargo.toml"] {
+        println!("cargo::rerun-if-changed={}", crates.join(watched).display());
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    if variable("CARGO_CFG_TARGET_OS") == "linux" {
+        let program = build(&crates.join("init/Cargo.toml"));
+        println!("cargo::rustc-env=WARREN_INIT_PROGRAM={}", program.display());
+    }
+}
+
+fn build(manifest: &Path) -> PathBuf {
+    let target = variable("TARGET");
+    let folder = target_folder().join("init");
+    let mut cargo = Command::new(variable("CARGO"));
+    cargo
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--bin",
+            "warren-init",
+            "--profile",
+            "init",
+            "--manifest-path",
+        ])
+        .arg(manifest)
+        .args(["--target", &target, "--target-dir"])
+        .arg(&folder);
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy();
+        let is_of_outer_build =
+            ["CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"];
+        if is_of_outer_build.contains(&name.as_ref()) || name.starts_with("CARGO_PROFILE_") {
+            cargo.env_remove(name.as_ref());
+        }
+    }
+    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
+    match cargo.status() {
+        Ok(status) if status.success() => folder.join(target).join("init").join("warren-init"),
+        Ok(status) => panic!("building warren-init failed: {status}"),
+        Err(error) => panic!("cargo could not be started to build warren-init: {error}"),
+    }
+}
+
+/// `<target>/<profile>/build/<package>/out` is where this script writes.
+fn target_folder() -> PathBuf {
+    let out = PathBuf::from(variable("OUT_DIR"));
+    out.ancestors().nth(4).map_or_else(|| out.clone(), Path::to_path_buf)
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

@@ -1,0 +1,104 @@
+//! Whose a workspace's files and processes are: a user of its own where Warren may give one (as root), else Warren's
+//! own user.
+//!
+//! The owner of the directory is the record; nothing else has to be remembered, and nothing can disagree with it.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{getegid, geteuid};
+
+use crate::directory::Owner;
+
+/// Far above people, system services, and the ranges that are handed out for rootless containers.
+const FIRST: u32 = 2_000_000_000;
+/// Each provider of each data folder has a range of its own, so that two Warrens on a host seldom meet.
+const RANGES: u32 = 1_400;
+const RANGE: u32 = 100_000;
+
+/// Warren's own user.
+pub(crate) fn warren() -> Owner {
+    Owner { uid: geteuid().as_raw(), gid: getegid().as_raw() }
+}
+
+/// Hands out owners for the workspaces below one folder.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    /// The next to give; absent: Warren is not root and cannot give any.
+    next: Option<AtomicU32>,
+    first: u32,
+}
+
+impl Owners {
+    /// Looks at who owns what is there already, so that no owner is given twice.
+    pub(crate) fn of(base: &Path) -> std::io::Result<Self> {
+        let first = FIRST + range_of(base) * RANGE;
+        if !geteuid().is_root() {
+            return Ok(Self { next: None, first });
+        }
+        let mut highest = first;
+        for entry in std::fs::read_dir(base)? {
+            let uid = entry?.metadata()?.uid();
+            if (first..first + RANGE).contains(&uid) {
+                highest = highest.max(uid);
+            }
+        }
+        Ok(Self { next: Some(AtomicU32::new(highest + 1)), first })
+    }
+
+    /// An owner that no other workspace here has. Absent: this folder has had as many as a range holds.
+    pub(crate) fn give(&self) -> Option<Owner> {
+        let Some(next) = &self.next else {
+            return Some(warren());
+        };
+        let uid = next.fetch_add(1, Ordering::Relaxed);
+        (uid < self.first + RANGE).then_some(Owner { uid, gid: uid })
+    }
+
+    /// The owner of a directory that was made here. Absent: it belongs to somebody who is nobody's owner here.
+    pub(crate) fn of_directory(&self, uid: u32, gid: u32) -> Option<Owner> {
+        let owner = Owner { uid, gid };
+        let is_ours = match self.next {
+            Some(_) => (self.first..self.first + RANGE).contains(&uid) && gid == uid,
+            None => owner.uid == warren().uid,
+        };
+        is_ours.then_some(owner)
+    }
+}
+
+/// A stable number below `RANGES` for a folder.
+fn range_of(base: &Path) -> u32 {
+    use std::os::unix::ffi::OsStrExt as _;
+    let hash = base
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .fold(0x811c_9dc5_u32, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash % RANGES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // sec/S01
+    #[test]
+    fn every_workspace_gets_an_owner_of_its_own_also_after_a_restart() {
+        let base = tempfile::tempdir().unwrap();
+        let owners = Owners::of(base.path()).unwrap();
+        let (first, second) = (owners.give().unwrap(), owners.give().unwrap());
+        if !geteuid().is_root() {
+            assert_eq!((first, second), (warren(), warren()));
+            return;
+        }
+        assert!(first != second && first.uid >= 100_000);
+        let directory = base.path().join("one");
+        std::fs::create_dir(&directory).unwrap();
+        std::os::unix::fs::chown(&directory, Some(second.uid), Some(second.gid)).unwrap();
+        let later = Owners::of(base.path()).unwrap();
+        assert!(later.give().unwrap().uid > second.uid);
+        assert_eq!(later.of_directory(second.uid, second.gid), Some(second));
+        assert_eq!(later.of_directory(0, 0), None, "root owns no workspace");
+    }
+}

@@ -1,0 +1,520 @@
+//! The system calls that programs in a box may make: one list, from which the sandbox's filter and the container's
+//! profile are both made.
+//!
+//! What is not listed is refused with EPERM. Calls of other architectures (32-bit, x32) end the process: their numbers
+//! mean something else, and a filter that did not look would be passed by them. `clone3` is answered "not implemented",
+//! since its flags cannot be looked at; libraries then use `clone`, whose flags can.
+//!
+//! Arguments are compared as 32 bits, as the kernel itself reads them; with 64, setting a high bit would pass.
+
+use seccompiler::{BpfProgram, sock_filter};
+use serde_json::{Value, json};
+use warren_model::ErrorCode;
+use warren_workspace::Error;
+
+/// Allowed whatever the arguments.
+const PLAIN: &[&str] = &[
+    "accept",
+    "accept4",
+    "bind",
+    "brk",
+    "capget",
+    "capset",
+    "chdir",
+    "clock_getres",
+    "clock_gettime",
+    "clock_nanosleep",
+    "close",
+    "close_range",
+    "connect",
+    "copy_file_range",
+    "dup",
+    "dup3",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "eventfd2",
+    "execve",
+    "execveat",
+    "exit",
+    "exit_group",
+    "faccessat",
+    "faccessat2",
+    "fadvise64",
+    "fallocate",
+    "fchdir",
+    "fchmod",
+    "fchmodat",
+    "fchown",
+    "fchownat",
+    "fcntl",
+    "fdatasync",
+    "fgetxattr",
+    "flistxattr",
+    "flock",
+    "fremovexattr",
+    "fsetxattr",
+    "fstat",
+    "fstatfs",
+    "fsync",
+    "ftruncate",
+    "futex",
+    "get_robust_list",
+    "getcpu",
+    "getcwd",
+    "getdents64",
+    "getegid",
+    "geteuid",
+    "getgid",
+    "getgroups",
+    "getitimer",
+    "getpeername",
+    "getpgid",
+    "getpid",
+    "getppid",
+    "getpriority",
+    "getrandom",
+    "getresgid",
+    "getresuid",
+    "getrlimit",
+    "getrusage",
+    "getsid",
+    "getsockname",
+    "getsockopt",
+    "gettid",
+    "gettimeofday",
+    "getuid",
+    "getxattr",
+    "inotify_add_watch",
+    "inotify_init1",
+    "inotify_rm_watch",
+    "io_cancel",
+    "io_destroy",
+    "io_getevents",
+    "io_setup",
+    "io_submit",
+    "ioctl",
+    "ioprio_get",
+    "ioprio_set",
+    "kill",
+    "landlock_add_rule",
+    "landlock_create_ruleset",
+    "landlock_restrict_self",
+    "lgetxattr",
+    "linkat",
+    "listen",
+    "listxattr",
+    "llistxattr",
+    "lremovexattr",
+    "lseek",
+    "lsetxattr",
+    "madvise",
+    "membarrier",
+    "memfd_create",
+    "mincore",
+    "mkdirat",
+    "mknodat",
+    "mlock",
+    "mlock2",
+    "mlockall",
+    "mmap",
+    "mprotect",
+    "mq_getsetattr",
+    "mq_notify",
+    "mq_open",
+    "mq_timedreceive",
+    "mq_timedsend",
+    "mq_unlink",
+    "mremap",
+    "msgctl",
+    "msgget",
+    "msgrcv",
+    "msgsnd",
+    "msync",
+    "munlock",
+    "munlockall",
+    "munmap",
+    "nanosleep",
+    "newfstatat",
+    "openat",
+    "openat2",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "pipe2",
+    "pkey_alloc",
+    "pkey_free",
+    "pkey_mprotect",
+    "ppoll",
+    "prctl",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "prlimit64",
+    "process_madvise",
+    "pselect6",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "read",
+    "readahead",
+    "readlinkat",
+    "readv",
+    "recvfrom",
+    "recvmmsg",
+    "recvmsg",
+    "remap_file_pages",
+    "removexattr",
+    "renameat",
+    "renameat2",
+    "restart_syscall",
+    "rseq",
+    "rt_sigaction",
+    "rt_sigpending",
+    "rt_sigprocmask",
+    "rt_sigqueueinfo",
+    "rt_sigreturn",
+    "rt_sigsuspend",
+    "rt_sigtimedwait",
+    "rt_tgsigqueueinfo",
+    "sched_get_priority_max",
+    "sched_get_priority_min",
+    "sched_getaffinity",
+    "sched_getattr",
+    "sched_getparam",
+    "sched_getscheduler",
+    "sched_rr_get_interval",
+    "sched_setaffinity",
+    "sched_setattr",
+    "sched_setparam",
+    "sched_setscheduler",
+    "sched_yield",
+    "seccomp",
+    "semctl",
+    "semget",
+    "semop",
+    "semtimedop",
+    "sendfile",
+    "sendmmsg",
+    "sendmsg",
+    "sendto",
+    "set_robust_list",
+    "set_tid_address",
+    "setfsgid",
+    "setfsuid",
+    "setgid",
+    "setgroups",
+    "setitimer",
+    "setpgid",
+    "setpriority",
+    "setregid",
+    "setresgid",
+    "setresuid",
+    "setreuid",
+    "setrlimit",
+    "setsid",
+    "setsockopt",
+    "setuid",
+    "setxattr",
+    "shmat",
+    "shmctl",
+    "shmdt",
+    "shmget",
+    "shutdown",
+    "sigaltstack",
+    "signalfd4",
+    "splice",
+    "statfs",
+    "statx",
+    "symlinkat",
+    "sync",
+    "sync_file_range",
+    "syncfs",
+    "sysinfo",
+    "tee",
+    "tgkill",
+    "timer_create",
+    "timer_delete",
+    "timer_getoverrun",
+    "timer_gettime",
+    "timer_settime",
+    "timerfd_create",
+    "timerfd_gettime",
+    "timerfd_settime",
+    "times",
+    "tkill",
+    "truncate",
+    "umask",
+    "uname",
+    "unlinkat",
+    "utimensat",
+    "vmsplice",
+    "wait4",
+    "waitid",
+    "write",
+    "writev",
+];
+
+/// Older calls that newer architectures never had.
+const PLAIN_X86_64: &[&str] = &[
+    "access",
+    "alarm",
+    "arch_prctl",
+    "chmod",
+    "chown",
+    "creat",
+    "dup2",
+    "epoll_create",
+    "epoll_wait",
+    "eventfd",
+    "fork",
+    "futimesat",
+    "getdents",
+    "getpgrp",
+    "inotify_init",
+    "lchown",
+    "link",
+    "lstat",
+    "mkdir",
+    "mknod",
+    "open",
+    "pause",
+    "pipe",
+    "poll",
+    "readlink",
+    "rename",
+    "rmdir",
+    "select",
+    "signalfd",
+    "stat",
+    "symlink",
+    "time",
+    "unlink",
+    "utime",
+    "utimes",
+    "vfork",
+];
+
+/// A call that is allowed only with certain values of one argument.
+struct Narrow {
+    call: &'static str,
+    argument: u8,
+    values: Values,
+}
+
+enum Values {
+    OneOf(&'static [u32]),
+    WithoutBits(u32),
+}
+
+const NARROW: &[Narrow] = &[
+    // Local sockets, and the internet's, which lead nowhere: a box has no network.
+    Narrow {
+        call: "socket",
+        argument: 0,
+        values: Values::OneOf(&[libc::AF_UNIX as u32, libc::AF_INET as u32, libc::AF_INET6 as u32]),
+    },
+    Narrow { call: "socketpair", argument: 0, values: Values::OneOf(&[libc::AF_UNIX as u32]) },
+    // No namespace of any kind.
+    Narrow { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES) },
+    // Linux as it is, without randomized addresses, and asking.
+    Narrow {
+        call: "personality",
+        argument: 0,
+        values: Values::OneOf(&[0, 0x0002_0000, 0x0004_0000, 0xffff_ffff]),
+    },
+];
+
+const NAMESPACES: u32 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u32
+    // CLONE_NEWTIME
+    | 0x80;
+
+/// Numbers from here on are x32's.
+const FIRST_X32_CALL: u32 = 0x4000_0000;
+
+fn plain() -> impl Iterator<Item = &'static str> {
+    let older: &[&str] = if cfg!(target_arch = "x86_64") { PLAIN_X86_64 } else { &[] };
+    PLAIN.iter().chain(older).copied()
+}
+
+/// The filters of a sandbox, to be loaded one after the other.
+pub(crate) fn filters() -> Result<Vec<Vec<u8>>, Error> {
+    let allowed = plain()
+        .map(|call| json!({ "syscall": call }))
+        .chain([json!({ "syscall": "clone3" })])
+        .chain(NARROW.iter().flat_map(narrow_rules));
+    let list = json!({
+        "mismatch_action": { "errno": libc::EPERM },
+        "match_action": "allow",
+        "filter": allowed.collect::<Vec<_>>(),
+    });
+    let clone3 = json!({
+        "mismatch_action": "allow",
+        "match_action": { "errno": libc::ENOSYS },
+        "filter": [{ "syscall": "clone3" }],
+    });
+    Ok(vec![as_bytes(&compile(&clone3)?), as_bytes(&compile(&list)?)])
+}
+
+fn narrow_rules(narrow: &Narrow) -> Vec<Value> {
+    let rule = |operator: Value, value: u32| {
+        let condition = json!({ "index": narrow.argument, "type": "dword", "op": operator, "val": value });
+        json!({ "syscall": narrow.call, "args": [condition] })
+    };
+    match narrow.values {
+        Values::OneOf(values) => values.iter().map(|&value| rule(json!("eq"), value)).collect(),
+        Values::WithoutBits(bits) => vec![rule(json!({ "masked_eq": bits }), 0)],
+    }
+}
+
+fn compile(filter: &Value) -> Result<BpfProgram, Error> {
+    let unusable = |problem: String| {
+        let detail = format!("the system call filter cannot be made on this host: {problem}");
+        Error::permanent(ErrorCode::ProviderUnavailable, detail)
+    };
+    let architecture = std::env::consts::ARCH
+        .try_into()
+        .map_err(|error: seccompiler::BackendError| unusable(error.to_string()))?;
+    let document = json!({ "box": filter }).to_string();
+    let mut programs = seccompiler::compile_from_json(document.as_bytes(), architecture)
+        .map_err(|error| unusable(error.to_string()))?;
+    programs.remove("box").ok_or_else(|| unusable("nothing was compiled".into()))
+}
+
+/// As the kernel reads it, with x32 shut first.
+fn as_bytes(program: &[sock_filter]) -> Vec<u8> {
+    let statement = |code: u32, jt: u8, jf: u8, k: u32| sock_filter { code: code as u16, jt, jf, k };
+    let shut_x32 = [
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, FIRST_X32_CALL),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+    ];
+    let prefix: &[sock_filter] = if cfg!(target_arch = "x86_64") { &shut_x32 } else { &[] };
+    prefix
+        .iter()
+        .chain(program)
+        .flat_map(|one| {
+            let [code0, code1] = one.code.to_ne_bytes();
+            let [k0, k1, k2, k3] = one.k.to_ne_bytes();
+            [code0, code1, one.jt, one.jf, k0, k1, k2, k3]
+        })
+        .collect()
+}
+
+/// The same list as a container's seccomp profile.
+pub(crate) fn docker_profile() -> Value {
+    let allow = "SCMP_ACT_ALLOW";
+    let mut calls = vec![
+        json!({ "names": plain().collect::<Vec<_>>(), "action": allow }),
+        json!({ "names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": libc::ENOSYS }),
+    ];
+    for narrow in NARROW {
+        let rule = |argument: Value| json!({ "names": [narrow.call], "action": allow, "args": [argument] });
+        let index = narrow.argument;
+        match narrow.values {
+            Values::OneOf(values) => calls.extend(
+                values
+                    .iter()
+                    .map(|value| rule(json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" }))),
+            ),
+            Values::WithoutBits(bits) => calls.push(rule(
+                json!({ "index": index, "value": bits, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ" }),
+            )),
+        }
+    }
+    let architecture = if cfg!(target_arch = "x86_64") { "SCMP_ARCH_X86_64" } else { "SCMP_ARCH_AARCH64" };
+    json!({
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "defaultErrnoRet": libc::EPERM,
+        "architectures": [architecture],
+        "syscalls": calls,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // sec/S03
+    #[test]
+    fn dangerous_calls_are_on_no_list() {
+        let dangerous = [
+            "mount",
+            "umount2",
+            "pivot_root",
+            "chroot",
+            "unshare",
+            "setns",
+            "ptrace",
+            "process_vm_readv",
+            "process_vm_writev",
+            "bpf",
+            "keyctl",
+            "add_key",
+            "request_key",
+            "io_uring_setup",
+            "io_uring_enter",
+            "userfaultfd",
+            "perf_event_open",
+            "kexec_load",
+            "kexec_file_load",
+            "init_module",
+            "finit_module",
+            "delete_module",
+            "open_by_handle_at",
+            "quotactl",
+            "swapon",
+            "swapoff",
+            "iopl",
+            "ioperm",
+            "reboot",
+            "acct",
+            "fsopen",
+            "fsmount",
+            "move_mount",
+            "open_tree",
+            "mount_setattr",
+            "pidfd_getfd",
+            "modify_ldt",
+            "syslog",
+            "settimeofday",
+            "clock_settime",
+            "adjtimex",
+            "fanotify_init",
+            "kcmp",
+            "lookup_dcookie",
+            "vhangup",
+            "nfsservctl",
+            "uselib",
+            "ustat",
+            "sysfs",
+            "move_pages",
+            "mbind",
+            "migrate_pages",
+            "set_mempolicy",
+        ];
+        let allowed: Vec<_> = plain().chain(NARROW.iter().map(|narrow| narrow.call)).collect();
+        for call in dangerous {
+            assert!(!allowed.contains(&call), "{call}");
+        }
+        let mut unique = allowed.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), allowed.len(), "no call is listed twice");
+    }
+
+    #[test]
+    fn the_filters_are_programs_that_the_kernel_could_load() {
+        for filter in filters().unwrap() {
+            assert!(filter.len().is_multiple_of(8) && filter.len() / 8 < 4_096, "{}", filter.len());
+        }
+        let profile = docker_profile();
+        assert_eq!(profile["defaultAction"], "SCMP_ACT_ERRNO");
+    }
+}

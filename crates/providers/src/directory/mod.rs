@@ -1,0 +1,52 @@
+//! The `fs` module over a host directory, for every provider that keeps a workspace's files in one.
+//!
+//! ```text
+//!   local ────┐                                       ┌── Root     a handle; paths resolve in the kernel, beneath it
+//!   sandbox ──┼──▶ DirectoryFs ──▶ Place ─────────────┼── Staging  where things are made before they appear
+//!   docker ───┘    (the Fs trait)  (one open directory)└── Owner    to whom everything made in it belongs
+//! ```
+//!
+//! The tree is hostile ground: a program in the workspace may rename, link and replace everything in it while we work,
+//! and Warren may be root there. So every step goes by descriptor, no name is followed that was looked at before, and
+//! what is made for another uid is made in staging, given away there through its handle, and then renamed into place.
+//! Until that rename nobody else can reach it; after it we do not touch it again.
+//!
+//! Surprise: a `Place` without an owner changes no ownership at all, and needs no privilege.
+
+mod beneath;
+mod delete;
+mod entries;
+pub mod errno;
+mod files;
+mod find;
+mod listing;
+mod place;
+mod read;
+mod staging;
+mod tree;
+mod walk;
+mod watch;
+mod write;
+
+use warren_model::ErrorCode;
+use warren_workspace::Error;
+
+pub use beneath::{Resolution, Root};
+pub use files::DirectoryFs;
+pub use place::{FileLimits, Owner, Place};
+pub use staging::Staging;
+pub use tree::working_directory;
+pub use write::open_emptied;
+
+/// Runs what may block on the threads that are for it.
+pub async fn blocking<T: Send + 'static>(
+    operation: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(operation).await {
+        Ok(result) => result,
+        Err(error) => {
+            tracing::error!(%error, "an operation panicked or the runtime is ending");
+            Err(Error::operation(ErrorCode::Internal, "the operation did not finish"))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! One open workspace directory: its root handle, its limits, and the lock that orders changes to it.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Gid, Mode, RenameFlags, Uid, chownat, fchown, mkdirat, renameat, renameat_with};
+use rustix::io::Errno;
+use tokio_util::sync::CancellationToken;
+use warren_model::{ErrorCode, MIB};
+use warren_workspace::{Error, WorkspacePath};
+
+use super::beneath::{Root, Spot};
+use super::errno;
+use super::staging::{Staged, Staging};
+
+/// The uid and gid that a workspace's programs run as, where they are not Warren's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLimits {
+    pub max_file_bytes: u64,
+    pub max_grep_file_bytes: u64,
+}
+
+impl FileLimits {
+    pub const fn from_mb(max_file_mb: u32, max_grep_file_mb: u32) -> Self {
+        Self { max_file_bytes: max_file_mb as u64 * MIB, max_grep_file_bytes: max_grep_file_mb as u64 * MIB }
+    }
+}
+
+#[derive(Debug)]
+pub struct Place {
+    pub(super) root: Root,
+    pub(super) staging: Arc<Staging>,
+    pub(super) max_file_bytes: u64,
+    pub(super) max_grep_file_bytes: u64,
+    owner: Option<Owner>,
+    /// Held while something is put in place, so that an edit cannot lose a write that came in between. Only our own
+    /// changes wait here: programs in the workspace write as they like.
+    changes: Mutex<()>,
+    closed: CancellationToken,
+}
+
+impl Place {
+    /// `staging` must lie on the filesystem of `root`. With an `owner`, all that is made here belongs to it (which
+    /// takes root); without one, to this process's user.
+    pub fn new(root: Root, staging: Arc<Staging>, limits: FileLimits, owner: Option<Owner>) -> Self {
+        Self {
+            root,
+            staging,
+            max_file_bytes: limits.max_file_bytes,
+            max_grep_file_bytes: limits.max_grep_file_bytes,
+            owner,
+            changes: Mutex::default(),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    pub const fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// From now on every operation answers `evicted`; streams that are open end.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Answers when the place is closed.
+    pub(super) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    pub fn check_open(&self) -> Result<(), Error> {
+        if self.closed.is_cancelled() {
+            return Err(Error::evicted("the workspace was closed"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn lock_changes(&self) -> MutexGuard<'_, ()> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error for `errno` at `path`. "Not found" in a directory that was taken away is an eviction (W13).
+    pub fn failure(&self, errno: Errno, path: &WorkspacePath) -> Error {
+        if errno == Errno::NOENT && self.root.is_gone() {
+            return Error::evicted("the workspace's directory was removed from the host");
+        }
+        errno::operation(errno, path)
+    }
+
+    pub(super) fn too_large(&self, path: &WorkspacePath) -> Error {
+        let detail = format!("{path} would have more than {} bytes", self.max_file_bytes);
+        Error::operation(ErrorCode::FileTooLarge, detail)
+    }
+
+    /// Makes `path` and missing parents; there already is success.
+    pub(super) fn make_directories(&self, path: &WorkspacePath) -> Result<(), Errno> {
+        let mut missing = Vec::new();
+        let mut here = path.clone();
+        loop {
+            match self.root.directory(&here) {
+                Ok(_) => break,
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+            let Some(parent) = here.parent() else {
+                return Err(Errno::NOENT);
+            };
+            missing.push(std::mem::replace(&mut here, parent));
+        }
+        for directory in missing.iter().rev() {
+            let spot = self.root.spot(directory)?;
+            match self.make_directory(&spot) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        // A dangling link or a file made meanwhile shows here.
+        self.root.directory(path).map(drop)
+    }
+
+    /// For an owner, a directory is made in staging and moved in: made in place, it could be swapped for another
+    /// before it is given away.
+    fn make_directory(&self, spot: &Spot) -> Result<(), Errno> {
+        if self.owner.is_none() {
+            return mkdirat(&spot.directory, &spot.name, Mode::from_raw_mode(0o777));
+        }
+        let (staged, _) = self.stage_directory()?;
+        let (from, name) = (staged.directory(), &staged.name);
+        match renameat_with(from, name, &spot.directory, &spot.name, RenameFlags::NOREPLACE) {
+            // A filesystem without that flag: at worst an empty directory gives way to an empty one.
+            Err(Errno::INVAL | Errno::NOSYS) => renameat(from, name, &spot.directory, &spot.name)
+                .map_err(|errno| if errno == Errno::NOTEMPTY { Errno::EXIST } else { errno }),
+            renamed => renamed,
+        }?;
+        staged.placed();
+        Ok(())
+    }
+
+    /// An empty file of the owner's that is removed again unless it is put somewhere.
+    pub(super) fn stage_file(&self) -> Result<(Staged, File), Errno> {
+        let (staged, file) = self.staging.file()?;
+        self.give_to_owner(&file)?;
+        Ok((staged, file))
+    }
+
+    /// An empty directory, likewise.
+    pub(super) fn stage_directory(&self) -> Result<(Staged, OwnedFd), Errno> {
+        let (staged, directory) = self.staging.directory()?;
+        self.give_to_owner(&directory)?;
+        Ok((staged, directory))
+    }
+
+    /// Gives away what this process has just made, through its handle.
+    pub(super) fn give_to_owner(&self, made: impl AsFd) -> Result<(), Errno> {
+        self.owner.map_or(Ok(()), |Owner { uid, gid }| {
+            fchown(made, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))
+        })
+    }
+
+    /// A link has no handle to be given by, so only links in staging are: nobody else can reach them.
+    pub(super) fn give_link_to_owner(&self, staging: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+        self.owner.map_or(Ok(()), |Owner { uid, gid }| {
+            let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+            chownat(staging, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
+        })
+    }
+}
+
+pub(super) fn refuse_root(path: &WorkspacePath) -> Result<(), Error> {
+    if path.is_root() {
+        let detail = "the workspace root cannot be removed, moved or replaced";
+        return Err(Error::operation(ErrorCode::RootProtected, detail));
+    }
+    Ok(())
+}

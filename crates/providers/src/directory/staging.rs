@@ -1,0 +1,261 @@
+//! Where things are made before they appear, and where they go before they are deleted.
+//!
+//! ```text
+//!   <base>/.staging/<instance>.lease   flock-held by the process that owns the next line
+//!   <base>/.staging/<instance>/        its half-written files and half-made copies
+//!   <base>/.trash/                     dead already: renamed here, then deleted by whoever comes first
+//! ```
+//!
+//! Temp files live beside the workspaces, not in them: a workspace never shows one, to its own programs as little as
+//! to `ls`, `glob`, `grep` or `watch`, and no agent can tamper with one. Both sides are on one filesystem, so the
+//! final rename is atomic. (`O_TMPFILE` with `linkat` would leave no name at all, but cannot replace a file.) The price:
+//! a write below a mount point inside a workspace is refused with `permission_denied`.
+//!
+//! What a dead process left is told by its lease, not by its age (W82): the lock goes when the process does.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::delete::delete_tree;
+use super::entries::list_names;
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Things one sweep looks at; the next goes on.
+const MAX_SWEPT: usize = 65_536;
+
+#[derive(Debug)]
+pub struct Staging {
+    /// All instances' staging.
+    shelf: OwnedFd,
+    own: OwnedFd,
+    trash: OwnedFd,
+    instance: String,
+    made: AtomicU64,
+    /// Dropped last of what this process holds; the kernel lets go of the lock with it.
+    _lease: File,
+}
+
+impl Staging {
+    /// Makes this instance's part of `base`, under a lease.
+    pub fn open(base: &Path, instance: String) -> Result<Self, Errno> {
+        let base = openat(CWD, base, DIRECTORY, Mode::empty())?;
+        let shelf = make_and_open(base.as_fd(), ".staging")?;
+        let trash = make_and_open(base.as_fd(), ".trash")?;
+        // The lease first: a directory without a held lease is anyone's to sweep.
+        let lease = take_lease(shelf.as_fd(), &lease_name(&instance))?;
+        let own = make_and_open(shelf.as_fd(), &instance)?;
+        Ok(Self { shelf, own, trash, instance, made: AtomicU64::new(0), _lease: lease })
+    }
+
+    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+        self.own.as_fd()
+    }
+
+    fn fresh_name(&self) -> OsString {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{number}", self.instance).into()
+    }
+
+    /// An empty file that is removed again unless it is put somewhere.
+    pub(super) fn file(self: &Arc<Self>) -> Result<(Staged, File), Errno> {
+        let staged = self.staged();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.own, &staged.name, flags, Mode::from_raw_mode(0o666))?;
+        Ok((staged, file.into()))
+    }
+
+    /// An empty directory, likewise.
+    pub(super) fn directory(self: &Arc<Self>) -> Result<(Staged, OwnedFd), Errno> {
+        let staged = self.staged();
+        mkdirat(&self.own, &staged.name, Mode::from_raw_mode(0o777))?;
+        let handle = openat(&self.own, &staged.name, DIRECTORY, Mode::empty())?;
+        Ok((staged, handle))
+    }
+
+    /// A name where nothing is yet.
+    pub(super) fn staged(self: &Arc<Self>) -> Staged {
+        Staged { staging: Arc::clone(self), name: self.fresh_name(), is_placed: false }
+    }
+
+    /// Takes a thing out of sight at once; what it was is deleted by `empty_trash`, here or after a crash.
+    pub fn discard(&self, directory: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno> {
+        let place = self.fresh_name();
+        rustix::fs::renameat(directory, name, &self.trash, &place)?;
+        Ok(place)
+    }
+
+    pub fn delete_discarded(&self, name: &OsStr) -> Result<(), Errno> {
+        delete_tree(self.trash.as_fd(), name)
+    }
+
+    /// The instances that have a directory or a lease here, without our own.
+    fn others(&self) -> Result<BTreeSet<String>, Errno> {
+        let names = list_names(self.shelf.as_fd(), MAX_SWEPT)?.into_iter();
+        Ok(names
+            .filter_map(|name| name.into_string().ok())
+            .map(|name| name.strip_suffix(".lease").unwrap_or(&name).to_owned())
+            .filter(|instance| *instance != self.instance)
+            .collect())
+    }
+
+    /// Deletes all that is in the trash, and what processes without a lease left in staging. Tells how many things went
+    /// and what could not be deleted. `bury` is told of each dead process first, to end what else it left.
+    pub fn sweep(&self, mut bury: impl FnMut(&str)) -> Result<(u32, Vec<String>), Errno> {
+        let (mut removed, mut problems) = (0, Vec::new());
+        let mut count = |result: Result<(), Errno>, what: &str| match result {
+            Ok(()) => removed += 1,
+            Err(errno) => problems.push(format!("{what} could not be deleted: {errno}")),
+        };
+        for name in list_names(self.trash.as_fd(), MAX_SWEPT)? {
+            count(delete_tree(self.trash.as_fd(), &name), "a discarded directory");
+        }
+        for instance in &self.others()? {
+            let lease = lease_name(instance);
+            let Ok(held) = take_dead_lease(self.shelf.as_fd(), &lease) else {
+                continue;
+            };
+            bury(instance);
+            count(delete_tree(self.shelf.as_fd(), OsStr::new(instance)), "a dead process's temp files");
+            // Only while we hold it: else we could remove the lease of a newcomer.
+            let _ = unlinkat(&self.shelf, &lease, AtFlags::empty());
+            drop(held);
+        }
+        Ok((removed, problems))
+    }
+}
+
+impl Drop for Staging {
+    /// A process that ends in order leaves nothing to sweep.
+    fn drop(&mut self) {
+        let _ = delete_tree(self.shelf.as_fd(), OsStr::new(&self.instance));
+        let _ = unlinkat(&self.shelf, lease_name(&self.instance), AtFlags::empty());
+    }
+}
+
+/// Something in staging. Dropped without having been placed, it is deleted.
+#[derive(Debug)]
+pub(super) struct Staged {
+    staging: Arc<Staging>,
+    pub(super) name: OsString,
+    is_placed: bool,
+}
+
+impl Staged {
+    pub(super) fn directory(&self) -> BorrowedFd<'_> {
+        self.staging.handle()
+    }
+
+    /// It was renamed to where it belongs.
+    pub(super) fn placed(mut self) {
+        self.is_placed = true;
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.is_placed
+            && let Err(errno) = delete_tree(self.staging.handle(), &self.name)
+        {
+            tracing::warn!(%errno, "a temp file could not be deleted; the next sweep will");
+        }
+    }
+}
+
+fn lease_name(instance: &str) -> String {
+    format!("{instance}.lease")
+}
+
+fn make_and_open(base: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+    match mkdirat(base, name, Mode::from_raw_mode(0o700)) {
+        Ok(()) | Err(Errno::EXIST) => openat(base, name, DIRECTORY, Mode::empty()),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Makes and locks a lease. A sweeper may have taken it for dead between the two, so look again afterwards.
+fn take_lease(shelf: BorrowedFd<'_>, name: &str) -> Result<File, Errno> {
+    loop {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lease = openat(shelf, name, flags, Mode::from_raw_mode(0o600))?;
+        flock(&lease, FlockOperation::NonBlockingLockExclusive)?;
+        if is_same_file(shelf, name, lease.as_fd()) {
+            return Ok(lease.into());
+        }
+    }
+}
+
+/// The lease of a process that is gone; `Err` while it lives. Absent counts as dead: leases are made first.
+fn take_dead_lease(shelf: BorrowedFd<'_>, name: &str) -> Result<Option<OwnedFd>, Errno> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(shelf, name, flags, Mode::empty()) {
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+        Ok(lease) => {
+            flock(&lease, FlockOperation::NonBlockingLockExclusive)?;
+            Ok(Some(lease))
+        }
+    }
+}
+
+fn is_same_file(directory: BorrowedFd<'_>, name: &str, file: BorrowedFd<'_>) -> bool {
+    match (statat(directory, name, AtFlags::SYMLINK_NOFOLLOW), fstat(file)) {
+        (Ok(named), Ok(held)) => (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    // W82
+    #[test]
+    fn temp_files_are_swept_by_lease_and_never_while_their_owner_lives() {
+        let base = tempfile::tempdir().unwrap();
+        let sweeper = Staging::open(base.path(), "aaa".into()).unwrap();
+        let living = Arc::new(Staging::open(base.path(), "bbb".into()).unwrap());
+        let (staged, _) = living.file().unwrap();
+        // A dead owner: its lease exists and nobody holds it. As new as can be, so age says nothing.
+        let shelf = base.path().join(".staging");
+        std::fs::create_dir(shelf.join("ccc")).unwrap();
+        std::fs::write(shelf.join("ccc/half"), "x").unwrap();
+        std::fs::write(shelf.join("ccc.lease"), "").unwrap();
+        // One whose lease was lost altogether.
+        std::fs::create_dir(shelf.join("ddd")).unwrap();
+        std::fs::create_dir_all(base.path().join(".trash/old/deep")).unwrap();
+
+        let mut buried = Vec::new();
+        let (removed, problems) = sweeper.sweep(|instance| buried.push(instance.to_owned())).unwrap();
+        assert_eq!(buried, ["ccc", "ddd"]);
+        assert_eq!((removed, problems), (3, vec![]));
+        assert_eq!(names(&shelf), ["aaa", "aaa.lease", "bbb", "bbb.lease"]);
+        assert_eq!(names(&shelf.join("bbb")).len(), 1);
+        assert!(names(&base.path().join(".trash")).is_empty());
+
+        drop(staged);
+        assert!(names(&shelf.join("bbb")).is_empty(), "an unplaced file is removed");
+        drop(living);
+        assert_eq!(names(&shelf), ["aaa", "aaa.lease"], "an orderly end leaves nothing");
+    }
+}

@@ -1,0 +1,249 @@
+//! A parallel walk of a tree, by handle.
+//!
+//! Each step opens a name in an open directory without following links, so the walk cannot leave the tree, whatever is
+//! swapped meanwhile. Work waits on a stack: the newest directory is walked first, which keeps few handles open. Files
+//! go to the workers in batches, so that one large directory is shared too.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::beneath::{READ_FLAGS, refuse_special};
+use super::entries::for_each_entry;
+use super::listing::is_directory;
+use crate::search::{IgnoreChain, MAX_IGNORE_FILE_BYTES};
+
+const BATCH: usize = 64;
+/// With this much waiting, whoever finds files visits them at once: memory stays bounded in a flat directory of
+/// millions.
+const MAX_WAITING: usize = 512;
+/// A path this long cannot be named by a client anyway.
+const MAX_PATH_BYTES: usize = 8_192;
+
+#[derive(Debug)]
+pub(super) struct Walk {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    respects_ignore_files: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    tasks: Vec<Task>,
+    /// Workers that may still add tasks.
+    busy: usize,
+    is_stopped: bool,
+}
+
+#[derive(Debug)]
+enum Task {
+    Directory {
+        parent: Arc<OwnedFd>,
+        name: OsString,
+        /// From the workspace root; empty for the root itself.
+        path: Vec<u8>,
+        ignore: IgnoreChain,
+    },
+    Files {
+        directory: Arc<OwnedFd>,
+        files: Vec<Name>,
+    },
+}
+
+#[derive(Debug)]
+struct Name {
+    name: OsString,
+    path: Vec<u8>,
+    kind: FileType,
+}
+
+/// A file the walk came by: everything that is not a directory.
+#[derive(Debug)]
+pub(super) struct Found<'a> {
+    pub(super) directory: BorrowedFd<'a>,
+    pub(super) name: &'a OsStr,
+    /// From the workspace root.
+    pub(super) path: &'a [u8],
+    /// As the directory tells it; `Unknown` on filesystems that do not.
+    pub(super) kind: FileType,
+}
+
+impl Walk {
+    /// `start` is at `path`; `ignore` holds the rules of the directories above it.
+    pub(super) fn new(start: OwnedFd, path: &[u8], ignore: Option<IgnoreChain>) -> Self {
+        let respects_ignore_files = ignore.is_some();
+        let first = Task::Directory {
+            parent: Arc::new(start),
+            name: ".".into(),
+            path: path.to_vec(),
+            ignore: ignore.unwrap_or_default(),
+        };
+        Self {
+            waiting: Mutex::new(Waiting { tasks: vec![first], busy: 0, is_stopped: false }),
+            changed: Condvar::new(),
+            respects_ignore_files,
+        }
+    }
+
+    /// Works until nothing is left or `visit` says no. Called by several threads at once.
+    pub(super) fn work(&self, mut visit: impl FnMut(Found<'_>) -> bool) {
+        while let Some(task) = self.next() {
+            let mut busy = Busy { walk: self, goes_on: false };
+            let goes_on = match task {
+                Task::Directory { parent, name, path, ignore } => {
+                    self.list(&parent, &name, &path, &ignore, &mut visit)
+                }
+                Task::Files { directory, files } => visit_all(&directory, &files, &mut visit),
+            };
+            busy.goes_on = goes_on;
+        }
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut waiting = self.lock();
+        loop {
+            if waiting.is_stopped {
+                return None;
+            }
+            if let Some(task) = waiting.tasks.pop() {
+                waiting.busy += 1;
+                return Some(task);
+            }
+            if waiting.busy == 0 {
+                return None;
+            }
+            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lists one directory. One that vanished or may not be read is left out.
+    fn list(
+        &self,
+        parent: &OwnedFd,
+        name: &OsStr,
+        path: &[u8],
+        outer: &IgnoreChain,
+        visit: &mut impl FnMut(Found<'_>) -> bool,
+    ) -> bool {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(directory) = openat(parent, name, flags, Mode::empty()).map(Arc::new) else {
+            return true;
+        };
+        let ignore = if self.respects_ignore_files {
+            outer.descend(as_path(path), |name| read_small(directory.as_fd(), name))
+        } else {
+            IgnoreChain::default()
+        };
+        let mut files = Vec::new();
+        let mut goes_on = true;
+        let _ = for_each_entry(directory.as_fd(), |name, kind| {
+            let path = join(path, name.as_bytes());
+            if path.len() > MAX_PATH_BYTES {
+                return Ok(());
+            }
+            let is_directory = is_directory(directory.as_fd(), name.as_bytes(), kind);
+            if self.respects_ignore_files && ignore.ignores(as_path(&path), is_directory) {
+                return Ok(());
+            }
+            if is_directory {
+                self.push(Task::Directory {
+                    parent: Arc::clone(&directory),
+                    name: name.to_owned(),
+                    path,
+                    ignore: ignore.clone(),
+                });
+                return Ok(());
+            }
+            files.push(Name { name: name.to_owned(), path, kind });
+            if files.len() == BATCH {
+                goes_on = self.hand_over(&directory, std::mem::take(&mut files), visit);
+            }
+            if goes_on { Ok(()) } else { Err(Errno::CANCELED) }
+        });
+        goes_on && visit_all(&directory, &files, visit)
+    }
+
+    /// Leaves a batch to whoever is free, or visits it where too much is waiting.
+    fn hand_over(
+        &self,
+        directory: &Arc<OwnedFd>,
+        files: Vec<Name>,
+        visit: &mut impl FnMut(Found<'_>) -> bool,
+    ) -> bool {
+        let (waiting, is_stopped) = {
+            let waiting = self.lock();
+            (waiting.tasks.len(), waiting.is_stopped)
+        };
+        if is_stopped {
+            return false;
+        }
+        if waiting >= MAX_WAITING {
+            return visit_all(directory, &files, visit);
+        }
+        let directory = Arc::clone(directory);
+        self.push(Task::Files { directory, files });
+        true
+    }
+
+    fn push(&self, task: Task) {
+        self.lock().tasks.push(task);
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker at its task. Dropped in a panic too, so that the others do not wait for it for ever.
+struct Busy<'a> {
+    walk: &'a Walk,
+    goes_on: bool,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.walk.lock();
+        waiting.busy -= 1;
+        waiting.is_stopped |= !self.goes_on;
+        if waiting.busy == 0 || waiting.is_stopped {
+            self.walk.changed.notify_all();
+        }
+    }
+}
+
+fn visit_all(directory: &OwnedFd, files: &[Name], visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
+    files.iter().all(|file| {
+        visit(Found { directory: directory.as_fd(), name: &file.name, path: &file.path, kind: file.kind })
+    })
+}
+
+/// A small regular file in an open directory; `None` for anything else.
+pub(super) fn read_small(directory: BorrowedFd<'_>, name: &str) -> Option<Vec<u8>> {
+    let file = openat(directory, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    refuse_special(&stat).ok()?;
+    if super::write::size_of(&stat) > MAX_IGNORE_FILE_BYTES {
+        return None;
+    }
+    let mut contents = Vec::new();
+    std::io::Read::read_to_end(
+        &mut std::io::Read::take(std::fs::File::from(file), MAX_IGNORE_FILE_BYTES),
+        &mut contents,
+    )
+    .ok()?;
+    Some(contents)
+}
+
+pub(super) fn as_path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
+}

@@ -1,0 +1,374 @@
+//! Makes a workspace's container, or finds the one that is there (W74, W75).
+//!
+//! ```text
+//!   recreate   remove what is there ─▶ image ─▶ create ─▶ compare ─▶ start ─▶ connect ─▶ judge ─▶ in use
+//!   reconnect  what runs there ─▶ compare ─▶ connect ─▶ in use         nothing runs: as above
+//! ```
+//!
+//! Every step that fails leaves a container that the next try, or the reaper, finds by its labels.
+
+use std::time::Duration;
+
+use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
+use warren_init::{Facts as BoxFacts, Greeting};
+use warren_model::{DockerConfig, ErrorCode, PullPolicy, Reuse, WorkspaceId};
+use warren_workspace::Error;
+
+use super::connect;
+use super::daemon::{Daemon, DaemonError, ImageFacts};
+use super::drift::{self, Drift};
+use super::folders::Folders;
+use super::identity::Identity;
+use super::image::Image;
+use super::reaper::Listed;
+use super::spec::{self, Granted};
+use crate::boxes::channel::{Channel, ChannelError};
+use crate::boxes::mounts;
+use crate::directory::{Owner, blocking};
+
+/// How long a started container's process 1 may take to listen.
+const SOCKET_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What making a container needs to know of the provider.
+#[derive(Debug, Clone)]
+pub(super) struct Maker {
+    pub(super) daemon: std::sync::Arc<Daemon>,
+    pub(super) folders: std::sync::Arc<Folders>,
+    pub(super) seccomp: std::sync::Arc<str>,
+    /// Folders of Warren's own that no mount may reach.
+    pub(super) private: std::sync::Arc<[std::path::PathBuf]>,
+}
+
+/// A container whose process 1 answers.
+#[derive(Debug)]
+pub(super) struct Entered {
+    pub(super) id: String,
+    pub(super) generation: u64,
+    pub(super) channel: Channel,
+    pub(super) facts: BoxFacts,
+    /// Names of limits that this host does not enforce.
+    pub(super) unenforced: Vec<String>,
+    pub(super) is_reconnected: bool,
+}
+
+impl Maker {
+    pub(super) async fn enter(
+        &self,
+        workspace: WorkspaceId,
+        config: &DockerConfig,
+        owner: Owner,
+    ) -> Result<Entered, Error> {
+        let image = Image::parse(&config.image)?;
+        let grants = self.grants(config).await?;
+        let there = self.containers_of(workspace).await?;
+        let plan = Plan { maker: self, workspace, config, image: &image, owner, grants: &grants };
+        if config.reuse == Reuse::Reconnect
+            && let Some(running) = there.iter().filter(|one| one.is_running).max_by_key(|one| one.identity.generation)
+            && let Some(entered) = plan.reconnect(running).await?
+        {
+            let others: Vec<_> = there.into_iter().filter(|one| one.id != entered.id).collect();
+            self.remove_all(&others).await?;
+            return Ok(entered);
+        }
+        // Before anything is ended: a config that names no image must not cost what is there.
+        let facts = self.provide_image(&image, config.pull_policy).await?;
+        self.remove_all(&there).await?;
+        plan.make(&facts).await
+    }
+
+    async fn grants(&self, config: &DockerConfig) -> Result<Vec<Granted>, Error> {
+        let (wanted, private) = (config.mounts.clone(), std::sync::Arc::clone(&self.private));
+        blocking(move || {
+            let private: Vec<_> = private.iter().map(std::path::PathBuf::as_path).collect();
+            let granted = mounts::open(&wanted, &private)?.into_iter().map(|grant| Granted {
+                source: grant.source.to_string_lossy().into_owned(),
+                target: grant.target,
+                is_writable: grant.is_writable,
+            });
+            Ok(granted.collect())
+        })
+        .await
+    }
+
+    pub(super) async fn containers_of(&self, workspace: WorkspaceId) -> Result<Vec<Listed>, Error> {
+        let mut listed = self
+            .daemon
+            .list(&self.folders.instance)
+            .await
+            .map_err(|error| error.into_opening("listing containers"))?;
+        listed.retain(|container| container.identity.workspace == workspace);
+        Ok(listed)
+    }
+
+    pub(super) async fn remove_all(&self, containers: &[Listed]) -> Result<(), Error> {
+        for container in containers {
+            self.daemon
+                .remove(&container.id)
+                .await
+                .map_err(|error| error.into_opening("removing an earlier container"))?;
+        }
+        Ok(())
+    }
+
+    /// `Never` makes no call that leaves this machine, and neither does `Missing` when the image is here.
+    async fn provide_image(&self, image: &Image, policy: PullPolicy) -> Result<ImageFacts, Error> {
+        if policy != PullPolicy::Always
+            && let Some(facts) = self.look_for(image).await?
+        {
+            return Ok(facts);
+        }
+        if policy == PullPolicy::Never {
+            let detail =
+                format!("the image `{image}` is not here, and `pull_policy` is `never`: run `docker pull {image}` first");
+            return Err(Error::permanent(ErrorCode::ImageNotFound, detail));
+        }
+        tracing::info!(%image, "pulling an image");
+        self.daemon.pull(image).await.map_err(|error| pull_failure(image, error))?;
+        self.look_for(image).await?.ok_or_else(|| {
+            let detail = format!("the image `{image}` is not here after its pull");
+            Error::permanent(ErrorCode::ImageNotFound, detail)
+        })
+    }
+
+    async fn look_for(&self, image: &Image) -> Result<Option<ImageFacts>, Error> {
+        self.daemon.image(image).await.map_err(|error| error.into_opening("looking for the image"))
+    }
+}
+
+fn pull_failure(image: &Image, error: DaemonError) -> Error {
+    match error {
+        DaemonError::NotFound(message) => {
+            tracing::warn!(%image, message, "an image was not found");
+            let detail = format!("no registry gives out the image `{image}`; check its name, or sign the daemon in");
+            Error::permanent(ErrorCode::ImageNotFound, detail)
+        }
+        DaemonError::Slow => {
+            let detail = format!("pulling the image `{image}` takes too long; it is tried again");
+            Error::transient(ErrorCode::ProviderUnavailable, detail)
+        }
+        other => other.into_opening("pulling the image"),
+    }
+}
+
+/// One workspace's container.
+struct Plan<'a> {
+    maker: &'a Maker,
+    workspace: WorkspaceId,
+    config: &'a DockerConfig,
+    image: &'a Image,
+    owner: Owner,
+    grants: &'a [Granted],
+}
+
+impl Plan<'_> {
+    fn request(&self, identity: &Identity, image: &ImageFacts) -> ContainerCreateBody {
+        let folders = &self.maker.folders;
+        let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
+        let facts = spec::Facts {
+            identity,
+            image: self.image,
+            image_volumes: &image.volumes,
+            owner: self.owner,
+            seccomp: &self.maker.seccomp,
+            files: &files,
+            run: &run,
+            init: &folders.init,
+            grants: self.grants,
+        };
+        spec::request(self.config, &facts)
+    }
+
+    /// Absent: it has ended in the meantime.
+    async fn reconnect(&self, running: &Listed) -> Result<Option<Entered>, Error> {
+        let daemon = &self.maker.daemon;
+        let step = |error: DaemonError| error.into_opening("looking at the living container");
+        let Some(real) = daemon.inspect(&running.id).await.map_err(step)? else {
+            return Ok(None);
+        };
+        let image = daemon.image(self.image).await.map_err(step)?;
+        let image = image.unwrap_or(ImageFacts { volumes: Vec::new() });
+        let drift = drift::between(&self.request(&running.identity, &image), &real);
+        if !drift.fields.is_empty() {
+            tracing::warn!(workspace.id = %self.workspace, fields = ?drift.fields, "a living container has drifted");
+            let detail = format!(
+                "the living container is not what the config asks for: {} differ; change the config back, or set \
+                 `reuse: recreate`, which ends it and its processes",
+                drift.fields.join(", ")
+            );
+            return Err(Error::permanent(ErrorCode::WorkspaceFailed, detail));
+        }
+        let run = self.maker.folders.run(self.workspace);
+        // One that was made but given to nobody has its socket folder open still.
+        self.maker.folders.lock_run(self.workspace)?;
+        let stream = match connect::try_connect(&run).await {
+            Ok(Some(stream)) => stream,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                tracing::warn!(%error, "the socket of a living container cannot be used");
+                return Ok(None);
+            }
+        };
+        match connect::greet(stream).await {
+            Ok((channel, greeting)) => Ok(Some(self.entered(running, channel, greeting, drift, true))),
+            Err(ChannelError::Gone | ChannelError::Silent) => Ok(None),
+            Err(ChannelError::Version | ChannelError::TooLong) => {
+                let detail = "process 1 of the living container is of another version of Warren; set `reuse: recreate`, \
+                              which ends it and its processes";
+                Err(Error::permanent(ErrorCode::WorkspaceFailed, detail))
+            }
+        }
+    }
+
+    async fn make(&self, image: &ImageFacts) -> Result<Entered, Error> {
+        let folders = &self.maker.folders;
+        folders.make_run(self.workspace, self.box_user())?;
+        let identity = Identity {
+            instance: folders.instance.clone(),
+            workspace: self.workspace,
+            generation: folders.next_generation(self.workspace),
+        };
+        let request = self.request(&identity, image);
+        let id = self.create(&identity, &request).await?;
+        let made = Listed { id, identity, is_running: true };
+        match self.start(&made, &request).await {
+            Ok(entered) => Ok(entered),
+            Err(error) => {
+                if let Err(left) = self.maker.daemon.remove(&made.id).await {
+                    tracing::warn!(error = %left, "a container that failed is left to the reaper");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Who process 1 runs as.
+    fn box_user(&self) -> Owner {
+        let relaxed = self.config.relax.user.as_deref().and_then(super::relax::parse_user);
+        relaxed.map_or(self.owner, |(uid, gid)| Owner { uid, gid })
+    }
+
+    /// A name that is taken is an earlier try of ours whose answer was lost.
+    async fn create(&self, identity: &Identity, request: &ContainerCreateBody) -> Result<String, Error> {
+        let daemon = &self.maker.daemon;
+        let failed = |error: DaemonError| match error {
+            DaemonError::NotFound(_) => {
+                let detail = format!("the image `{}` was removed just now", self.image);
+                Error::transient(ErrorCode::ImageNotFound, detail)
+            }
+            other => other.into_opening("creating the container"),
+        };
+        match daemon.create(identity, request).await {
+            Ok(id) => return Ok(id),
+            Err(DaemonError::Conflict(_)) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        tracing::info!(workspace.id = %self.workspace, "a container whose creation was not answered is made anew");
+        let lost = self.maker.containers_of(self.workspace).await?;
+        self.maker.remove_all(&lost).await?;
+        daemon.create(identity, request).await.map_err(failed)
+    }
+
+    async fn start(&self, made: &Listed, request: &ContainerCreateBody) -> Result<Entered, Error> {
+        let daemon = &self.maker.daemon;
+        let step = |error: DaemonError| error.into_opening("starting the container");
+        let real = daemon.inspect(&made.id).await.map_err(step)?.ok_or_else(gone)?;
+        let drift = drift::between(request, &real);
+        if !drift.fields.is_empty() {
+            tracing::error!(fields = ?drift.fields, "the Docker daemon made another container than was asked for");
+            let detail = format!("the Docker daemon made another container than was asked for: {}", drift.fields.join(", "));
+            return Err(Error::permanent(ErrorCode::ProviderUnavailable, detail));
+        }
+        daemon.start(&made.id).await.map_err(step)?;
+        let run = self.maker.folders.run(self.workspace);
+        let is_alive = || async {
+            match daemon.inspect(&made.id).await {
+                Ok(inspected) => inspected.as_ref().is_some_and(is_running),
+                // Unknown: the patience bounds it.
+                Err(_) => true,
+            }
+        };
+        let stream = connect::wait_for(&run, SOCKET_PATIENCE, is_alive).await.map_err(|error| {
+            tracing::warn!(%error, "the socket of a new container cannot be used");
+            gone()
+        })?;
+        let Some(stream) = stream else {
+            return Err(self.post_mortem(&made.id).await);
+        };
+        let (channel, greeting) = connect::greet(stream).await.map_err(|error| {
+            tracing::warn!(%error, "process 1 of a new container does not answer");
+            gone()
+        })?;
+        self.maker.folders.lock_run(self.workspace)?;
+        self.judge(&greeting.facts)?;
+        if let Err(error) = self.maker.folders.record_generation(self.workspace, made.identity.generation) {
+            // The number is for people; names stay unique, since earlier containers are removed first.
+            tracing::warn!(%error, "a container's number could not be recorded");
+        }
+        Ok(self.entered(made, channel, greeting, drift, false))
+    }
+
+    /// Whether the box is as tight as it was asked to be, seen from inside, before any program runs in it.
+    fn judge(&self, facts: &BoxFacts) -> Result<(), Error> {
+        let mut wrong = Vec::new();
+        let mut expect = |holds: bool, what: &'static str| {
+            if !holds {
+                wrong.push(what);
+            }
+        };
+        expect(facts.is_process_1, "process 1");
+        expect(facts.no_new_privileges, "no new privileges");
+        expect(facts.seccomp_mode == 2, "a system call filter");
+        expect(facts.user == self.box_user().uid, "the user");
+        if self.config.relax.cap_add.is_empty() {
+            expect(facts.effective_capabilities == 0, "no effective capabilities");
+            expect(facts.bounding_capabilities == 0, "no capabilities to gain");
+        }
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        tracing::error!(?facts, "a container is not as tight as it was asked to be");
+        let detail = format!("the container does not have what was asked for: {}", wrong.join(", "));
+        Err(Error::permanent(ErrorCode::ProviderUnavailable, detail))
+    }
+
+    /// Why a container's process 1 never answered.
+    async fn post_mortem(&self, id: &str) -> Error {
+        let state = self.maker.daemon.inspect(id).await.ok().flatten().and_then(|inspected| inspected.state);
+        let (code, message) = state.map_or((None, None), |state| (state.exit_code, state.error));
+        tracing::warn!(?code, ?message, "process 1 of a container did not come up");
+        let detail = match code {
+            Some(code) if code != 0 => format!("process 1 of the container ended with exit code {code}"),
+            _ => "process 1 of the container did not come up in time".to_owned(),
+        };
+        Error::transient(ErrorCode::WorkspaceFailed, detail)
+    }
+
+    fn entered(
+        &self,
+        container: &Listed,
+        channel: Channel,
+        greeting: Greeting,
+        drift: Drift,
+        is_reconnected: bool,
+    ) -> Entered {
+        if !drift.unenforced.is_empty() {
+            tracing::warn!(limits = ?drift.unenforced, "this host does not enforce some of a container's limits");
+        }
+        Entered {
+            id: container.id.clone(),
+            generation: container.identity.generation,
+            channel,
+            facts: greeting.facts,
+            unenforced: drift.unenforced,
+            is_reconnected,
+        }
+    }
+}
+
+fn is_running(inspected: &ContainerInspectResponse) -> bool {
+    inspected.state.as_ref().and_then(|state| state.running).unwrap_or(false)
+}
+
+fn gone() -> Error {
+    Error::transient(ErrorCode::WorkspaceFailed, "the container ended before it could be used")
+}

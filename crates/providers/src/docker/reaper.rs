@@ -1,0 +1,76 @@
+//! Which containers are left over (W76): decided on paper from what the daemon lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warren_model::WorkspaceId;
+
+use super::identity::Identity;
+
+/// A container of this instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) id: String,
+    pub(super) identity: Identity,
+    pub(super) is_running: bool,
+}
+
+/// What this process knows of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Held {
+    /// A container is being made or looked for: anything of this workspace may be the one.
+    Opening,
+    /// This container is in use.
+    Open(String),
+}
+
+/// Ids of containers that belong to nobody: their workspace is neither live nor held here; or another container is in use
+/// in their place; or they have ended and nobody has taken them up.
+pub(super) fn left_over<'a>(
+    listed: &'a [Listed],
+    live: &BTreeSet<WorkspaceId>,
+    held: &BTreeMap<WorkspaceId, Held>,
+) -> Vec<&'a str> {
+    let is_left_over = |container: &Listed| match held.get(&container.identity.workspace) {
+        Some(Held::Opening) => false,
+        Some(Held::Open(id)) => *id != container.id,
+        None => !container.is_running || !live.contains(&container.identity.workspace),
+    };
+    listed.iter().filter(|container| is_left_over(container)).map(|container| container.id.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W76
+    #[test]
+    fn only_what_belongs_to_no_workspace_is_left_over() {
+        let workspace = |last: u8| format!("01890a5d-ac96-774b-bcce-b302099a80{last:02x}").parse().unwrap();
+        let listed = |id: &str, of: u8, is_running: bool| Listed {
+            id: id.into(),
+            identity: Identity { instance: "i".into(), workspace: workspace(of), generation: 1 },
+            is_running,
+        };
+        let all = [
+            listed("orphan", 1, true),
+            listed("orphan, never started", 1, false),
+            listed("living, not taken up yet", 2, true),
+            listed("of a live workspace, ended", 2, false),
+            listed("in use", 3, true),
+            listed("replaced", 3, true),
+            listed("in use, row not seen yet", 4, true),
+            listed("being made", 5, false),
+        ];
+        let live = [2, 3].map(workspace).into();
+        let open = |id: &str| Held::Open(id.into());
+        let held = BTreeMap::from([
+            (workspace(3), open("in use")),
+            (workspace(4), open("in use, row not seen yet")),
+            (workspace(5), Held::Opening),
+        ]);
+        assert_eq!(
+            left_over(&all, &live, &held),
+            ["orphan", "orphan, never started", "of a live workspace, ended", "replaced"]
+        );
+    }
+}

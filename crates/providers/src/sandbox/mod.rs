@@ -1,0 +1,32 @@
+//! `sandbox`: files and commands in a box that the kernel keeps shut, by bubblewrap (W72). No network, no host files
+//! but the system's own, no privileges, limits on memory, processors, processes and files; a user of its own where
+//! Warren is root.
+//!
+//! ```text
+//!   <base>/<workspace id>/    one workspace's files, owned by the box's user
+//!   <base>/.box/              what every box is given: process 1, and an /etc of our own
+//!   <base>/.pool-…/           files of boxes that wait for a workspace (`pool`)
+//!   <base>/.staging, .trash   see `directory::staging`
+//!
+//!   open ─▶ backend (found and judged) ─▶ arguments ─▶ launch ─▶ living ─▶ workspace
+//!                                          cgroup ──────┘
+//! ```
+//!
+//! The box is entered once, when it is opened; a command is a fork of its process 1.
+
+mod arguments;
+mod backend;
+mod cgroup;
+mod launch;
+mod living;
+mod pool;
+mod provider;
+pub mod seatbelt;
+mod workspace;
+
+pub use backend::{Bubblewrap, Version};
+pub use provider::{SandboxProvider, SandboxSettings};
+
+fn warren_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}

@@ -1,0 +1,82 @@
+//! An open `sandbox` workspace: files by the directory, commands by the box.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use warren_model::{SandboxConfig, WorkspaceId};
+use warren_workspace::fs::Fs;
+use warren_workspace::shell::Shell;
+use warren_workspace::{Error, Workspace};
+
+use super::living::LiveBox;
+use crate::boxes::shell::{BoxShell, MAX_OUTPUT_BYTES};
+use crate::directory::{DirectoryFs, Place};
+
+/// How long closing waits for a killed box; past it the undertaker goes on alone.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(super) struct SandboxWorkspace {
+    pub(super) id: WorkspaceId,
+    pub(super) place: Arc<Place>,
+    pub(super) fs: Option<DirectoryFs>,
+    pub(super) boxed: Option<Boxed>,
+    pub(super) config: SandboxConfig,
+    /// How the box is shut, for `limits()`.
+    pub(super) confinement: serde_json::Value,
+}
+
+#[derive(Debug)]
+pub(super) struct Boxed {
+    pub(super) shell: BoxShell,
+    pub(super) live: LiveBox,
+}
+
+#[async_trait]
+impl Workspace for SandboxWorkspace {
+    fn id(&self) -> WorkspaceId {
+        self.id
+    }
+
+    fn fs(&self) -> Option<&dyn Fs> {
+        self.fs.as_ref().map(|fs| fs as &dyn Fs)
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        self.boxed.as_ref().map(|boxed| &boxed.shell as &dyn Shell)
+    }
+
+    fn limits(&self) -> serde_json::Value {
+        serde_json::json!({
+            "isolation": match self.boxed {
+                Some(_) => "bubblewrap: no network, no host files, no privileges; see `box`",
+                None => "no box: the workspace has files only",
+            },
+            "box": self.confinement,
+            "path_resolution": self.place.root().resolution().as_str(),
+            "process_cleanup": "by process 1 of the box; all of them with the box",
+            "max_file_mb": self.config.max_file_mb,
+            "max_grep_file_mb": self.config.max_grep_file_mb,
+            "max_timeout_ms": self.config.max_timeout_ms,
+            "max_output_bytes": self.config.max_output_bytes.min(MAX_OUTPUT_BYTES),
+            "max_spill_bytes": crate::process::MAX_SPILL_BYTES,
+            "background_output_bytes": warren_init::BACKGROUND_OUTPUT_BYTES,
+            "pass_env": self.config.pass_env,
+        })
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.place.close();
+        let Some(boxed) = &self.boxed else {
+            return Ok(());
+        };
+        boxed.shell.begin_closing();
+        boxed.live.kill();
+        boxed.shell.close().await;
+        if tokio::time::timeout(CLOSE_PATIENCE, boxed.live.ended()).await.is_err() {
+            tracing::warn!(workspace = %self.id, "a box takes long to end; it is being seen to");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! W7: `docker` passes the public suite.
+
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use warren_model::{DockerConfig, ProviderConfig};
+use warren_providers::docker::Patience;
+use warren_workspace::Provider;
+use warren_workspace::contract::Harness;
+
+use super::daemon::{config, docker, provider_at, shared};
+
+struct Docker(TempDir);
+
+impl Docker {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+impl Harness for Docker {
+    fn provider(&self) -> Arc<dyn Provider> {
+        Arc::new(provider_at(shared(), self.0.path(), Patience::default()))
+    }
+
+    fn config(&self) -> ProviderConfig {
+        ProviderConfig::Docker(DockerConfig { max_file_mb: 2, max_grep_file_mb: 1, ..config() })
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        let instance = std::fs::read_to_string(self.0.path().join(".instance")).unwrap();
+        let label = format!("label=dev.warren.instance={instance}");
+        let listed = docker(shared(), &["ps", "--all", "--quiet", "--filter", &label]).stdout;
+        for id in String::from_utf8(listed).unwrap_or_default().lines() {
+            docker(shared(), &["rm", "--force", id]);
+        }
+    }
+}
+
+warren_workspace::contract_tests!(Docker::new(), [provider, fs, shell]);
