@@ -473,6 +473,25 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What a box may use; zero is refused. */
+        BoxLimits: {
+            /** Format: int32 */
+            memory_mb?: number | null;
+            /** Format: double */
+            cpus?: number | null;
+            /** Format: int32 */
+            pids?: number | null;
+            /**
+             * Format: int32
+             * @description The box's own `/tmp`, which is memory.
+             */
+            tmp_mb?: number | null;
+            /**
+             * Format: int32
+             * @description The workspace's files together.
+             */
+            disk_mb?: number | null;
+        };
         /**
          * @description What a workspace can do.
          * @enum {string}
@@ -517,6 +536,44 @@ export interface components {
          * @enum {string}
          */
         Desired: "running" | "paused" | "hibernated" | "removed";
+        /** @description Files and commands in a hardened container. */
+        DockerConfig: {
+            image?: string | null;
+            pull_policy?: components["schemas"]["PullPolicy"] | null;
+            reuse?: components["schemas"]["Reuse"] | null;
+            limits?: components["schemas"]["BoxLimits"] | null;
+            /** @description Host paths that the box sees besides its own files. */
+            mounts?: components["schemas"]["Mount"][] | null;
+            relax?: components["schemas"]["DockerRelaxations"] | null;
+            /** Format: int32 */
+            max_file_mb?: number | null;
+            /** Format: int32 */
+            max_grep_file_mb?: number | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Kept of each of stdout and stderr.
+             */
+            max_output_bytes?: number | null;
+            run?: components["schemas"]["RunPolicy"] | null;
+        };
+        /** @description Each makes the container weaker than the hardened one. */
+        DockerRelaxations: {
+            cap_add?: string[] | null;
+            ulimits?: components["schemas"]["Ulimit"][] | null;
+            /** @description Further writable memory directories. */
+            tmpfs?: components["schemas"]["TmpfsMount"][] | null;
+            /** Format: int32 */
+            memory_swap_mb?: number | null;
+            /** @description `uid` or `uid:gid`, instead of the owner of the files. */
+            user?: string | null;
+        };
         /** @description Something in a directory. */
         Entry: {
             /** @description Relative to the workspace root. */
@@ -648,6 +705,11 @@ export interface components {
             bytes: number;
             created: boolean;
         };
+        /**
+         * @description What keeps a sandbox shut.
+         * @enum {string}
+         */
+        Isolation: "auto" | "bwrap" | "seatbelt";
         /** @description A directory, sorted by path. */
         Listing: {
             path: string;
@@ -692,6 +754,14 @@ export interface components {
          * @enum {string}
          */
         MintableKind: "admin" | "user" | "workspace";
+        /** @description A host path in a box; both paths are absolute. */
+        Mount: {
+            source: string;
+            target: string;
+            mode?: components["schemas"]["MountMode"] | null;
+        };
+        /** @enum {string} */
+        MountMode: "ro" | "rw";
         /** @description Moves or renames something inside the workspace. */
         MoveFile: {
             from: string;
@@ -822,6 +892,12 @@ export interface components {
         }) | (components["schemas"]["LocalConfig"] & {
             /** @enum {string} */
             kind: "local";
+        }) | (components["schemas"]["SandboxConfig"] & {
+            /** @enum {string} */
+            kind: "sandbox";
+        }) | (components["schemas"]["DockerConfig"] & {
+            /** @enum {string} */
+            kind: "docker";
         });
         ProviderInfo: {
             kind: string;
@@ -836,6 +912,8 @@ export interface components {
             /** Format: int32 */
             columns: number;
         };
+        /** @enum {string} */
+        PullPolicy: "missing" | "always" | "never";
         /** @description What the registry knows about a workspace. */
         RegistryDescription: {
             state: string;
@@ -851,6 +929,11 @@ export interface components {
             /** @description As the open workspace tells them; absent unless it is open. */
             limits?: Record<string, unknown> | null;
         };
+        /**
+         * @description What happens to a container when its workspace is opened again.
+         * @enum {string}
+         */
+        Reuse: "recreate" | "reconnect";
         /** @description What a model may run. */
         RunPolicy: {
             mode?: components["schemas"]["CommandMode"] | null;
@@ -862,6 +945,30 @@ export interface components {
          * @enum {string}
          */
         Runtime: "hosted" | "resident" | "external";
+        /** @description Files and commands in a box of the kernel's: no network, no host files. */
+        SandboxConfig: {
+            isolation?: components["schemas"]["Isolation"] | null;
+            limits?: components["schemas"]["BoxLimits"] | null;
+            /** @description Host paths that the box sees besides its own files. */
+            mounts?: components["schemas"]["Mount"][] | null;
+            /** Format: int32 */
+            max_file_mb?: number | null;
+            /** Format: int32 */
+            max_grep_file_mb?: number | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Kept of each of stdout and stderr.
+             */
+            max_output_bytes?: number | null;
+            run?: components["schemas"]["RunPolicy"] | null;
+        };
         ServerInfo: {
             version: string;
             providers: components["schemas"]["ProviderInfo"][];
@@ -964,6 +1071,11 @@ export interface components {
             /** @enum {string} */
             type: "resize";
         };
+        TmpfsMount: {
+            target: string;
+            /** Format: int32 */
+            size_mb: number;
+        };
         /** @description A token as it may be shown: never the secret. */
         Token: {
             id: string;
@@ -1011,6 +1123,13 @@ export interface components {
             message: string;
             /** @description What would be allowed. */
             allowed: string;
+        };
+        Ulimit: {
+            name: string;
+            /** Format: int64 */
+            soft: number;
+            /** Format: int64 */
+            hard: number;
         };
         /** @description A place for an agent to work. */
         Workspace: {

@@ -67,6 +67,7 @@ function fileChange(operation: string | undefined, path = "a file", bytes?: numb
     delete: "deleted",
     deleted: "deleted",
     create_directory: "made the folder",
+    mkdir: "made the folder",
     directory: "made the folder",
   };
   const verb = verbs[operation ?? ""] ?? operation?.replaceAll("_", " ") ?? "changed";

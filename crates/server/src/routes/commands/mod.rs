@@ -3,7 +3,7 @@
 
 pub(super) mod exec;
 pub(super) mod processes;
-mod record;
+pub(super) mod record;
 pub(super) mod terminal;
 
 use std::collections::BTreeMap;

@@ -84,7 +84,7 @@ pub(super) async fn start_process(
         .with(row.id, move |workspace| {
             let start = start.clone();
             async move {
-                let process = shell_of(&*workspace)?.start(start).await?;
+                let process = start_in(&*workspace, start).await?;
                 Ok::<_, Error>((workspace, process))
             }
         })
@@ -100,6 +100,35 @@ pub(super) async fn start_process(
             Err(error.into())
         }
     }
+}
+
+/// Writes down a process that a tool started, and sees to it that its end will be.
+pub(in crate::routes) async fn record_started(
+    app: &Arc<App>,
+    id: WorkspaceId,
+    record: CommandRecord,
+    process: Option<u32>,
+) {
+    let found = async {
+        let workspace = Arc::clone(app.fleet.registry().acquire(id).await.ok()?.workspace());
+        let process = find(&*workspace, ProcessId(process?)).await.ok()?;
+        Some((workspace, process))
+    };
+    match found.await {
+        Some((workspace, process)) => {
+            let record = record.started(&process);
+            tokio::spawn(write_end(Arc::clone(app), Arc::downgrade(&workspace), process.id, record));
+        }
+        None => record.refused(),
+    }
+}
+
+/// Starts it and describes it as every later list will: whoever comes back to it knows it by number and time of start.
+async fn start_in(workspace: &dyn Workspace, start: Start) -> Result<ProcessInfo, Error> {
+    let shell = shell_of(workspace)?;
+    let started = shell.start(start).await?;
+    let listed = shell.list().await.unwrap_or_default();
+    Ok(listed.into_iter().find(|process| process.id == started.id).unwrap_or(started))
 }
 
 /// Waits for the end of a process. When the server stops first, `server.process.stopping` is the last word about it.
@@ -118,6 +147,8 @@ async fn write_end(app: Arc<App>, workspace: Weak<dyn Workspace>, id: ProcessId,
         match polled {
             Ok(polled) if polled.state == ProcessState::Running => {}
             Ok(polled) => return record.ended(&polled.state),
+            // Others are waiting too; a little later there is room.
+            Err(error) if error.code() == ErrorCode::TooManyRequests => {}
             Err(error) => {
                 tracing::debug!(%error, process = id.0, "the end of a process was not seen");
                 return;

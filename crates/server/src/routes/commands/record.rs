@@ -12,7 +12,7 @@ use crate::App;
 /// A command under way. Dropped before its end is known, it writes that it was abandoned: that is how a client that
 /// hangs up shows.
 #[derive(Debug)]
-pub(super) struct CommandRecord {
+pub(in crate::routes) struct CommandRecord {
     app: Arc<App>,
     org_id: OrgId,
     workspace_id: WorkspaceId,
@@ -23,7 +23,7 @@ pub(super) struct CommandRecord {
 }
 
 impl CommandRecord {
-    pub(super) fn begin(app: &Arc<App>, who: &Identity, row: &Workspace, program: String) -> Self {
+    pub(in crate::routes) fn begin(app: &Arc<App>, who: &Identity, row: &Workspace, program: String) -> Self {
         Self {
             app: Arc::clone(app),
             org_id: row.org_id,
@@ -35,21 +35,25 @@ impl CommandRecord {
         }
     }
 
-    pub(super) fn finished(mut self, result: &RunResult) {
+    pub(super) fn finished(self, result: &RunResult) {
+        self.ended(result.exit_code, result.signal, result.timed_out);
+    }
+
+    pub(in crate::routes) fn ended(mut self, exit_code: Option<i32>, signal: Option<i32>, timed_out: bool) {
         self.is_open = false;
         self.write(&Use::CommandFinished {
             program: self.program.clone(),
             process: None,
-            exit_code: result.exit_code,
-            signal: result.signal,
-            timed_out: result.timed_out,
+            exit_code,
+            signal,
+            timed_out,
             was_abandoned: false,
-            duration_ms: result.duration_ms,
+            duration_ms: self.duration_ms(),
         });
     }
 
     /// A background process: its start is written now, and its end by whoever waits for it.
-    pub(super) fn started(mut self, process: &ProcessInfo) -> ProcessRecord {
+    pub(in crate::routes) fn started(mut self, process: &ProcessInfo) -> ProcessRecord {
         self.is_open = false;
         self.write(&Use::ProcessStarted {
             process: process.id.0,
@@ -60,7 +64,7 @@ impl CommandRecord {
     }
 
     /// It could not be carried through, and the caller is told why: there is nothing to write.
-    pub(super) fn refused(mut self) {
+    pub(in crate::routes) fn refused(mut self) {
         self.is_open = false;
     }
 
@@ -92,7 +96,7 @@ impl Drop for CommandRecord {
 
 /// A background process that was started.
 #[derive(Debug)]
-pub(super) struct ProcessRecord {
+pub(in crate::routes) struct ProcessRecord {
     record: CommandRecord,
     process: u32,
 }
