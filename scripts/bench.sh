@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 # One row per benchmark: the package and its bench target.
 benches=(
   "warren-store-sql commits"
+  "warren-providers sandbox"
   "warren-cli start_up"
   "warren-providers grep"
   "warren-providers open_workspaces"

@@ -24,6 +24,7 @@ mod serve;
 mod signals;
 mod table;
 mod terminal;
+mod terminal_guard;
 
 use std::process::ExitCode;
 

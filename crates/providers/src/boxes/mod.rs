@@ -10,6 +10,7 @@
 //! Surprise: init and the programs in the box are one user, so nothing that comes over the channel is trusted.
 
 pub(crate) mod channel;
+pub(crate) mod disk;
 pub(crate) mod mounts;
 pub(crate) mod owner;
 pub(crate) mod program;

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   Warren (root)       open_tree(handle)                      detached copies of workspace, program, mounts
-//!   child, still root   join control groups; unshare(mounts); tmpfs over /tmp; move the copies to /tmp/0, /tmp/1, …
+//!   child, still root   join control groups; unshare(mounts); tmpfs over /tmp; move the copies there, by number
 //!   child, box's user   exec bubblewrap with no environment and descriptors 0 to 5
 //! ```
 //!

@@ -1,6 +1,6 @@
 //! The provider: makes, finds, ends and sweeps sandboxes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,6 +29,7 @@ use super::launch::{Handed, Launch, Launcher};
 use super::living::LiveBox;
 use super::pool::{Pool, Spare};
 use super::workspace::{Boxed, SandboxWorkspace};
+use crate::boxes::disk::{DiskKeeper, DiskMeter};
 use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxRules, BoxShell};
@@ -96,6 +97,9 @@ struct Inner {
     clock: Arc<dyn Clock>,
     instance: String,
     pool: Pool,
+    disks: DiskKeeper,
+    /// Outlive boxes: one that was ended for its files must not be opened again as if nothing were.
+    meters: Mutex<BTreeMap<WorkspaceId, Arc<DiskMeter>>>,
     found: Mutex<Option<Bubblewrap>>,
 }
 
@@ -143,6 +147,8 @@ impl SandboxProvider {
                 clock,
                 instance,
                 pool: Pool::new(settings.pool_size),
+                disks: DiskKeeper::default(),
+                meters: Mutex::default(),
                 found: Mutex::default(),
                 settings,
                 base,
@@ -375,6 +381,8 @@ impl Inner {
         let place = Arc::new(Place::new(root, Arc::clone(&self.staging), limits, separate));
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
+            let meter = self.meter_of(id, folder, config);
+            self.disks.watch(Arc::clone(&meter), live.channel.clone(), live.killer());
             let shell = BoxShell::new(BoxParts {
                 channel: live.channel.clone(),
                 rules: BoxRules {
@@ -387,7 +395,8 @@ impl Inner {
                 clock: Arc::clone(&self.clock),
                 open_spill: spill_opener(Arc::clone(&place)),
                 end_box: live.killer(),
-            });
+            })
+            .with_disk(meter);
             Boxed { shell, live }
         });
         Ok(Arc::new(SandboxWorkspace {
@@ -398,6 +407,17 @@ impl Inner {
             config: config.clone(),
             confinement,
         }))
+    }
+
+    /// The meter of a workspace; a new one when its limit was changed.
+    fn meter_of(&self, id: WorkspaceId, folder: &Path, config: &SandboxConfig) -> Arc<DiskMeter> {
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = DiskMeter::new(folder, config.limits.disk_mb);
+        let meter = meters.entry(id).or_insert_with(|| Arc::new(new));
+        if meter.max_mb() != config.limits.disk_mb {
+            *meter = Arc::new(DiskMeter::new(folder, config.limits.disk_mb));
+        }
+        Arc::clone(meter)
     }
 
     /// What really holds, for `describe()`.
@@ -423,7 +443,7 @@ impl Inner {
                 "cpu": { "cpus": config.limits.cpus, "enforced_by": enforced.cpu },
                 "pids": { "count": config.limits.pids, "enforced_by": enforced.pids },
                 "tmp": { "mb": config.limits.tmp_mb, "enforced_by": "tmpfs size" },
-                "disk": { "mb": config.limits.disk_mb, "enforced_by": "rlimit, per file" },
+                "disk": { "mb": config.limits.disk_mb, "enforced_by": "measured each second; per file by rlimit" },
             },
         })
     }
@@ -526,6 +546,7 @@ impl Provider for SandboxProvider {
 
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
         let workspace = read_payload(reference, workspace_id)?.workspace;
+        self.inner.meters.lock().unwrap_or_else(PoisonError::into_inner).remove(&workspace);
         let (base, staging) = (self.inner.base.clone(), Arc::clone(&self.inner.staging));
         blocking(move || {
             let failed = |errno| errno::opening(errno, "the workspace's files cannot be deleted");
