@@ -133,7 +133,7 @@ pub(crate) fn provider_at(host: &str, base: &Path, patience: Patience) -> Docker
 /// Short enough that a test of a slow daemon is not.
 pub(crate) fn brief() -> Patience {
     Patience {
-        call: Duration::from_secs(2),
+        call: Duration::from_secs(5),
         pull_silence: Duration::from_secs(1),
         pull: Duration::from_secs(3),
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use warren_model::{DockerConfig, Reuse};
+use warren_providers::docker::Patience;
 use warren_workspace::Provider as _;
 use warren_workspace::shell::{Command, Start};
 
-use super::daemon::{Daemon, Docker, IMAGE, brief, config, containers_of, docker_says, run_in, text};
+use super::daemon::{Daemon, Docker, IMAGE, config, containers_of, docker_says, run_in, text};
 
 fn foreign(host: &str, arguments: &[&str]) -> String {
     let words: Vec<&str> = ["create", "--network", "none"]
@@ -127,7 +128,7 @@ fn shims(folder: &str) -> usize {
 #[tokio::test]
 async fn fifty_cycles_of_open_run_kill_and_close_leave_nothing() {
     let daemon = Daemon::start(&[]);
-    let docker = Docker::at(&daemon.host, brief());
+    let docker = Docker::at(&daemon.host, Patience::default());
     let before = census(&daemon, &docker);
     for turn in 0..50 {
         let reuse = if turn % 2 == 0 { Reuse::Recreate } else { Reuse::Reconnect };
