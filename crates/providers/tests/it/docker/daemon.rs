@@ -25,7 +25,7 @@ pub(crate) const IMAGE: &str = "warren-test:busybox";
     clippy::disallowed_methods,
     reason = "tests start the daemon by the script that people use, and look at it"
 )]
-fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
+pub(crate) fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(path)
 }
 
