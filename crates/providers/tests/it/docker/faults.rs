@@ -10,7 +10,7 @@ use warren_workspace::{Error, Provider as _};
 use super::daemon::{Daemon, Docker, brief, config, containers_of, run_in, shared, text};
 use super::proxy::{Mischief, Proxy};
 
-fn is_pull(line: &String) -> bool {
+fn is_pull(line: &str) -> bool {
     line.contains("/images/create")
 }
 
@@ -32,7 +32,7 @@ async fn never_makes_no_network_call_and_missing_none_for_an_image_that_is_here(
         "{error}"
     );
     let seen = proxy.seen();
-    assert!(seen.len() > 5 && !seen.iter().any(is_pull), "{seen:?}");
+    assert!(seen.len() > 5 && !seen.iter().any(|line| is_pull(line)), "{seen:?}");
 
     // The control: the other two policies do ask.
     for policy in [PullPolicy::Missing, PullPolicy::Always] {
