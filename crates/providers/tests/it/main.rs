@@ -11,4 +11,5 @@ mod docker;
 mod fixture;
 mod local_provider;
 mod processes;
+mod security;
 mod watching;
