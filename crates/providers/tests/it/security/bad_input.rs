@@ -122,7 +122,7 @@ async fn a_box_that_is_killed_from_outside_is_replaced_by_the_next_command(case:
         let registry = &registry;
         async move {
             registry
-                .with(id, |lease| async move { says(lease.workspace().as_ref(), script).await })
+                .with(id, |workspace| async move { says(workspace.as_ref(), script).await })
                 .await
                 .map_err(|error: Error| error.to_string())
         }

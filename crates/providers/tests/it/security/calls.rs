@@ -41,7 +41,7 @@ fn outside_of_a_box_most_of_the_dangerous_calls_are_answered() {
     let mount = format!("{}:/probe:ro", probe::path().display());
     let plain = ["run", "--rm", "--network", "none", "--volume", &mount, daemon::IMAGE, "/probe", "primitives"];
     let of_container = results(&daemon::docker_says(daemon::shared(), &plain));
-    assert!(allowed(&of_container) >= 10, "{of_container:?}");
+    assert!(allowed(&of_container) >= 5, "{of_container:?}");
     let of_bubblewrap = results(&says(
         program("bwrap").args(["--unshare-all", "--dev-bind", "/", "/"]).arg(probe::path()).arg("primitives"),
     ));
@@ -143,8 +143,10 @@ async fn on_a_terminal(boxed: &Boxed, script: &str) -> String {
 fn outside_of_a_box_the_owner_of_a_terminal_can_type_into_it() {
     // `script` gives it a terminal; root may type whatever the kernel's setting is.
     let shown = says(
-        program("script").args(["--quiet", "--command"]).arg(format!("{} terminal", probe::path().display())).arg("/dev/null"),
+        program("script").args(["--quiet", "--return", "--command"]).arg(format!("{} terminal", probe::path().display())).arg("/dev/null"),
     );
-    let results = results(&shown.replace('\r', ""));
+    // What was typed is shown.
+    assert!(shown.contains('Z'), "{shown}");
+    let results = results(&shown.replace(['\r', 'Z'], ""));
     assert_eq!((results["sti"].as_str(), results["sti_high"].as_str()), ("ok", "ok"), "{shown}");
 }

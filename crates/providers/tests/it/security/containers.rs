@@ -11,7 +11,7 @@ use crate::fixture::new_id;
 const LINKS: &str = "warren-test:links";
 
 fn settings_of_the_host() -> Vec<String> {
-    let paths = ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/sysrq", "/proc/sys/kernel/hostname"];
+    let paths = ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory"];
     paths.map(|path| std::fs::read_to_string(path).unwrap()).to_vec()
 }
 
@@ -38,10 +38,7 @@ async fn an_image_with_links_for_devices_is_refused_or_harmless() {
 // control: sec/S25
 #[test]
 fn the_image_has_the_links_that_the_attack_needs() {
-    let host = daemon::shared();
-    let container = daemon::docker_says(host, &["create", "--network", "none", LINKS, "none"]);
-    let output = daemon::docker(host, &["export", &container]);
-    daemon::docker(host, &["rm", &container]);
-    let archive = String::from_utf8_lossy(&output.stdout);
+    let saved = daemon::docker(daemon::shared(), &["image", "save", LINKS]).stdout;
+    let archive = String::from_utf8_lossy(&saved);
     assert!(archive.contains("/proc/sys/kernel/core_pattern") && archive.contains("/proc/sysrq-trigger"));
 }

@@ -25,7 +25,7 @@ const LURES: [&str; 10] =
 
 // sec/S06
 async fn links_in_a_workspace_lead_nobody_out(case: Case) {
-    let boxed = case.open().await;
+    let mut boxed = case.open().await;
     let outside = case.outside.folder.display().to_string();
     for target in [format!("/oldroot{outside}"), format!("/proc/1/root{outside}"), "../..".into(), outside] {
         for lure in LURES {
@@ -39,7 +39,7 @@ async fn links_in_a_workspace_lead_nobody_out(case: Case) {
         let said = again.says("for lure in .git .claude .agents tmp; do echo x > $lure/planted; done; ls tmp/").await;
         assert!(!said.contains("secret"), "{said}");
         case.outside.assert_untouched();
-        again.close().await;
+        boxed = again;
     }
 }
 
@@ -103,8 +103,8 @@ async fn a_launcher_that_goes_where_it_is_told_is_led_out() {
 /// All that decides how a box is shut, as its workspace tells it.
 fn policy(boxed: &Boxed) -> serde_json::Value {
     let mut limits = boxed.workspace.limits();
-    // The number of a container says how often it was made, and nothing of how.
-    if let Some(fields) = limits["box"].as_object_mut() {
+    // Which container it is says how often it was made, and nothing of how.
+    if let Some(fields) = limits["isolation"].as_object_mut() {
         for own in ["generation", "container"] {
             fields.remove(own);
         }
@@ -130,7 +130,7 @@ async fn files_that_an_agent_writes_change_no_policy(case: Case) {
     let again = case.resolve(&boxed).await;
     assert_eq!(policy(&again), before);
     assert_eq!(again.probe(&["identity"]).await, was);
-    assert_eq!(again.says("cat .env").await.contains("privileged"), true, "the files are there");
+    assert!(again.says("cat .env").await.contains("privileged"), "the files are there");
 }
 
 // control: sec/S27
@@ -138,7 +138,7 @@ async fn files_that_an_agent_writes_change_no_policy(case: Case) {
 async fn a_config_that_changes_changes_the_policy() {
     for case in [Case::sandbox(), Case::docker()] {
         let (one, other) = (case.open().await, case.open_with(&Shape::limited(|limits| limits.pids = 99)).await.unwrap());
-        assert_ne!(policy(&one)["box"], policy(&other)["box"]);
+        assert_ne!(policy(&one), policy(&other));
     }
 }
 

@@ -74,8 +74,7 @@ async fn what_a_repository_starts_it_starts_inside_the_box() {
     assert!(!mark.exists());
     case.outside.assert_untouched();
     // Nor does Warren itself look at a repository by git when it lists, searches or watches.
-    let files = boxed.fs();
-    files.list(&warren_workspace::WorkspacePath::root(), Default::default()).await.unwrap();
+    boxed.fs().ls(&warren_workspace::WorkspacePath::root(), &Default::default()).await.unwrap();
     assert!(!mark.exists());
 }
 

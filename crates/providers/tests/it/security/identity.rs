@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::case::Case;
 use super::in_each_box;
+use super::oracles::BoxProcesses;
 use super::outside::{as_user, probe_says, program, says};
 use super::probe::{self, is_refused, results};
 
@@ -25,13 +26,16 @@ async fn a_box_has_no_privileges_and_a_user_of_its_own(case: Case) {
         }
         assert_eq!((facts["NoNewPrivs"].as_str(), facts["Seccomp"].as_str()), ("1", "2"));
         assert_ne!(facts["user"], "0");
-        // Inside and outside, as the kernel maps it.
-        let map: Vec<u32> = facts["uid_map"].split(' ').map(|word| word.parse().unwrap()).collect();
-        let user: u32 = facts["user"].parse().unwrap();
-        let outer = map[1] + (user - map[0]);
-        assert_eq!(outer, boxed.outer_user());
+        // As the host sees its processes: a map of a user namespace within another tells only part of the way.
+        let processes = BoxProcesses::of(boxed).await;
+        for process in processes.alive() {
+            let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+            let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+            let expected = boxed.outer_user().to_string();
+            assert!(users.split_whitespace().all(|user| user == expected), "{users}");
+        }
         if rustix::process::geteuid().is_root() {
-            assert!(outer >= 100_000, "{outer}");
+            assert!(boxed.outer_user() >= 100_000, "{}", boxed.outer_user());
         }
     }
     if rustix::process::geteuid().is_root() {
@@ -80,7 +84,7 @@ async fn the_settings_of_the_host_cannot_be_written(case: Case) {
 // control: sec/S02
 #[test]
 fn outside_of_a_box_root_may_write_the_settings() {
-    let opened = results(&probe_says(&[&["open"][..], &SETTINGS, &SWITCHES[..1]].concat()));
+    let opened = results(&probe_says(&[&["open"][..], &SETTINGS].concat()));
     assert!(opened.values().all(|result| result == "ok"), "{opened:?}");
     let path = SETTINGS[0];
     std::fs::write(path, std::fs::read_to_string(path).unwrap()).unwrap();
@@ -110,7 +114,12 @@ async fn a_program_with_a_bit_or_a_capability_gains_nothing_by_it(case: Case) {
     plant(&boxed.root);
     let plain = results(&boxed.probe(&["identity"]).await);
     for name in ["suid", "capable"] {
-        let facts = results(&boxed.says(&format!("./{name} identity")).await);
+        let said = boxed.says(&format!("./{name} identity")).await;
+        // The kernel may also refuse to start what would need more than it can have.
+        if said.contains("not permitted") {
+            continue;
+        }
+        let facts = results(&said);
         assert_eq!(facts["effective_user"], plain["user"], "{name}");
         assert_eq!((facts["CapEff"].as_str(), facts["CapPrm"].as_str()), (NO_CAPABILITIES, NO_CAPABILITIES), "{name}");
     }

@@ -27,7 +27,8 @@ struct Tampered {
 
 impl Tampered {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // Not in `/tmp`, which is covered where bubblewrap is started.
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let outside = Outside::make(&folder.path().join("outside"));
         let settings =
             SandboxSettings { bubblewrap: vec![folder.path().join("bwrap")], ..SandboxSettings::default() };

@@ -61,7 +61,11 @@ async fn kill_one(role: &str) {
     let base = PathBuf::from(words.next().unwrap());
     let processes = BoxProcesses::named(namespace.into(), user);
     // Its processes are there before: otherwise their absence afterwards would say nothing.
-    assert!(processes.alive().len() >= 4, "{:?}", processes.alive());
+    let until = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
+    while processes.alive().len() < 4 {
+        assert!(tokio::time::Instant::now() < until, "{:?}", processes.alive());
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
     processes.assert_gone().await;
