@@ -7,7 +7,10 @@ cd "$(dirname "$0")/.."
 # One row per benchmark: the package and its bench target.
 benches=(
   "warren-store-sql commits"
+  "warren-providers sandbox"
+  "warren-cli exec_over_http"
   "warren-cli start_up"
+  "warren-providers docker"
   "warren-providers grep"
   "warren-providers open_workspaces"
 )

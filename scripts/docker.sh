@@ -40,7 +40,7 @@ number() { printf '%s' "$dir" | cksum | cut -d' ' -f1; }
 
 # The path of a unix socket may have 107 bytes, and containerd puts sockets deep below its folder.
 runtime_folder() {
-    if [ ${#dir} -le 60 ]; then printf '%s/run' "$dir"; else printf '/tmp/warren-docker-%s' "$(number)"; fi
+    if [ ${#dir} -le 60 ]; then printf '%s/run' "$dir"; else printf '%s/warren-docker-%s' "${TMPDIR:-/tmp}" "$(number)"; fi
 }
 
 # One parent for all containers: what is left in it after the daemon's death is ours.

@@ -7,7 +7,7 @@ const proxy = Object.fromEntries(
   ["/api", "/healthz", "/readyz"].map((path) => [
     path,
     // The server checks Host and Origin; to it, the page must look like its own.
-    { target, changeOrigin: true, headers: { origin: target } },
+    { target, changeOrigin: true, ws: true, headers: { origin: target } },
   ]),
 );
 

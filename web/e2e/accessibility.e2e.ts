@@ -50,6 +50,7 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       "/events",
       `${base}/files?path=notes/a.txt`,
       `${base}/run`,
+      `${base}/terminal`,
       `${base}/activity`,
       `${base}/health`,
     ];

@@ -5,6 +5,7 @@ import "./styles/forms.css";
 import "./styles/shell.css";
 import "./styles/pages.css";
 import "./styles/commands.css";
+import "./styles/terminal.css";
 import "./styles/files.css";
 import "./styles/map.css";
 import { StrictMode } from "react";

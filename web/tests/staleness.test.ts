@@ -33,6 +33,12 @@ describe("what an event makes stale", () => {
     }
   });
 
+  it("is the workspace's processes when one starts or ends", () => {
+    for (const kind of ["workspace.process.started", "workspace.command.finished"]) {
+      expect([...madeStale(nothingStale, event(kind, "a")).processes]).toEqual(["a"]);
+    }
+  });
+
   it("is the row for a kind this page does not know", () => {
     expect([...madeStale(nothingStale, event("workspace.future.thing", "a")).workspaces]).toEqual(["a"]);
   });

@@ -26,7 +26,8 @@ pub struct Entry {
     pub link_target: Option<String>,
 }
 
-/// A directory, sorted by path.
+/// A directory, sorted by path. One of more than 100,000 entries, listed with depth 1, may come in an order of its
+/// own; each entry is told once either way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Listing {
     pub path: String,

@@ -24,6 +24,9 @@ pub struct ProviderInfo {
     pub capabilities: Vec<Capability>,
     /// What somebody who picks it should know.
     pub note: String,
+    /// Why no workspace of it can be opened here, and what to do about it. Absent: it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
 }
 
 /// What the registry knows about a workspace.

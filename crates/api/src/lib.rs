@@ -11,8 +11,10 @@ mod files;
 mod identity;
 mod info;
 mod problem;
+mod processes;
 mod providers;
 mod tools;
+mod unique_keys;
 mod workspaces;
 
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
@@ -24,6 +26,10 @@ pub use identity::{
 };
 pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
 pub use problem::Problem;
+pub use processes::{
+    Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,
+    SignalProcess, StartProcess, TerminalFrame, TerminalRequest,
+};
 pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,

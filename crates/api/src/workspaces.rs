@@ -86,6 +86,7 @@ pub struct CreateWorkspace {
     #[schema(min_length = 1, max_length = 100, pattern = r"^[^\s\x00-\x1f\x7f](.*[^\s\x00-\x1f\x7f])?$")]
     pub name: String,
     /// How it is backed. Kept as JSON, so that an error can name the path of what is wrong.
+    #[serde(deserialize_with = "crate::unique_keys::deserialize")]
     #[schema(value_type = crate::ProviderConfig)]
     pub provider: serde_json::Value,
     /// Absent: all that the provider offers.

@@ -28,13 +28,26 @@ impl Exit {
         ("4", "No valid token, or one that may not do this."),
         ("5", "It clashes with what is there: a wrong state, a changed version, an ambiguous name."),
         ("6", "The server or a part of it is not available; the same command may work later."),
-        ("124", "`ws exec`: the command ran into its time limit."),
-        ("125", "`ws exec`: Warren could not carry the command through."),
-        ("126", "`ws exec`: the command was refused by the workspace's policy."),
-        ("127", "`ws exec`: the program was not found in the workspace."),
-        ("128 + n", "`ws exec`: signal n ended the command."),
-        ("any other", "`ws exec`: the command's own exit code."),
+        ("124", "`ws exec`, `ws shell`, `ws attach`: the command ran into its time limit."),
+        ("125", "`ws exec`, `ws shell`, `ws attach`: Warren could not carry the command through."),
+        ("126", "`ws exec`, `ws shell`: the command was refused by the workspace's policy."),
+        ("127", "`ws exec`, `ws shell`: the program was not found in the workspace."),
+        ("128 + n", "`ws exec`, `ws shell`, `ws attach`: signal n ended the command."),
+        ("any other", "`ws exec`, `ws shell`, `ws attach`: the command's own exit code."),
     ];
+
+    /// How a command in a workspace ended.
+    pub(crate) fn of_command(exit_code: Option<i32>, signal: Option<i32>, timed_out: bool) -> Self {
+        if timed_out {
+            return Self::COMMAND_TIMED_OUT;
+        }
+        let byte = |code: i32| u8::try_from(code.rem_euclid(256)).unwrap_or(u8::MAX);
+        match (exit_code, signal) {
+            (Some(code), _) => Self(byte(code)),
+            (None, Some(signal)) => Self(byte(128 + signal)),
+            (None, None) => Self::COMMAND_NOT_RUN,
+        }
+    }
 
     /// A problem's exit code follows its HTTP status, so that a new code needs no change here.
     pub(crate) const fn of_status(status: u16) -> Self {
@@ -51,5 +64,21 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S11
+    #[test]
+    fn a_command_s_end_becomes_an_exit_code() {
+        let exit = |exit_code, signal, timed_out| Exit::of_command(exit_code, signal, timed_out).0;
+        assert_eq!(exit(Some(0), None, false), 0);
+        assert_eq!(exit(Some(7), None, false), 7);
+        assert_eq!(exit(None, Some(9), false), 137);
+        assert_eq!(exit(None, Some(9), true), 124);
+        assert_eq!(exit(None, None, false), 125);
     }
 }

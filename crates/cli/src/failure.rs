@@ -107,7 +107,10 @@ impl From<client::Error> for Report {
                 .because(format!("`{}` is not the address of a server: {reason}", without_secrets(&url)))
                 .hint("Give an address such as `--url http://127.0.0.1:7878`, or set WARREN_URL."),
             client::Error::InvalidToken => Self::new(ErrorCode::Unauthenticated).because(error.to_string()),
-            client::Error::Unreachable { .. } | client::Error::Interrupted { .. } | client::Error::Silent => {
+            client::Error::Unreachable { .. }
+            | client::Error::Interrupted { .. }
+            | client::Error::Disconnected { .. }
+            | client::Error::Silent => {
                 let report = Self::new(ErrorCode::ServerUnreachable).because(error.to_string());
                 match root_cause(&error) {
                     Some(cause) => report.because(cause),

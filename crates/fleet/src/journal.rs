@@ -14,11 +14,20 @@ pub enum Use {
         path: String,
         bytes: u64,
     },
+    ProcessStarted {
+        process: u32,
+        program: String,
+        has_pty: bool,
+    },
     CommandFinished {
         program: String,
+        /// Of a background process.
+        process: Option<u32>,
         exit_code: Option<i32>,
         signal: Option<i32>,
         timed_out: bool,
+        /// Ended because whoever waited for it hung up or was no longer allowed to.
+        was_abandoned: bool,
         duration_ms: u64,
     },
 }
@@ -44,13 +53,27 @@ fn describe(what: &Use) -> (EventKind, serde_json::Value) {
         Use::FileChanged { operation, path, bytes } => {
             (EventKind::WorkspaceFileChanged, json!({ "operation": operation, "path": path, "bytes": bytes }))
         }
-        Use::CommandFinished { program, exit_code, signal, timed_out, duration_ms } => (
+        Use::ProcessStarted { process, program, has_pty } => (
+            EventKind::WorkspaceProcessStarted,
+            json!({ "process": process, "program": truncate_utf8(program, 256), "has_pty": has_pty }),
+        ),
+        Use::CommandFinished {
+            program,
+            process,
+            exit_code,
+            signal,
+            timed_out,
+            was_abandoned,
+            duration_ms,
+        } => (
             EventKind::WorkspaceCommandFinished,
             json!({
                 "program": truncate_utf8(program, 256),
+                "process": process,
                 "exit_code": exit_code,
                 "signal": signal,
                 "timed_out": timed_out,
+                "abandoned": was_abandoned,
                 "duration_ms": duration_ms,
             }),
         ),

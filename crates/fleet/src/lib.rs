@@ -92,7 +92,7 @@ impl Fleet {
         drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.0.tasks.close();
         self.0.tasks.wait().await;
-        let report = self.registry().close_all(CLOSE_LIMIT).await;
+        let report = self.registry().shut_down(CLOSE_LIMIT).await;
         if report.left_to_reaper > 0 {
             tracing::warn!(count = report.left_to_reaper, "some workspaces did not close in time");
         }

@@ -11,9 +11,11 @@
 //!
 //! Surprise: file and program names are bytes, not text. A box may hold names that are not UTF-8.
 
+mod file_call;
 mod frame;
 mod message;
 
+pub use file_call::{FileAnswer, FileCall, FileChange, FileEntry, FileKind, MAX_PAGE_BYTES};
 pub use frame::{FrameError, FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES, encode, encode_into};
 pub use message::*;
 

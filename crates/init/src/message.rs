@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_call::{FileAnswer, FileCall};
+
 /// From the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -61,6 +63,8 @@ pub enum Call {
     Ping,
     /// Kills everything in the box and leaves. No reply: the connection ends.
     Leave,
+    /// On the files of the workspace (W83).
+    File(FileCall),
 }
 
 /// What to start.
@@ -127,6 +131,7 @@ pub enum Answer {
     Processes(Vec<ProcessSummary>),
     Done,
     Failed(Failure),
+    File(FileAnswer),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

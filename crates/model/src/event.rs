@@ -40,8 +40,11 @@ event_kinds! {
     WorkspaceRemoved = "workspace.lifecycle.removed", "from";
     /// A file of a workspace was written, moved or deleted through Warren.
     WorkspaceFileChanged = "workspace.file.changed", "operation, path, bytes";
-    /// A command in a workspace ended.
-    WorkspaceCommandFinished = "workspace.command.finished", "program, exit_code, signal, timed_out, duration_ms";
+    /// A background process or terminal was started in a workspace; its end is a `workspace.command.finished`.
+    WorkspaceProcessStarted = "workspace.process.started", "process, program, has_pty";
+    /// A command in a workspace ended; `abandoned` if Warren ended it because nobody waited for it any more. `process`
+    /// is the number of a background process.
+    WorkspaceCommandFinished = "workspace.command.finished", "program, process, exit_code, signal, timed_out, abandoned, duration_ms";
     /// A tool call was refused by policy, or several were: a roll-up carries their exact count.
     WorkspaceToolRefused = "workspace.tool.refused", "kind, count, tool, sentence";
     /// A token was made.

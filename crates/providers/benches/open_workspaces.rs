@@ -33,8 +33,8 @@ fn main() {
     }
     println!("idle open workspaces in one registry (goal: less than 20 kB each)");
     println!(
-        "{:<10} {:>8} {:>12} {:>12} {:>10} {:>12} {:>10}",
-        "provider", "open", "before MB", "after MB", "kB each", "descriptors", "threads"
+        "{:<10} {:>8} {:>10} {:>10} {:>9} {:>11} {:>12} {:>8}",
+        "provider", "open", "before MB", "after MB", "kB each", "\u{b5}s an open", "descriptors", "threads"
     );
     for kind in ["local", "memory"] {
         for count in COUNTS {
@@ -87,14 +87,14 @@ async fn measure(kind: &str, count: usize) {
     let after = Usage::now();
     let grown = after.resident_bytes.saturating_sub(before.resident_bytes);
     println!(
-        "{kind:<10} {count:>8} {:>12.1} {:>12.1} {:>10.1} {:>12.2} {:>10}",
+        "{kind:<10} {count:>8} {:>10.1} {:>10.1} {:>9.1} {:>11.0} {:>12.2} {:>8}",
         as_f64(before.resident_bytes) / 1e6,
         as_f64(after.resident_bytes) / 1e6,
         as_f64(grown) / 1e3 / as_f64(count as u64),
+        elapsed.as_secs_f64() * 1e6 / as_f64(count as u64),
         as_f64(after.descriptors - before.descriptors) / as_f64(count as u64),
         after.threads,
     );
-    eprintln!("{kind} {count}: opened in {elapsed:?}");
 }
 
 async fn open(registry: &Registry, config: &ProviderConfig, capabilities: warren_model::CapabilitySet) {

@@ -19,7 +19,7 @@ pub enum Action {
     ReadWorkspaces,
     /// Create, change and remove workspaces.
     WriteWorkspaces,
-    /// Change files and call tools, under the workspace's policy.
+    /// Change files, call tools and read processes' output, under the workspace's policy.
     UseWorkspace,
     /// Run any command, past the policy for models.
     RunAnyCommand,
@@ -44,6 +44,35 @@ impl Action {
         Self::Operate,
         Self::KnowOneself,
     ];
+}
+
+/// What somebody does with a process of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessDeed {
+    /// See that it is there, by number and program.
+    See,
+    /// Read its output. A terminal shows what people typed, so this is more than seeing files.
+    Read,
+    /// End it.
+    Signal,
+    /// Start it.
+    Start,
+    /// Give it input, or change its terminal. Typing into a shell is running any command.
+    Type,
+}
+
+impl ProcessDeed {
+    pub const ALL: [Self; 5] = [Self::See, Self::Read, Self::Signal, Self::Start, Self::Type];
+
+    /// The action that must be allowed. An agent may do with processes over HTTP what its tools let it do: read and
+    /// end them.
+    pub const fn action(self) -> Action {
+        match self {
+            Self::See => Action::ReadWorkspaces,
+            Self::Read | Self::Signal => Action::UseWorkspace,
+            Self::Start | Self::Type => Action::RunAnyCommand,
+        }
+    }
 }
 
 /// What it is asked of.
@@ -278,6 +307,21 @@ mod tests {
             for action in Action::ALL {
                 assert_eq!(decide(&caller(kind, &[]), action, other), Access::Hidden, "{action:?}");
             }
+        }
+    }
+
+    // F30, W61
+    #[test]
+    fn an_agent_reads_and_ends_processes_but_starts_none_past_its_policy() {
+        let own = Target::Workspace { id: workspace(1), org_id: OrgId::DEFAULT };
+        let agent = caller(TokenKind::Workspace, &[]);
+        let reader = caller(TokenKind::User, &[Scope::WorkspacesRead]);
+        let worker = caller(TokenKind::User, &[Scope::WorkspacesUse, Scope::WorkspacesRead]);
+        for deed in ProcessDeed::ALL {
+            let may = |who: &Caller| decide(who, deed.action(), own) == Access::Allowed;
+            assert_eq!(may(&agent), !matches!(deed, ProcessDeed::Start | ProcessDeed::Type), "{deed:?}");
+            assert_eq!(may(&reader), deed == ProcessDeed::See, "{deed:?}");
+            assert!(may(&worker), "{deed:?}");
         }
     }
 

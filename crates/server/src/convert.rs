@@ -244,6 +244,66 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
+pub(crate) fn process(info: &shell::ProcessInfo) -> api::Process {
+    let (state, exit_code, signal, timed_out) = process_state(&info.state);
+    api::Process {
+        id: info.id.0,
+        program: info.program.clone(),
+        state,
+        exit_code,
+        signal,
+        timed_out,
+        started_at: info.started_at.to_string(),
+        output_bytes: info.output_bytes,
+        has_pty: info.has_pty,
+    }
+}
+
+pub(crate) fn process_output(polled: &shell::Polled) -> api::ProcessOutput {
+    let (output, output_base64) = text_or_base64(&polled.bytes);
+    let (state, exit_code, signal, timed_out) = process_state(&polled.state);
+    api::ProcessOutput {
+        output,
+        output_base64,
+        offset: polled.offset,
+        next_offset: polled.next_offset,
+        state,
+        exit_code,
+        signal,
+        timed_out,
+    }
+}
+
+/// State, exit code, signal, and whether it timed out.
+fn process_state(state: &shell::ProcessState) -> (api::ProcessState, Option<i32>, Option<i32>, bool) {
+    match *state {
+        shell::ProcessState::Running => (api::ProcessState::Running, None, None, false),
+        shell::ProcessState::Exited { exit_code, signal, timed_out } => {
+            (api::ProcessState::Exited, exit_code, signal, timed_out)
+        }
+    }
+}
+
+pub(crate) fn signal_from(signal: api::SignalName) -> shell::Signal {
+    match signal {
+        api::SignalName::Interrupt => shell::Signal::Interrupt,
+        api::SignalName::Terminate => shell::Signal::Terminate,
+        api::SignalName::Kill => shell::Signal::Kill,
+    }
+}
+
+/// Rows and columns that a terminal can have; `field` begins the error.
+pub(crate) fn pty_size_from(field: &str, rows: u16, columns: u16) -> Result<shell::PtySize, Failure> {
+    const MAX: u16 = 4_096;
+    for (name, value) in [("rows", rows), ("columns", columns)] {
+        if !(1..=MAX).contains(&value) {
+            let detail = format!("{field}{name}: expected 1 to {MAX}");
+            return Err(Failure::new(ErrorCode::InvalidRequest, detail));
+        }
+    }
+    Ok(shell::PtySize { rows, columns })
+}
+
 pub(crate) fn description(description: &Description) -> api::RegistryDescription {
     let text = |at: Option<Timestamp>| at.map(|at| at.to_string());
     api::RegistryDescription {

@@ -11,6 +11,7 @@ use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use warren_model::{ErrorCode, Id, IdKind};
+use warren_workspace::shell::ProcessId;
 
 use crate::App;
 use crate::problem::Failure;
@@ -116,5 +117,20 @@ impl FromRequestParts<Arc<App>> for PathName {
         let params = params.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
         let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_owned());
         name.map(Self).ok_or_else(|| ErrorCode::RouteNotFound.into())
+    }
+}
+
+/// The `{process}` of the path. What is not a number cannot exist.
+#[derive(Debug)]
+pub(crate) struct PathProcess(pub(crate) ProcessId);
+
+impl FromRequestParts<Arc<App>> for PathProcess {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let not_found = || Failure::from(ErrorCode::ProcessNotFound);
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let text = params.iter().find(|(name, _)| *name == "process").map(|(_, value)| value);
+        text.and_then(|text| text.parse().ok()).map(|id| Self(ProcessId(id))).ok_or_else(not_found)
     }
 }

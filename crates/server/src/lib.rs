@@ -20,6 +20,7 @@ mod openapi;
 mod page;
 mod problem;
 mod routes;
+mod standing;
 mod telemetry;
 
 pub use app::{App, ServerConfig};

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use utoipa::PartialSchema as _;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContactBuilder, InfoBuilder, LicenseBuilder, OpenApi};
+
+use warren_api::TerminalRequest;
 
 use crate::{App, VERSION, routes};
 
@@ -20,6 +23,8 @@ pub fn document() -> OpenApi {
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     let components = document.components.get_or_insert_default();
     components.add_security_scheme("token", bearer);
+    // What a client says over a WebSocket has no place in a description of requests, but it is a promise like them.
+    components.schemas.insert("TerminalRequest".to_owned(), TerminalRequest::schema());
     document.security = Some(vec![SecurityRequirement::new("token", [] as [&str; 0])]);
     document
 }

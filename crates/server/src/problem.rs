@@ -24,9 +24,16 @@ pub(crate) struct Failure {
     detail: Option<String>,
     cause: Option<String>,
     retry_after_seconds: Option<u32>,
+    /// How long the file is of which a range was asked for that it does not have.
+    total_bytes: Option<u64>,
 }
 
 impl Failure {
+    pub(crate) fn range_not_satisfiable(total_bytes: u64) -> Self {
+        let detail = format!("the file has {total_bytes} bytes");
+        Self { total_bytes: Some(total_bytes), ..Self::new(ErrorCode::RangeNotSatisfiable, detail) }
+    }
+
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { detail: Some(detail.into()), ..code.into() }
     }
@@ -52,7 +59,7 @@ impl From<ErrorCode> for Failure {
             ErrorCode::PlatformUnavailable | ErrorCode::ShuttingDown | ErrorCode::WorkspaceEvicted => Some(1),
             _ => None,
         };
-        Self { code, detail: None, cause: None, retry_after_seconds }
+        Self { code, detail: None, cause: None, retry_after_seconds, total_bytes: None }
     }
 }
 
@@ -136,6 +143,11 @@ fn render(failure: &Failure, id: &str, earlier: &http::HeaderMap) -> Response {
     }
     if let Some(seconds) = failure.retry_after_seconds {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(total) = failure.total_bytes
+        && let Ok(value) = HeaderValue::from_str(&format!("bytes */{total}"))
+    {
+        response.headers_mut().insert(header::CONTENT_RANGE, value);
     }
     if failure.code == ErrorCode::Unauthenticated || failure.code == ErrorCode::TokenExpired {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -43,6 +43,10 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// Deletes for good what a ref points at: files, boxes, temp directories. Gone already is success.
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error>;
 
+    /// Lets go of what the provider holds besides open workspaces: boxes kept ready, threads. Called once, after all of
+    /// them are closed; nothing is opened after.
+    async fn shut_down(&self) {}
+
     /// Finishes what earlier closes and dead processes left behind; never touches what is `live` (W16).
     async fn reap(&self, live: &BTreeSet<WorkspaceId>) -> Result<ReapReport, Error>;
 }

@@ -9,5 +9,6 @@ export const keys = {
   files: (id: string) => ["files", id] as const,
   listing: (id: string, path: string) => ["files", id, "listing", path] as const,
   content: (id: string, path: string) => ["files", id, "content", path] as const,
+  processes: (id: string) => ["processes", id] as const,
   history: (workspaceId: string | undefined) => ["history", workspaceId ?? "all"] as const,
 };

@@ -146,9 +146,143 @@ export interface paths {
         /**
          * Run a command to its end.
          * @description With `Accept: text/event-stream` the output comes as it is made, one `ExecFrame` per event. A client that
-         *     hangs up ends the command.
+         *     hangs up ends the command, and so does the end of its token.
          */
         post: operations["run_command"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the processes of a workspace. */
+        get: operations["list_processes"];
+        put?: never;
+        /**
+         * Start a process that outlives the request.
+         * @description It lives until it ends, its timeout comes, it is signalled, or the workspace closes.
+         */
+        post: operations["start_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/processes/{process}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show one process. */
+        get: operations["get_process"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/processes/{process}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the output of a process from an offset on.
+         * @description With `Accept: text/event-stream` it comes as it is made, one `ProcessFrame` per event; `id` is the offset behind
+         *     it, and `Last-Event-ID` resumes.
+         */
+        get: operations["read_process_output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/processes/{process}/stdin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write to the input of a process. */
+        post: operations["write_process_input"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/processes/{process}/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change the size of a process's terminal. */
+        post: operations["resize_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/processes/{process}/signal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Signal a process and all it started.
+         * @description One that has ended already is left as it is.
+         */
+        post: operations["signal_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Work in a terminal, over a WebSocket.
+         * @description Binary messages are bytes, both ways. Text messages are a `TerminalFrame` from the server and a `TerminalRequest`
+         *     from the client. A browser's request must carry an `Origin` that is served.
+         */
+        get: operations["open_terminal"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -339,6 +473,25 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What a box may use; zero is refused. */
+        BoxLimits: {
+            /** Format: int32 */
+            memory_mb?: number | null;
+            /** Format: double */
+            cpus?: number | null;
+            /** Format: int32 */
+            pids?: number | null;
+            /**
+             * Format: int32
+             * @description The box's own `/tmp`, which is memory.
+             */
+            tmp_mb?: number | null;
+            /**
+             * Format: int32
+             * @description The workspace's files together.
+             */
+            disk_mb?: number | null;
+        };
         /**
          * @description What a workspace can do.
          * @enum {string}
@@ -383,6 +536,44 @@ export interface components {
          * @enum {string}
          */
         Desired: "running" | "paused" | "hibernated" | "removed";
+        /** @description Files and commands in a hardened container. */
+        DockerConfig: {
+            image?: string | null;
+            pull_policy?: components["schemas"]["PullPolicy"] | null;
+            reuse?: components["schemas"]["Reuse"] | null;
+            limits?: components["schemas"]["BoxLimits"] | null;
+            /** @description Host paths that the box sees besides its own files. */
+            mounts?: components["schemas"]["Mount"][] | null;
+            relax?: components["schemas"]["DockerRelaxations"] | null;
+            /** Format: int32 */
+            max_file_mb?: number | null;
+            /** Format: int32 */
+            max_grep_file_mb?: number | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Kept of each of stdout and stderr.
+             */
+            max_output_bytes?: number | null;
+            run?: components["schemas"]["RunPolicy"] | null;
+        };
+        /** @description Each makes the container weaker than the hardened one. */
+        DockerRelaxations: {
+            cap_add?: string[] | null;
+            ulimits?: components["schemas"]["Ulimit"][] | null;
+            /** @description Further writable memory directories. */
+            tmpfs?: components["schemas"]["TmpfsMount"][] | null;
+            /** Format: int32 */
+            memory_swap_mb?: number | null;
+            /** @description `uid` or `uid:gid`, instead of the owner of the files. */
+            user?: string | null;
+        };
         /** @description Something in a directory. */
         Entry: {
             /** @description Relative to the workspace root. */
@@ -514,6 +705,11 @@ export interface components {
             bytes: number;
             created: boolean;
         };
+        /**
+         * @description What keeps a sandbox shut.
+         * @enum {string}
+         */
+        Isolation: "auto" | "bwrap" | "seatbelt";
         /** @description A directory, sorted by path. */
         Listing: {
             path: string;
@@ -558,6 +754,14 @@ export interface components {
          * @enum {string}
          */
         MintableKind: "admin" | "user" | "workspace";
+        /** @description A host path in a box; both paths are absolute. */
+        Mount: {
+            source: string;
+            target: string;
+            mode?: components["schemas"]["MountMode"] | null;
+        };
+        /** @enum {string} */
+        MountMode: "ro" | "rw";
         /** @description Moves or renames something inside the workspace. */
         MoveFile: {
             from: string;
@@ -595,6 +799,92 @@ export interface components {
             /** @description Finds the log lines of this request. */
             request_id: string;
         };
+        /** @description A process of a workspace. */
+        Process: {
+            /**
+             * Format: int32
+             * @description Counts from 1 while the workspace is open; opened again, it begins anew.
+             */
+            id: number;
+            /** @description The program's name, without its arguments. */
+            program: string;
+            state: components["schemas"]["ProcessState"];
+            /**
+             * Format: int32
+             * @description Absent while it runs, and when a signal ended it.
+             */
+            exit_code?: number | null;
+            /** Format: int32 */
+            signal?: number | null;
+            timed_out: boolean;
+            /** @description RFC 3339. Tells two processes with the same id apart. */
+            started_at: string;
+            /**
+             * Format: int64
+             * @description Bytes of output so far, stdout and stderr together.
+             */
+            output_bytes: number;
+            has_pty: boolean;
+        };
+        /** @description One frame of streamed output (`Accept: text/event-stream`). The SSE `id` is the offset to resume from. */
+        ProcessFrame: {
+            base64: string;
+            /** Format: int64 */
+            offset: number;
+            /** @enum {string} */
+            type: "output";
+        } | {
+            /** Format: int32 */
+            exit_code?: number | null;
+            /** Format: int32 */
+            signal?: number | null;
+            timed_out: boolean;
+            /** @enum {string} */
+            type: "exited";
+        } | {
+            code: string;
+            /** Format: int64 */
+            next_offset: number;
+            /** @enum {string} */
+            type: "closing";
+        };
+        /** @description Input for a process. */
+        ProcessInput: {
+            /** @description Text to write; or bytes, in `base64`. */
+            text?: string | null;
+            base64?: string | null;
+            /** @description Nothing more will come. */
+            close?: boolean;
+        };
+        /** @description The processes of a workspace, by id; finished ones are kept for a while. */
+        ProcessList: {
+            items: components["schemas"]["Process"][];
+        };
+        /** @description A stretch of output, stdout and stderr in the order they came. */
+        ProcessOutput: {
+            /** @description Text; bytes that are not UTF-8 are replaced, and the exact ones are in `output_base64`. */
+            output: string;
+            output_base64?: string | null;
+            /**
+             * Format: int64
+             * @description Where it begins: later than asked if older output is no longer kept.
+             */
+            offset: number;
+            /**
+             * Format: int64
+             * @description Ask from here next.
+             */
+            next_offset: number;
+            /** @description `exited` only once all output before the end was handed out. */
+            state: components["schemas"]["ProcessState"];
+            /** Format: int32 */
+            exit_code?: number | null;
+            /** Format: int32 */
+            signal?: number | null;
+            timed_out: boolean;
+        };
+        /** @enum {string} */
+        ProcessState: "running" | "exited";
         /** @description How a workspace is backed, tagged by `kind`. What is absent has its default. */
         ProviderConfig: (components["schemas"]["MemoryConfig"] & {
             /** @enum {string} */
@@ -602,6 +892,12 @@ export interface components {
         }) | (components["schemas"]["LocalConfig"] & {
             /** @enum {string} */
             kind: "local";
+        }) | (components["schemas"]["SandboxConfig"] & {
+            /** @enum {string} */
+            kind: "sandbox";
+        }) | (components["schemas"]["DockerConfig"] & {
+            /** @enum {string} */
+            kind: "docker";
         });
         ProviderInfo: {
             kind: string;
@@ -609,6 +905,15 @@ export interface components {
             /** @description What somebody who picks it should know. */
             note: string;
         };
+        /** @description The size of a terminal, in characters. */
+        PtySize: {
+            /** Format: int32 */
+            rows: number;
+            /** Format: int32 */
+            columns: number;
+        };
+        /** @enum {string} */
+        PullPolicy: "missing" | "always" | "never";
         /** @description What the registry knows about a workspace. */
         RegistryDescription: {
             state: string;
@@ -624,6 +929,11 @@ export interface components {
             /** @description As the open workspace tells them; absent unless it is open. */
             limits?: Record<string, unknown> | null;
         };
+        /**
+         * @description What happens to a container when its workspace is opened again.
+         * @enum {string}
+         */
+        Reuse: "recreate" | "reconnect";
         /** @description What a model may run. */
         RunPolicy: {
             mode?: components["schemas"]["CommandMode"] | null;
@@ -635,6 +945,30 @@ export interface components {
          * @enum {string}
          */
         Runtime: "hosted" | "resident" | "external";
+        /** @description Files and commands in a box of the kernel's: no network, no host files. */
+        SandboxConfig: {
+            isolation?: components["schemas"]["Isolation"] | null;
+            limits?: components["schemas"]["BoxLimits"] | null;
+            /** @description Host paths that the box sees besides its own files. */
+            mounts?: components["schemas"]["Mount"][] | null;
+            /** Format: int32 */
+            max_file_mb?: number | null;
+            /** Format: int32 */
+            max_grep_file_mb?: number | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Kept of each of stdout and stderr.
+             */
+            max_output_bytes?: number | null;
+            run?: components["schemas"]["RunPolicy"] | null;
+        };
         ServerInfo: {
             version: string;
             providers: components["schemas"]["ProviderInfo"][];
@@ -665,11 +999,83 @@ export interface components {
             path: string;
             expires_at: string;
         };
+        /** @enum {string} */
+        SignalName: "interrupt" | "terminate" | "kill";
+        /** @description A signal for the process and all it started. */
+        SignalProcess: {
+            signal?: components["schemas"]["SignalName"];
+        };
+        /** @description A process that outlives the request: either `argv` (no shell reads it) or `command` (read by `/bin/sh`). */
+        StartProcess: {
+            argv?: string[] | null;
+            command?: string | null;
+            /** @description Relative to the workspace root. */
+            cwd?: string | null;
+            /** @description Added to an environment that is built from nothing. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description Its first input; more can follow, and its input stays open. */
+            stdin?: string | null;
+            /**
+             * Format: int64
+             * @description When to end it, clamped to the workspace's maximum. Absent: it lives as long as the workspace is open.
+             */
+            timeout_ms?: number | null;
+            pty?: components["schemas"]["PtySize"] | null;
+        };
         /**
          * @description How a workspace is.
          * @enum {string}
          */
         Status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+        /** @description A text message from the server of a terminal. Binary messages are the terminal's output, byte for byte. */
+        TerminalFrame: {
+            process: components["schemas"]["Process"];
+            /** Format: int64 */
+            offset: number;
+            /** Format: int64 */
+            replay_end: number;
+            /** @enum {string} */
+            type: "attached";
+        } | {
+            /** Format: int64 */
+            offset: number;
+            /** @enum {string} */
+            type: "skipped";
+        } | {
+            code: string;
+            /** @enum {string} */
+            type: "input_refused";
+        } | {
+            /** Format: int32 */
+            exit_code?: number | null;
+            /** Format: int32 */
+            signal?: number | null;
+            timed_out: boolean;
+            /** @enum {string} */
+            type: "exited";
+        } | {
+            code: string;
+            /** Format: int64 */
+            next_offset: number;
+            /** @enum {string} */
+            type: "closing";
+        };
+        /** @description A text message to the server of a terminal. Binary messages are what was typed, byte for byte. */
+        TerminalRequest: {
+            /** Format: int32 */
+            rows: number;
+            /** Format: int32 */
+            columns: number;
+            /** @enum {string} */
+            type: "resize";
+        };
+        TmpfsMount: {
+            target: string;
+            /** Format: int32 */
+            size_mb: number;
+        };
         /** @description A token as it may be shown: never the secret. */
         Token: {
             id: string;
@@ -717,6 +1123,13 @@ export interface components {
             message: string;
             /** @description What would be allowed. */
             allowed: string;
+        };
+        Ulimit: {
+            name: string;
+            /** Format: int64 */
+            soft: number;
+            /** Format: int64 */
+            hard: number;
         };
         /** @description A place for an agent to work. */
         Workspace: {
@@ -1216,6 +1629,278 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExecResult"];
                     "text/event-stream": components["schemas"]["ExecFrame"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_processes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartProcess"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Process"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                process: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Process"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_process_output: {
+        parameters: {
+            query?: {
+                /** @description The byte to begin at; 0 unless told. */
+                offset?: number;
+                /** @description At most so many; 65536 unless told. For JSON. */
+                max_bytes?: number;
+                /** @description How long to wait for something new; not at all unless told. For JSON. */
+                wait_ms?: number;
+            };
+            header?: {
+                /** @description Wins over `offset`. For a stream. */
+                "Last-Event-ID"?: number | null;
+            };
+            path: {
+                id: string;
+                process: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessOutput"];
+                    "text/event-stream": components["schemas"]["ProcessFrame"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_process_input: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                process: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessInput"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resize_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                process: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PtySize"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signal_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                process: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignalProcess"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_terminal: {
+        parameters: {
+            query?: {
+                /** @description Attach to this process. Absent: start a shell. */
+                process?: number;
+                /** @description Where its output begins; 0 unless told, which is all that is kept. */
+                offset?: number;
+                /** @description Run this, read by `/bin/sh`, instead of a shell for people. */
+                command?: string;
+                /** @description Where to start it, relative to the workspace root. */
+                cwd?: string;
+                rows?: number;
+                columns?: number;
+                /** @description End the process with the connection. Otherwise it goes on, and can be attached to again. */
+                ends_with_connection?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection is a WebSocket now. */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalFrame"];
                 };
             };
             default: {

@@ -20,4 +20,7 @@ export type FileWritten = Schemas["FileWritten"];
 export type ExecRequest = Schemas["ExecRequest"];
 export type ExecResult = Schemas["ExecResult"];
 export type ExecFrame = Schemas["ExecFrame"];
+export type Process = Schemas["Process"];
+export type TerminalFrame = Schemas["TerminalFrame"];
+export type TerminalRequest = Schemas["TerminalRequest"];
 export type ProblemDocument = Schemas["Problem"];

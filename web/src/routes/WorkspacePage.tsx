@@ -5,6 +5,7 @@ import { Loading, ProblemPanel, StaleNote } from "../components/States";
 import { RunTab } from "../features/commands/RunTab";
 import { ActivityTab } from "../features/events/ActivityTab";
 import { FilesTab } from "../features/files/FilesTab";
+import { TerminalTab } from "../features/terminal/TerminalTab";
 import { HealthTab } from "../features/workspaces/HealthTab";
 import { useWorkspace } from "../features/workspaces/queries";
 import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
@@ -12,7 +13,8 @@ import { Link, WORKSPACE_TABS, type WorkspaceTab, workspacePlace } from "./route
 
 const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
   files: { word: "Files", icon: "folder" },
-  run: { word: "Run", icon: "terminal" },
+  run: { word: "Run", icon: "play" },
+  terminal: { word: "Terminal", icon: "terminal" },
   activity: { word: "Activity", icon: "activity" },
   health: { word: "Health", icon: "health" },
 };
@@ -54,6 +56,8 @@ function TabContent({ workspace, tab, path }: { workspace: Workspace; tab: Works
       return <FilesTab key={workspace.id} workspace={workspace} path={path} />;
     case "run":
       return <RunTab key={workspace.id} workspace={workspace} />;
+    case "terminal":
+      return <TerminalTab key={workspace.id} workspace={workspace} />;
     case "activity":
       return <ActivityTab key={workspace.id} workspace={workspace} />;
     case "health":

@@ -8,7 +8,7 @@ import {
   useSyncExternalStore,
 } from "react";
 
-export const WORKSPACE_TABS = ["files", "run", "activity", "health"] as const;
+export const WORKSPACE_TABS = ["files", "run", "terminal", "activity", "health"] as const;
 export type WorkspaceTab = (typeof WORKSPACE_TABS)[number];
 
 export type Place =

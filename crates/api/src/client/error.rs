@@ -20,6 +20,9 @@ pub enum Error {
     /// The connection was there and broke off, or nothing came in time. The request may have had its effect.
     #[error("the connection to the server broke off")]
     Interrupted { source: reqwest::Error },
+    /// The same for a terminal's connection.
+    #[error("the connection to the server broke off")]
+    Disconnected { source: Box<dyn std::error::Error + Send + Sync> },
     /// A stream that should show signs of life was silent for too long.
     #[error("the server was silent for too long")]
     Silent,
@@ -37,6 +40,7 @@ impl Error {
             | Self::InvalidToken
             | Self::Unreachable { .. }
             | Self::Interrupted { .. }
+            | Self::Disconnected { .. }
             | Self::Silent
             | Self::BadAnswer { .. } => None,
         }
@@ -46,7 +50,10 @@ impl Error {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Problem(problem) => matches!(problem.status, 429 | 503),
-            Self::Unreachable { .. } | Self::Interrupted { .. } | Self::Silent => true,
+            Self::Unreachable { .. }
+            | Self::Interrupted { .. }
+            | Self::Disconnected { .. }
+            | Self::Silent => true,
             Self::InvalidUrl { .. } | Self::InvalidToken | Self::BadAnswer { .. } => false,
         }
     }

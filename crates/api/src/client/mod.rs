@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Streams (events, commands, files) are never buffered whole. The routes that only a browser uses (signing in and
-//! out with a cookie, the WebSocket) have no method here. Proxies named in the environment are not used, and
+//! out with a cookie, events over a WebSocket) have no method here. Proxies named in the environment are not used, and
 //! redirects are not followed: a token must not travel to an address that nobody wrote down.
 
 mod commands;
@@ -16,7 +16,9 @@ mod files;
 mod frames;
 mod identity;
 mod platform;
+mod processes;
 pub mod sse;
+mod terminal;
 mod workspaces;
 
 pub use error::Error;
@@ -24,6 +26,7 @@ pub use events::EventQuery;
 pub use files::{ByteRange, FileBytes, PathContents};
 pub use frames::Frames;
 pub use reqwest::Url;
+pub use terminal::{Terminal, TerminalInput, TerminalMessage, TerminalOutput, TerminalQuery};
 pub use workspaces::WorkspaceQuery;
 
 use std::time::Duration;

@@ -1,9 +1,13 @@
 //! The command line, as types. Help texts and the reference page are made from the comments here.
 
 mod duration;
+mod process;
 mod workspace;
 
 pub(crate) use duration::Span;
+pub(crate) use process::{
+    AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
+};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,

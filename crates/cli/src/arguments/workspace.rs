@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Span;
+use super::{AttachArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
@@ -19,6 +19,29 @@ pub(crate) enum WorkspaceCommand {
     },
     /// Run a command in a workspace and pass its output and exit code on
     Exec(ExecArguments),
+    /// Work in a workspace: a terminal with its shell, or with the program that is named
+    ///
+    /// What you type goes there, Ctrl-C too, and its exit code comes back. Type `~.` at the beginning of a line to leave
+    /// and let the program go on (`~~` types a `~`); `warren ws attach` leads back to it. Whatever it prints reaches your
+    /// terminal unchanged, as with ssh.
+    Shell(ShellArguments),
+    /// Start a program that goes on in the background; prints its number
+    Start(StartArguments),
+    /// List the processes of a workspace
+    Ps {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
+    /// Connect this terminal to a process, from the beginning of its kept output
+    ///
+    /// The keys are those of `warren ws shell`.
+    Attach(AttachArguments),
+    /// Print what a process has written
+    ///
+    /// On a terminal, control sequences are shown instead of obeyed; elsewhere every byte is printed as it is.
+    Logs(LogsArguments),
+    /// End processes, with all they started
+    Kill(KillArguments),
     /// List, read and change files
     #[command(subcommand)]
     Files(FilesCommand),
@@ -199,7 +222,7 @@ pub(crate) struct RemoveArguments {
     pub(crate) yes: bool,
 }
 
-fn parse_variable(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("`{text}` is not NAME=VALUE")),

@@ -85,7 +85,7 @@ async fn stream(context: &Context, client: &Client, id: &str, request: &ExecRequ
         .into())
 }
 
-fn decode(text: &str) -> Outcome<Vec<u8>> {
+pub(super) fn decode(text: &str) -> Outcome<Vec<u8>> {
     STANDARD.decode(text).map_err(|error| {
         Report::new(ErrorCode::UnexpectedAnswer)
             .because(format!("the command's output cannot be read: {error}"))
@@ -94,19 +94,11 @@ fn decode(text: &str) -> Outcome<Vec<u8>> {
 }
 
 fn exit_of(result: &ExecResult) -> Exit {
-    if result.timed_out {
-        return Exit::COMMAND_TIMED_OUT;
-    }
-    let byte = |code: i32| u8::try_from(code.rem_euclid(256)).unwrap_or(u8::MAX);
-    match (result.exit_code, result.signal) {
-        (Some(code), _) => Exit(byte(code)),
-        (None, Some(signal)) => Exit(byte(128 + signal)),
-        (None, None) => Exit::COMMAND_NOT_RUN,
-    }
+    Exit::of_command(result.exit_code, result.signal, result.timed_out)
 }
 
 /// Whoever reads the exit code must be able to tell the command's from ours.
-fn with_exec_exit(failure: Failure) -> Failure {
+pub(super) fn with_exec_exit(failure: Failure) -> Failure {
     match failure {
         Failure::BrokenPipe => Failure::BrokenPipe,
         Failure::Told(mut report) => {
@@ -117,23 +109,5 @@ fn with_exec_exit(failure: Failure) -> Failure {
             };
             Failure::Told(report)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // S11
-    #[test]
-    fn a_command_s_end_becomes_an_exit_code() {
-        let exit = |exit_code, signal, timed_out| {
-            exit_of(&ExecResult { exit_code, signal, timed_out, ..ExecResult::default() }).0
-        };
-        assert_eq!(exit(Some(0), None, false), 0);
-        assert_eq!(exit(Some(7), None, false), 7);
-        assert_eq!(exit(None, Some(9), false), 137);
-        assert_eq!(exit(None, Some(9), true), 124);
-        assert_eq!(exit(None, None, false), 125);
     }
 }

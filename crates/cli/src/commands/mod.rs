@@ -2,10 +2,13 @@
 
 mod config;
 mod copy;
+mod cursors;
 mod events;
 mod exec;
 mod files;
 mod local_files;
+mod processes;
+mod shell;
 mod token;
 mod workspace;
 
@@ -39,6 +42,12 @@ async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> 
         WorkspaceCommand::Ls(arguments) => workspace::list(context, &client, arguments).await,
         WorkspaceCommand::Show { workspace } => workspace::show(context, &client, &workspace).await,
         WorkspaceCommand::Exec(arguments) => exec::run(context, &client, arguments).await,
+        WorkspaceCommand::Shell(arguments) => shell::run(context, &client, arguments).await,
+        WorkspaceCommand::Start(arguments) => processes::start(context, &client, arguments).await,
+        WorkspaceCommand::Ps { workspace } => processes::list(context, &client, &workspace).await,
+        WorkspaceCommand::Attach(arguments) => shell::attach(context, &client, &arguments).await,
+        WorkspaceCommand::Logs(arguments) => processes::logs(context, &client, &arguments).await,
+        WorkspaceCommand::Kill(arguments) => processes::kill(context, &client, &arguments).await,
         WorkspaceCommand::Files(command) => files::run(context, &client, command).await,
         WorkspaceCommand::Cp(arguments) => copy::run(context, &client, &arguments).await,
         WorkspaceCommand::Pause { workspace } => {

@@ -5,6 +5,7 @@ use warren_api::{CreateToken, Token};
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::Timestamp;
 
+use super::cursors::Cursors;
 use super::workspace::age;
 use crate::arguments::{Span, TokenCommand, TokenKind};
 use crate::context::Context;
@@ -62,11 +63,12 @@ async fn create(context: &Context, client: &Client, request: &CreateToken) -> Ou
 
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
     let mut found = Vec::new();
+    let mut cursors = Cursors::default();
     let mut cursor: Option<String> = None;
     loop {
         let page = client.tokens(cursor.as_deref()).await?;
         found.extend(page.items);
-        cursor = page.next_cursor;
+        cursor = cursors.follow(page.next_cursor)?;
         if cursor.is_none() {
             break;
         }

@@ -9,6 +9,7 @@ use warren_api::{Capability, CreateWorkspace, Desired, PatchWorkspace, Status, W
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
+use super::cursors::Cursors;
 use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -127,10 +128,11 @@ pub(crate) async fn list(context: &Context, client: &Client, arguments: ListArgu
         ..WorkspaceQuery::default()
     };
     let mut found = Vec::new();
+    let mut cursors = Cursors::default();
     loop {
         let page = client.workspaces(&query).await?;
         found.extend(page.items);
-        query.cursor = page.next_cursor;
+        query.cursor = cursors.follow(page.next_cursor)?;
         if query.cursor.is_none() {
             break;
         }

@@ -38,7 +38,26 @@ pub struct Config {
     pub database: DatabaseSection,
     pub limits: Limits,
     pub registry: RegistrySection,
+    pub sandbox: SandboxSection,
+    pub docker: DockerSection,
     pub log: LogSection,
+}
+
+/// The boxes of the `sandbox` provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxSection {
+    /// Boxes kept ready, so that a new workspace with the default config opens at once. Each is two idle processes.
+    #[schemars(range(max = 256))]
+    pub pool_size: u32,
+}
+
+/// The containers of the `docker` provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DockerSection {
+    /// Where the daemon is, such as `unix:///var/run/docker.sock`. Absent: as `DOCKER_HOST` says, or its usual socket.
+    pub host: Option<String>,
 }
 
 /// How the server is reached.

@@ -17,12 +17,15 @@ const MAX_ANSWER_BYTES: u64 = 4_096;
 pub(super) async fn check(environment: &Environment) -> Check {
     let check = |finding: String| {
         Check::ok("host", "docker", finding)
-            .effect("Backs the `docker` provider; the providers of this version do without.")
+            .effect("Keeps the containers of the `docker` provider; the others do without.")
     };
     let socket = match environment.get("DOCKER_HOST") {
         Some(host) => match host.strip_prefix("unix://") {
             Some(path) => PathBuf::from(path),
-            None => return check(format!("DOCKER_HOST names {host}; only local sockets are looked at")),
+            None => {
+                return check(format!("DOCKER_HOST names {host}, which is no local socket"))
+                    .warn("Set it to `unix:///path`: daemons on other machines cannot be used yet.");
+            }
         },
         None => PathBuf::from(DEFAULT_SOCKET),
     };

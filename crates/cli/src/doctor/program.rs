@@ -15,8 +15,7 @@ const FIXED_BUBBLEWRAP: (u32, u32) = (0, 12);
 
 pub(super) async fn bubblewrap(environment: &Environment) -> Check {
     let check = |finding: String| {
-        Check::ok("host", "bubblewrap", finding)
-            .effect("Isolates the boxes of the `sandbox` provider; the providers of this version do without.")
+        Check::ok("host", "bubblewrap", finding).effect("Isolates the boxes of the `sandbox` provider.")
     };
     let Some(path) = find("bwrap", environment) else {
         return check("not found".into()).warn("Install it: `apt-get install bubblewrap`.");
@@ -32,8 +31,8 @@ fn judge(check: Check, line: &str) -> Check {
     match parse_version(line) {
         Some(version) if version >= FIXED_BUBBLEWRAP => check,
         Some(_) => check.warn(
-            "Before 0.12.0 it follows links when it makes mount points (CVE-2026-87766): update it, and mount \
-             nothing below a folder that an agent can write to.",
+            "Before 0.12.0 it follows links when it makes mount points (CVE-2026-87766). Warren makes none below a \
+             folder that an agent can write to; update it nevertheless.",
         ),
         None => check.warn("The version could not be read; 0.12.0 or later is needed."),
     }

@@ -25,7 +25,7 @@ pub(super) async fn checks(context: &Context) -> Vec<Check> {
             .effect("What is acknowledged is on disk."),
         None => database(context, config.as_ref()).await,
     });
-    checks.extend(ProviderKind::ALL.into_iter().map(provider));
+    checks.extend(ProviderKind::ALL.into_iter().map(|kind| provider(kind, info.as_ref())));
     checks
 }
 
@@ -110,12 +110,19 @@ async fn database(context: &Context, config: Option<&Config>) -> Check {
     }
 }
 
-fn provider(kind: ProviderKind) -> Check {
+/// A server that runs knows whether a provider can be used; else the rows about the host tell.
+fn provider(kind: ProviderKind, info: Option<&ServerInfo>) -> Check {
     let name = match kind {
         ProviderKind::Memory => "provider memory",
         ProviderKind::Local => "provider local",
         ProviderKind::Sandbox => "provider sandbox",
         ProviderKind::Docker => "provider docker",
     };
-    Check::ok(AREA, name, kind.remark())
+    let told = info.and_then(|info| info.providers.iter().find(|one| one.kind == kind.as_str()));
+    match told.and_then(|told| told.unavailable.as_deref()) {
+        None => Check::ok(AREA, name, kind.remark()),
+        Some(problem) => {
+            Check::ok(AREA, name, problem).warn("Workspaces of other providers are not affected.")
+        }
+    }
 }

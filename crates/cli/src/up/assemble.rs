@@ -5,7 +5,9 @@ use std::sync::Arc;
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
-use warren_providers::{LocalProvider, MemoryProvider};
+use warren_providers::{
+    DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
+};
 use warren_server::{Server, ServerConfig, ServerError, Telemetry};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
@@ -53,9 +55,33 @@ async fn put_together(
         Arc::clone(&entropy),
     )
     .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
+    let sandbox = SandboxProvider::new(
+        &folder.path.join("sandbox"),
+        SandboxSettings {
+            pool_size: config.sandbox.pool_size as usize,
+            private: vec![folder.path.clone()],
+            ..SandboxSettings::default()
+        },
+        context.environment.clone(),
+        Arc::clone(&clock),
+        &*entropy,
+    )
+    .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
+    let docker = DockerProvider::new(
+        &folder.path.join("docker"),
+        DockerSettings {
+            host: docker_host(context, config),
+            private: vec![folder.path.clone()],
+            ..DockerSettings::default()
+        },
+        context.environment.clone(),
+        Arc::clone(&clock),
+        &*entropy,
+    )
+    .map_err(|error| Report::new(ErrorCode::ConfigInvalid).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
     let parts = RegistryParts {
-        providers: vec![Arc::new(memory), Arc::new(local)],
+        providers: vec![Arc::new(memory), Arc::new(local), Arc::new(sandbox), Arc::new(docker)],
         gates: config.registry.gates(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
@@ -84,6 +110,10 @@ async fn put_together(
         .await
         .map_err(|error| server_report(&error))?;
     Ok((fleet, server))
+}
+
+fn docker_host(context: &Context, config: &Config) -> Option<String> {
+    config.docker.host.clone().or_else(|| context.environment.get("DOCKER_HOST").map(str::to_owned))
 }
 
 fn server_report(error: &ServerError) -> Report {

@@ -18,6 +18,8 @@ pub(super) struct Ready<'a> {
     pub(super) sign_in: &'a str,
     pub(super) folder: &'a DataFolder,
     pub(super) database: &'a str,
+    /// Why one cannot be used here, where that is so.
+    pub(super) providers: &'a [(ProviderKind, Option<String>)],
 }
 
 /// A server that listens on all addresses is reached by the first name it was given.
@@ -45,9 +47,13 @@ fn text(ready: &Ready<'_>, link: &str) -> String {
     let mut text = format!("Warren {VERSION}\n\n");
     text.push_str(&format!("  data      {}\n", ready.folder.path.display()));
     text.push_str(&format!("  database  {}\n", ready.database));
-    for (at, kind) in ProviderKind::ALL.into_iter().enumerate() {
+    for (at, (kind, unavailable)) in ready.providers.iter().enumerate() {
         let label = if at == 0 { "provider" } else { "" };
-        text.push_str(&format!("  {label:<8}  {:<7} {}\n", kind.as_str(), kind.remark()));
+        let told = match unavailable {
+            None => kind.remark().to_owned(),
+            Some(problem) => format!("unavailable: {problem}"),
+        };
+        text.push_str(&format!("  {label:<8}  {:<7} {told}\n", kind.as_str()));
     }
     text.push_str(&format!("\nOpen this link to sign in; it works once, for ten minutes:\n\n  {link}\n\n"));
     text.push_str(

@@ -15,7 +15,8 @@ mod logs;
 mod signals;
 
 use tokio_util::sync::CancellationToken;
-use warren_model::ErrorCode;
+use warren_fleet::Fleet;
+use warren_model::{ErrorCode, ProviderKind};
 use warren_server::VERSION;
 
 use crate::arguments::UpArguments;
@@ -25,6 +26,9 @@ use crate::data_folder::DataFolder;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
 use assemble::Assembled;
+
+/// How long a provider may think about whether it can be used, before people are told that all is ready.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
 
 pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Outcome<Exit> {
     let loaded = context.load_config(&overrides(arguments))?;
@@ -41,6 +45,21 @@ pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Outcome<Exit> {
     // What is still running had its chance within the shutdown's own limits.
     runtime.shutdown_background();
     outcome
+}
+
+/// Each provider, and why it cannot be used here, where that is so.
+async fn availability(fleet: &Fleet) -> Vec<(ProviderKind, Option<String>)> {
+    let mut known = Vec::new();
+    for kind in ProviderKind::ALL {
+        let asked = tokio::time::timeout(PATIENCE, fleet.registry().availability(kind)).await;
+        let problem = match asked {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("it does not answer in time".to_owned()),
+        };
+        known.push((kind, problem));
+    }
+    known
 }
 
 fn overrides(arguments: &UpArguments) -> Overrides {
@@ -73,6 +92,7 @@ async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outco
             sign_in: &access.sign_in,
             folder,
             database: &database,
+            providers: &availability(&fleet).await,
         },
     );
     match serving.await {

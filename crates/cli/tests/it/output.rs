@@ -15,6 +15,7 @@ fn help_is_as_it_was_read_over() {
     insta::assert_snapshot!("help_ws", help_of(&["ws"]));
     insta::assert_snapshot!("help_ws_create", help_of(&["ws", "create"]));
     insta::assert_snapshot!("help_ws_exec", help_of(&["ws", "exec"]));
+    insta::assert_snapshot!("help_ws_shell", help_of(&["ws", "shell"]));
 }
 
 // S11
@@ -27,6 +28,7 @@ fn every_listing_is_json_when_asked_and_a_table_when_not() {
         &["ws", "ls"][..],
         &["ws", "show", "demo"],
         &["ws", "files", "ls", "demo"],
+        &["ws", "ps", "demo"],
         &["token", "ls"],
         &["token", "link"],
         &["config", "show"],

@@ -124,6 +124,15 @@ impl Machine {
     }
 }
 
+/// Waits for something that should happen soon.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "{what} did not come about");
+    }
+}
+
 pub(crate) fn ended(mut command: Command) -> Ended {
     of_output(command.output().unwrap())
 }

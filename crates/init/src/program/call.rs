@@ -13,6 +13,7 @@ use warren_init::{
 };
 
 use super::clock;
+use super::files;
 use super::input::Told;
 use super::job::{Ends, Job, Purpose, Stage};
 use super::launch::{Plan, refused};
@@ -42,6 +43,9 @@ struct Stdio {
 impl Serve {
     pub(super) fn answer(&mut self, request: Request) {
         let id = request.id;
+        if let Call::File(_) = request.call {
+            return self.ask_files(&request);
+        }
         match request.call {
             Call::Hello { version } => self.hello_again(id, version),
             Call::Run(spawn) => self.start_run(id, spawn),
@@ -68,6 +72,8 @@ impl Serve {
             }
             Call::Ping => self.owner.send(id, Answer::Done),
             Call::Leave => self.leave(),
+            // Asked above, as a whole.
+            Call::File(_) => {}
         }
     }
 
@@ -83,6 +89,19 @@ impl Serve {
             self.say_hello(id);
         } else {
             self.fail(id, FailureKind::Version);
+        }
+    }
+
+    fn ask_files(&mut self, request: &Request) {
+        if self.files.is_none() {
+            match files::start(&self.root) {
+                Ok(helper) => self.files = Some(helper),
+                Err(errno) => return self.owner.send(request.id, Answer::Failed(refused(errno))),
+            }
+        }
+        let asked = self.files.as_mut().map_or(Ok(()), |files| files.ask(request));
+        if let Err(kind) = asked {
+            self.fail(request.id, kind);
         }
     }
 
@@ -140,11 +159,16 @@ impl Serve {
             0 => None,
             milliseconds => started.checked_add(Duration::from_millis(milliseconds)),
         };
+        // Who has more to send hears how much of the beginning was taken.
+        let told = match purpose {
+            Purpose::Run { request: Some(run), .. } if spawn.has_more_input => Told::Run(run),
+            Purpose::Run { .. } | Purpose::Background(_) => Told::Nobody,
+        };
         let slot = self.table.insert(Job::new(purpose, leader, stdio.ours, started, deadline));
         self.with_job(slot, |job, context| {
             let is_last = has_input && !spawn.has_more_input && spawn.terminal.is_none();
             if !spawn.input.is_empty() || is_last {
-                job.input.queue(spawn.input, is_last, Told::Nobody);
+                job.input.queue(spawn.input, is_last, told);
                 job.input.feed(context.owner, context.epoll, context.token + 2);
             }
             job.watch_outputs(context);

@@ -19,6 +19,7 @@ use super::descriptors;
 use super::options::{Channel, Landlock, Options};
 use super::owner::{self, Ends};
 use super::signals;
+use super::terminal_guard;
 
 /// What the loop begins with.
 #[derive(Debug)]
@@ -70,6 +71,8 @@ pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     let landlock_abi = apply_landlock(options)?;
     descriptors::let_go_of_stderr(&nothing).map_err(SetupError::Channel)?;
     let facts = Facts { landlock_abi, is_process_1, ..facts() };
+    // After the facts: they tell what the box was shut with from outside.
+    terminal_guard::put_on().map_err(|errno| SetupError::Kernel("filtering system calls", errno))?;
     Ok(Prepared { ends, root, nothing, signals, facts })
 }
 

@@ -50,7 +50,8 @@ fn close_range(from: RawFd, to: RawFd) -> Result<(), Errno> {
     if from > to {
         return Ok(());
     }
-    // SAFETY: called before any handle but those left out was made, so no owned descriptor is closed under its owner.
+    // SAFETY: called before any handle but those left out was made, or in a fork that never uses another one, so no
+    // owned descriptor is closed under its owner.
     let result = unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) };
     if result == 0 {
         return Ok(());

@@ -4,6 +4,7 @@
 //!   options ─▶ confinement ─▶ serve ┬─ owner      frames from and to the owner
 //!                                   ├─ job        one command: its pipes, input, output and end
 //!                                   ├─ launch     clone + exec
+//!                                   ├─ files      the process that serves files
 //!                                   └─ children   what came back to us: reaped, or killed and reaped
 //! ```
 
@@ -12,6 +13,7 @@ mod children;
 mod clock;
 mod confinement;
 mod descriptors;
+mod files;
 mod input;
 mod job;
 mod launch;
@@ -24,6 +26,7 @@ mod serve;
 mod signals;
 mod table;
 mod terminal;
+mod terminal_guard;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,7 @@ use warren_init::{Answer, Facts, Failure, FailureKind, MAX_PIECE_BYTES, PROTOCOL
 use super::call::PendingPoll;
 use super::children::{Children, Sweep};
 use super::confinement::Prepared;
+use super::files;
 use super::job::{Context, Job, Purpose, Stage};
 use super::launch::Launcher;
 use super::limits::{FIRST_OWNER_PATIENCE, KILL_PATIENCE, SWEEP_INTERVAL};
@@ -21,6 +22,7 @@ use super::signals;
 use super::table::Table;
 
 const SIGNALS: u64 = 0;
+const FILES: u64 = 4;
 const OWNER: Tokens = Tokens { listener: 1, reading: 2, writing: 3 };
 /// Each slot has a token for stdout, stderr and input.
 const FIRST_SLOT: u64 = 16;
@@ -37,6 +39,8 @@ pub(super) struct Serve {
     pub(super) root: OwnedFd,
     /// What programs without input read.
     pub(super) nothing: OwnedFd,
+    /// Serves files, once somebody asked for one.
+    pub(super) files: Option<files::Helper>,
     pub(super) facts: Facts,
     pub(super) now: Instant,
     epoll: OwnedFd,
@@ -70,6 +74,7 @@ impl Serve {
             launcher: Launcher::new(is_process_1),
             root: prepared.root,
             nothing: prepared.nothing,
+            files: None,
             facts: prepared.facts,
             now,
             epoll,
@@ -104,7 +109,8 @@ impl Serve {
             SIGNALS => self.hear_signals(),
             token if token == OWNER.listener => self.meet_owner(),
             token if token == OWNER.reading => self.hear_owner(),
-            token if token == OWNER.writing => {}
+            // Both move on at the end of the turn.
+            token if token == OWNER.writing || token == FILES => {}
             token => {
                 let (slot, role) = place(token);
                 if role == INPUT { self.feed(slot) } else { self.pump(slot) }
@@ -114,6 +120,7 @@ impl Serve {
 
     /// What was said in this turn goes out in one write; then what waited for room moves on.
     fn end_turn(&mut self) {
+        self.relay_files();
         let had_room = self.owner.has_room();
         if !self.owner.flush() {
             return self.lose_owner();
@@ -125,6 +132,24 @@ impl Serve {
             }
         }
         self.owner.watch(self.epoll.as_fd(), OWNER);
+        if let Some(files) = &mut self.files {
+            files.watch(self.owner.has_room(), self.epoll.as_fd(), FILES);
+        }
+    }
+
+    /// Calls on files go to those who serve them, and their answers to the owner.
+    fn relay_files(&mut self) {
+        if let Some(files) = &mut self.files
+            && !files.relay(&mut self.owner)
+        {
+            self.end_files();
+        }
+    }
+
+    fn end_files(&mut self) {
+        if let Some(files) = self.files.take() {
+            files.end(&mut self.owner);
+        }
     }
 
     fn hear_signals(&mut self) {
@@ -140,7 +165,11 @@ impl Serve {
     /// Takes all that have ended; then sees whether they left anyone.
     fn reap(&mut self) {
         while let Some((pid, status)) = self.children.reap() {
-            if let Some(slot) = self.table.forget_leader(pid.as_raw_nonzero().get()) {
+            let number = pid.as_raw_nonzero().get();
+            if self.files.as_ref().is_some_and(|files| files.is(number)) {
+                self.end_files();
+            }
+            if let Some(slot) = self.table.forget_leader(number) {
                 self.with_job(slot, |job, context| job.leader_ended(Some(status), context));
             }
             // A stray's death may have brought up more of them.
@@ -153,8 +182,9 @@ impl Serve {
         if !self.is_sweeping {
             return;
         }
-        let table = &self.table;
-        if self.children.sweep(|pid| table.is_leader(pid), self.now) == Sweep::Busy {
+        let (table, files) = (&self.table, self.files.as_ref());
+        let is_ours = |pid| table.is_leader(pid) || files.is_some_and(|files| files.is(pid));
+        if self.children.sweep(is_ours, self.now) == Sweep::Busy {
             return;
         }
         self.is_sweeping = self.table.jobs().any(|job| job.is_alive() && job.killed.is_some());
@@ -348,6 +378,9 @@ impl Serve {
     /// Ends what only the owner that was here could use.
     pub(super) fn forget_owner(&mut self) {
         self.polls.clear();
+        if let Some(files) = self.files.take() {
+            files.abandon();
+        }
         for slot in self.table.slots() {
             let Some(job) = self.table.get_mut(slot) else { continue };
             job.forget_owner();

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
 #[cfg(target_os = "linux")]
+mod files;
+#[cfg(target_os = "linux")]
 mod fixture;
 #[cfg(target_os = "linux")]
 mod flows;

@@ -69,8 +69,10 @@ fn a_terminal_is_a_terminal() {
 fn a_terminal_interrupts_what_runs_in_it() {
     let mut inside = Inside::start();
     let owner = &mut inside.owner;
-    let process = owner.start_spawn(terminal("echo ready; sleep 600", 24, 80));
-    owner.output(process, "ready");
+    let process = owner.start_spawn(terminal("exec cat", 24, 80));
+    write(owner, process, "x\n", false);
+    // Once echoed by the terminal and once by the program: it runs.
+    owner.output(process, "x\r\nx\r\n");
     write(owner, process, "\u{3}", false);
     assert_eq!(owner.end_of(process).1.signal, Some(2));
 }

@@ -63,6 +63,23 @@ fn input_can_follow_and_is_paced() {
     assert_eq!(outcome.text().trim(), (40 * piece.len()).to_string());
 }
 
+// W30: the beginning counts too, so that whoever sent a window's worth of it hears when to go on.
+#[test]
+fn input_that_came_with_the_command_is_paced_too() {
+    let mut inside = Inside::start();
+    let spawn = Spawn { input: vec![b'x'; 256 << 10], has_more_input: true, ..shell("wc -c") };
+    let id = inside.owner.send(Call::Run(spawn));
+    let mut taken = 0;
+    while taken < 256 << 10 {
+        match inside.owner.reply(id) {
+            Answer::InputTaken { bytes } => taken += bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+    inside.owner.send_as(id, Call::Input { bytes: vec![b'y'; 10], last: true });
+    assert_eq!(inside.owner.outcome(id).unwrap().text().trim(), ((256 << 10) + 10).to_string());
+}
+
 // W30, sec/S24
 #[test]
 fn what_cannot_be_started_is_told_apart() {

@@ -67,7 +67,7 @@ fn a_daemon_ends_with_the_command_that_made_it() {
         assert_eq!(outcome.exit.exit_code, Some(0));
         nobody_is_left(&mut inside);
     }
-    let waiting = format!("{DAEMON}")
+    let waiting = DAEMON
         .replace("if os.fork(): os._exit(0)\nos.setsid()", "if os.fork(): time.sleep(300)\nos.setsid()");
     let outcome = inside.owner.run_spawn(with_deadline(python(&waiting), 300));
     assert!(outcome.exit.timed_out);

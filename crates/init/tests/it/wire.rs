@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 
 use proptest::prelude::*;
 use warren_init::{
-    Answer, Call, FrameReader, MAX_FRAME_BYTES, PROTOCOL_VERSION, Reply, Request, Spawn, SpawnLimits,
-    TerminalSize, encode,
+    Answer, Call, FileCall, FrameReader, MAX_FRAME_BYTES, PROTOCOL_VERSION, Reply, Request, Spawn,
+    SpawnLimits, TerminalSize, encode,
 };
 
 use crate::fixture::{Connection, Inside, shell, wait_for_end};
@@ -36,6 +36,47 @@ fn spawn() -> impl Strategy<Value = Spawn> {
     )
 }
 
+/// Paths that are there, that lead out, and that are nothing.
+fn file_path() -> impl Strategy<Value = Vec<u8>> {
+    let known =
+        ["", "a", "a/b", "a/b/c", "..", "a/../..", "/", "/etc/passwd", "out", "out/x", "\0", ".", "a/"];
+    prop_oneof![proptest::sample::select(known.to_vec()).prop_map(|path| path.as_bytes().to_vec()), bytes()]
+}
+
+fn file_call() -> impl Strategy<Value = FileCall> {
+    let handle = 0u32..4;
+    prop_oneof![
+        file_path().prop_map(|path| FileCall::Stat { path }),
+        (file_path(), any::<u32>(), proptest::option::of(file_path()), any::<u32>())
+            .prop_map(|(path, depth, after, limit)| FileCall::List { path, depth, after, limit }),
+        file_path().prop_map(|path| FileCall::Open { path }),
+        (handle.clone(), any::<u64>(), any::<u32>()).prop_map(|(handle, offset, max_bytes)| FileCall::Read {
+            handle,
+            offset,
+            max_bytes
+        }),
+        (file_path(), any::<bool>()).prop_map(|(path, create_new)| FileCall::Stage { path, create_new }),
+        file_path().prop_map(|path| FileCall::OpenAppend { path }),
+        (handle.clone(), bytes()).prop_map(|(handle, bytes)| FileCall::Add { handle, bytes }),
+        handle.clone().prop_map(|handle| FileCall::Commit { handle }),
+        handle.clone().prop_map(|handle| FileCall::Close { handle }),
+        file_path().prop_map(|path| FileCall::MakeDirectory { path }),
+        (file_path(), any::<bool>()).prop_map(|(path, recursive)| FileCall::Remove { path, recursive }),
+        (file_path(), file_path(), any::<bool>()).prop_map(|(from, to, overwrite)| FileCall::Rename {
+            from,
+            to,
+            overwrite
+        }),
+        (file_path(), file_path(), any::<bool>(), any::<bool>()).prop_map(
+            |(from, to, recursive, overwrite)| {
+                FileCall::Copy { from, to, recursive, overwrite, max_file_bytes: 1 << 20 }
+            }
+        ),
+        file_path().prop_map(|path| FileCall::Watch { path }),
+        handle.prop_map(|handle| FileCall::Changes { handle }),
+    ]
+}
+
 fn call() -> impl Strategy<Value = Call> {
     let process = 0u32..6;
     prop_oneof![
@@ -60,6 +101,10 @@ fn call() -> impl Strategy<Value = Call> {
         (process, any::<i32>()).prop_map(|(process, signal)| Call::Signal { process, signal }),
         Just(Call::List),
         Just(Call::Ping),
+        file_call().prop_map(Call::File),
+        file_call().prop_map(Call::File),
+        file_call().prop_map(Call::File),
+        file_call().prop_map(Call::File),
     ]
 }
 
@@ -187,7 +232,13 @@ fn any_conversation_leaves_the_box_whole() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::{Config, TestRunner};
 
-    let (_root, mut launcher, socket) = Inside::listening(&["--linger-ms", "forever"]);
+    // The workspace is a folder in a folder, so that a way out would show beside it.
+    let outside = tempfile::tempdir().unwrap();
+    let inner = outside.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    std::os::unix::fs::symlink("..", inner.join("out")).unwrap();
+    let inner = inner.display().to_string();
+    let (_root, mut launcher, socket) = Inside::listening(&["--linger-ms", "forever", "--root", &inner]);
     let mut runner = TestRunner::new(Config::default());
     let damage = proptest::option::of((any::<usize>(), any::<u8>()));
     let conversation = proptest::collection::vec((0u32..8, call(), damage), 1..20);
@@ -206,6 +257,7 @@ fn any_conversation_leaves_the_box_whole() {
         }
         say(&socket, true, &wire);
     }
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1, "nothing was made outside the workspace");
     let mut owner = Connection::to(&socket);
     owner.greet();
     let processes: Vec<u32> = owner.list().iter().map(|summary| summary.process).collect();

@@ -28,6 +28,7 @@ use warren_workspace::shell::{
 use warren_workspace::{Error, WorkspacePath};
 
 use super::channel::{Channel, ChannelError, Conversation};
+use super::disk::DiskMeter;
 use crate::process::{Arguments, HeadTail, Sources, Spill, build_environment};
 
 /// Whatever the config says, one command's kept output stays small enough to answer with.
@@ -72,6 +73,7 @@ pub(crate) struct BoxShell {
     end_box: EndBox,
     closing: CancellationToken,
     runs: TaskTracker,
+    disk: Option<Arc<DiskMeter>>,
     /// What was started here, for those who ask after the box is closed.
     started: Mutex<BTreeMap<ProcessId, Option<ProcessState>>>,
 }
@@ -103,7 +105,21 @@ impl BoxShell {
             end_box: parts.end_box,
             closing: CancellationToken::new(),
             runs: TaskTracker::new(),
+            disk: None,
             started: Mutex::default(),
+        }
+    }
+
+    /// Commands are refused while the workspace is over this limit.
+    pub(crate) fn with_disk(mut self, disk: Arc<DiskMeter>) -> Self {
+        self.disk = Some(disk);
+        self
+    }
+
+    async fn check_disk(&self) -> Result<(), Error> {
+        match &self.disk {
+            Some(disk) => disk.check().await,
+            None => Ok(()),
         }
     }
 
@@ -163,6 +179,7 @@ impl BoxShell {
         events: Option<mpsc::Sender<Result<RunEvent, Error>>>,
     ) -> Result<Running, Error> {
         self.check_open()?;
+        self.check_disk().await?;
         let timeout = timeout_of(&command, &self.rules);
         let deadline_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let mut spawn = self.spawn_of(&command, None, deadline_ms)?;
@@ -357,6 +374,7 @@ impl Shell for BoxShell {
 
     async fn start(&self, start: Start) -> Result<ProcessInfo, Error> {
         self.check_open()?;
+        self.check_disk().await?;
         let command = &start.command;
         let deadline = command.timeout_ms.map(|_| timeout_of(command, &self.rules));
         let deadline_ms =

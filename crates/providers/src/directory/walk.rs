@@ -2,25 +2,26 @@
 //!
 //! Each step opens a name in an open directory without following links, so the walk cannot leave the tree, whatever is
 //! swapped meanwhile. Work waits on a stack: the newest directory is walked first, which keeps few handles open. Files
-//! go to the workers in batches, so that one large directory is shared too.
+//! go to the workers in batches, so that one large directory is shared too. When enough is waiting, a directory with
+//! more directories in it is put aside at the position it was read to, so a million of them cost no more than a few.
 
 use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, openat};
-use rustix::io::Errno;
 
 use super::beneath::{READ_FLAGS, refuse_special};
-use super::entries::for_each_entry;
+use super::entries::scan;
 use super::listing::is_directory;
 use crate::search::{IgnoreChain, MAX_IGNORE_FILE_BYTES};
 
 const BATCH: usize = 64;
-/// With this much waiting, whoever finds files visits them at once: memory stays bounded in a flat directory of
-/// millions.
+/// With this much waiting, whoever finds files visits them at once, and whoever finds directories puts the rest aside:
+/// memory stays bounded in a flat directory of millions.
 const MAX_WAITING: usize = 512;
 /// A path this long cannot be named by a client anyway.
 const MAX_PATH_BYTES: usize = 8_192;
@@ -32,9 +33,11 @@ pub(super) struct Walk {
     respects_ignore_files: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Waiting {
     tasks: Vec<Task>,
+    /// Directories of which a part was read; taken up when no task is left.
+    rests: Vec<Listing>,
     /// Workers that may still add tasks.
     busy: usize,
     is_stopped: bool,
@@ -53,6 +56,16 @@ enum Task {
         directory: Arc<OwnedFd>,
         files: Vec<Name>,
     },
+    Rest(Listing),
+}
+
+/// An open directory that is read from a position on.
+#[derive(Debug)]
+struct Listing {
+    directory: Arc<OwnedFd>,
+    path: Vec<u8>,
+    ignore: IgnoreChain,
+    from: u64,
 }
 
 #[derive(Debug)]
@@ -84,7 +97,7 @@ impl Walk {
             ignore: ignore.unwrap_or_default(),
         };
         Self {
-            waiting: Mutex::new(Waiting { tasks: vec![first], busy: 0, is_stopped: false }),
+            waiting: Mutex::new(Waiting { tasks: vec![first], ..Waiting::default() }),
             changed: Condvar::new(),
             respects_ignore_files,
         }
@@ -96,8 +109,12 @@ impl Walk {
             let mut busy = Busy { walk: self, goes_on: false };
             let goes_on = match task {
                 Task::Directory { parent, name, path, ignore } => {
-                    self.list(&parent, &name, &path, &ignore, &mut visit)
+                    match self.open(&parent, &name, path, &ignore) {
+                        Some(listing) => self.list(listing, &mut visit),
+                        None => true,
+                    }
                 }
+                Task::Rest(listing) => self.list(listing, &mut visit),
                 Task::Files { directory, files } => visit_all(&directory, &files, &mut visit),
             };
             busy.goes_on = goes_on;
@@ -110,7 +127,8 @@ impl Walk {
             if waiting.is_stopped {
                 return None;
             }
-            if let Some(task) = waiting.tasks.pop() {
+            let task = waiting.tasks.pop().or_else(|| waiting.rests.pop().map(Task::Rest));
+            if let Some(task) = task {
                 waiting.busy += 1;
                 return Some(task);
             }
@@ -121,50 +139,56 @@ impl Walk {
         }
     }
 
-    /// Lists one directory. One that vanished or may not be read is left out.
-    fn list(
-        &self,
-        parent: &OwnedFd,
-        name: &OsStr,
-        path: &[u8],
-        outer: &IgnoreChain,
-        visit: &mut impl FnMut(Found<'_>) -> bool,
-    ) -> bool {
+    /// A directory that vanished or may not be read is left out.
+    fn open(&self, parent: &OwnedFd, name: &OsStr, path: Vec<u8>, outer: &IgnoreChain) -> Option<Listing> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(directory) = openat(parent, name, flags, Mode::empty()).map(Arc::new) else {
-            return true;
-        };
+        let directory = openat(parent, name, flags, Mode::empty()).map(Arc::new).ok()?;
         let ignore = if self.respects_ignore_files {
-            outer.descend(as_path(path), |name| read_small(directory.as_fd(), name))
+            outer.descend(as_path(&path), |name| read_small(directory.as_fd(), name))
         } else {
             IgnoreChain::default()
         };
+        Some(Listing { directory, path, ignore, from: 0 })
+    }
+
+    /// Lists one directory, or as much of it as there is room for.
+    fn list(&self, listing: Listing, visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
+        let Listing { directory, path: above, ignore, from } = listing;
         let mut files = Vec::new();
-        let mut goes_on = true;
-        let _ = for_each_entry(directory.as_fd(), |name, kind| {
-            let path = join(path, name.as_bytes());
+        let (mut goes_on, mut rest) = (true, None);
+        let _ = scan(directory.as_fd(), from, |told| {
+            let path = join(&above, told.name.as_bytes());
             if path.len() > MAX_PATH_BYTES {
-                return Ok(());
+                return Ok(ControlFlow::Continue(()));
             }
-            let is_directory = is_directory(directory.as_fd(), name.as_bytes(), kind);
+            let is_directory = is_directory(directory.as_fd(), told.name.as_bytes(), told.kind);
             if self.respects_ignore_files && ignore.ignores(as_path(&path), is_directory) {
-                return Ok(());
+                return Ok(ControlFlow::Continue(()));
             }
             if is_directory {
-                self.push(Task::Directory {
+                let waiting = self.push(Task::Directory {
                     parent: Arc::clone(&directory),
-                    name: name.to_owned(),
+                    name: told.name.to_owned(),
                     path,
                     ignore: ignore.clone(),
                 });
-                return Ok(());
+                if waiting < MAX_WAITING {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                rest = Some(told.next);
+                return Ok(ControlFlow::Break(()));
             }
-            files.push(Name { name: name.to_owned(), path, kind });
+            files.push(Name { name: told.name.to_owned(), path, kind: told.kind });
             if files.len() == BATCH {
                 goes_on = self.hand_over(&directory, std::mem::take(&mut files), visit);
             }
-            if goes_on { Ok(()) } else { Err(Errno::CANCELED) }
+            Ok(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
+        if let Some(from) = rest {
+            let directory = Arc::clone(&directory);
+            self.lock().rests.push(Listing { directory, path: above, ignore, from });
+            self.changed.notify_one();
+        }
         goes_on && visit_all(&directory, &files, visit)
     }
 
@@ -190,9 +214,12 @@ impl Walk {
         true
     }
 
-    fn push(&self, task: Task) {
-        self.lock().tasks.push(task);
+    /// Tells how much is waiting then.
+    fn push(&self, task: Task) -> usize {
+        let mut waiting = self.lock();
+        waiting.tasks.push(task);
         self.changed.notify_one();
+        waiting.tasks.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

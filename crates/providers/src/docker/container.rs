@@ -63,7 +63,8 @@ impl Maker {
         let there = self.containers_of(workspace).await?;
         let plan = Plan { maker: self, workspace, config, image: &image, owner, grants: &grants };
         if config.reuse == Reuse::Reconnect
-            && let Some(running) = there.iter().filter(|one| one.is_running).max_by_key(|one| one.identity.generation)
+            && let Some(running) =
+                there.iter().filter(|one| one.is_running).max_by_key(|one| one.identity.generation)
             && let Some(entered) = plan.reconnect(running).await?
         {
             let others: Vec<_> = there.into_iter().filter(|one| one.id != entered.id).collect();
@@ -118,8 +119,9 @@ impl Maker {
             return Ok(facts);
         }
         if policy == PullPolicy::Never {
-            let detail =
-                format!("the image `{image}` is not here, and `pull_policy` is `never`: run `docker pull {image}` first");
+            let detail = format!(
+                "the image `{image}` is not here, and `pull_policy` is `never`: run `docker pull {image}` first"
+            );
             return Err(Error::permanent(ErrorCode::ImageNotFound, detail));
         }
         tracing::info!(%image, "pulling an image");
@@ -139,7 +141,8 @@ fn pull_failure(image: &Image, error: DaemonError) -> Error {
     match error {
         DaemonError::NotFound(message) => {
             tracing::warn!(%image, message, "an image was not found");
-            let detail = format!("no registry gives out the image `{image}`; check its name, or sign the daemon in");
+            let detail =
+                format!("no registry gives out the image `{image}`; check its name, or sign the daemon in");
             Error::permanent(ErrorCode::ImageNotFound, detail)
         }
         DaemonError::Slow => {
@@ -275,7 +278,10 @@ impl Plan<'_> {
         let drift = drift::between(request, &real);
         if !drift.fields.is_empty() {
             tracing::error!(fields = ?drift.fields, "the Docker daemon made another container than was asked for");
-            let detail = format!("the Docker daemon made another container than was asked for: {}", drift.fields.join(", "));
+            let detail = format!(
+                "the Docker daemon made another container than was asked for: {}",
+                drift.fields.join(", ")
+            );
             return Err(Error::permanent(ErrorCode::ProviderUnavailable, detail));
         }
         daemon.start(&made.id).await.map_err(step)?;

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bollard::models::{ContainerCreateBody, ContainerInspectResponse, ContainerSummaryStateEnum, ImageInspect};
+use bollard::models::{
+    ContainerCreateBody, ContainerInspectResponse, ContainerSummaryStateEnum, ImageInspect,
+};
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, CreateImageOptionsBuilder, InspectContainerOptions, KillContainerOptions,
     ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
@@ -161,7 +163,8 @@ impl Daemon {
     }
 
     pub(super) async fn start(&self, id: &str) -> Result<(), DaemonError> {
-        self.call(|client| async move { client.start_container(id, None::<StartContainerOptions>).await }).await
+        self.call(|client| async move { client.start_container(id, None::<StartContainerOptions>).await })
+            .await
     }
 
     pub(super) async fn inspect(&self, id: &str) -> Result<Option<ContainerInspectResponse>, DaemonError> {
@@ -183,7 +186,10 @@ impl Daemon {
         let removal = async {
             loop {
                 let options = options.clone();
-                match self.call(|client| async move { client.remove_container(id, Some(options)).await }).await {
+                match self
+                    .call(|client| async move { client.remove_container(id, Some(options)).await })
+                    .await
+                {
                     Ok(()) | Err(DaemonError::NotFound(_)) => return Ok(()),
                     // Somebody else is at it: another close, or the reaper.
                     Err(DaemonError::Conflict(_)) => tokio::time::sleep(REMOVAL_PAUSE).await,
@@ -198,10 +204,14 @@ impl Daemon {
     pub(super) async fn list(&self, instance: &str) -> Result<Vec<Listed>, DaemonError> {
         let filters = HashMap::from([("label".to_owned(), vec![format!("{INSTANCE}={instance}")])]);
         let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-        let summaries = self.call(|client| async move { client.list_containers(Some(options)).await }).await?;
+        let summaries =
+            self.call(|client| async move { client.list_containers(Some(options)).await }).await?;
         let listed = summaries.into_iter().filter_map(|summary| {
-            let identity =
-                Identity::read(instance, &summary.names.unwrap_or_default(), &summary.labels.unwrap_or_default())?;
+            let identity = Identity::read(
+                instance,
+                &summary.names.unwrap_or_default(),
+                &summary.labels.unwrap_or_default(),
+            )?;
             let is_running = matches!(
                 summary.state,
                 Some(ContainerSummaryStateEnum::RUNNING | ContainerSummaryStateEnum::PAUSED)
@@ -241,16 +251,24 @@ impl Daemon {
     fn sort(&self, error: bollard::errors::Error) -> DaemonError {
         use bollard::errors::Error as Cause;
         match error {
-            Cause::DockerResponseServerError { status_code: 404, message } => DaemonError::NotFound(short(&message)),
-            Cause::DockerResponseServerError { status_code: 409, message } => DaemonError::Conflict(short(&message)),
+            Cause::DockerResponseServerError { status_code: 404, message } => {
+                DaemonError::NotFound(short(&message))
+            }
+            Cause::DockerResponseServerError { status_code: 409, message } => {
+                DaemonError::Conflict(short(&message))
+            }
             Cause::DockerResponseServerError { status_code: status, message } => {
                 DaemonError::Refused { status, message: short(&message) }
             }
             // A pull fails in the middle of an answer that began well.
-            Cause::DockerStreamError { error } if error.contains("not found") || error.contains("unknown") => {
+            Cause::DockerStreamError { error }
+                if error.contains("not found") || error.contains("unknown") =>
+            {
                 DaemonError::NotFound(short(&error))
             }
-            Cause::DockerStreamError { error } => DaemonError::Refused { status: 500, message: short(&error) },
+            Cause::DockerStreamError { error } => {
+                DaemonError::Refused { status: 500, message: short(&error) }
+            }
             Cause::RequestTimeoutError => DaemonError::Slow,
             cause => {
                 *self.cached() = None;

@@ -49,7 +49,9 @@ pub(super) fn between(request: &ContainerCreateBody, real: &ContainerInspectResp
         };
         match is_same {
             true => {}
-            false if is_listed(&LIMITS) && found.is_none_or(is_absent_limit) => drift.unenforced.push(name.clone()),
+            false if is_listed(&LIMITS) && found.is_none_or(is_absent_limit) => {
+                drift.unenforced.push(name.clone());
+            }
             false => drift.fields.push(format!("HostConfig.{name}")),
         }
     }

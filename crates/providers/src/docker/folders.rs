@@ -221,7 +221,8 @@ fn read_instance(path: &Path) -> io::Result<Option<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => {
             let is_mark = |text: &str| {
-                (8..=MAX_INSTANCE_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                (8..=MAX_INSTANCE_BYTES).contains(&text.len())
+                    && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
             };
             let text = text.trim().to_owned();
             // Guessing another one would orphan every container there is.

@@ -45,8 +45,13 @@ mod tests {
     fn only_a_local_socket_is_taken() {
         assert_eq!(Host::parse(None).unwrap().socket(), DEFAULT_SOCKET);
         assert_eq!(Host::parse(Some("")).unwrap().socket(), DEFAULT_SOCKET);
-        assert_eq!(Host::parse(Some("unix:///run/user/7/docker.sock")).unwrap().socket(), "/run/user/7/docker.sock");
-        for elsewhere in ["tcp://10.0.0.1:2375", "http://a", "ssh://a", "npipe://a", "unix://relative", "/socket"] {
+        assert_eq!(
+            Host::parse(Some("unix:///run/user/7/docker.sock")).unwrap().socket(),
+            "/run/user/7/docker.sock"
+        );
+        for elsewhere in
+            ["tcp://10.0.0.1:2375", "http://a", "ssh://a", "npipe://a", "unix://relative", "/socket"]
+        {
             let error = Host::parse(Some(elsewhere)).unwrap_err();
             assert!(!error.is_transient() && error.to_string().contains("other machines"), "{elsewhere}");
         }

@@ -121,16 +121,12 @@ fn is_path_part(part: &str) -> bool {
 
 fn is_tag(tag: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    !tag.is_empty()
-        && tag.len() <= MAX_TAG_BYTES
-        && !tag.starts_with(['.', '-'])
-        && tag.bytes().all(is_inner)
+    !tag.is_empty() && tag.len() <= MAX_TAG_BYTES && !tag.starts_with(['.', '-']) && tag.bytes().all(is_inner)
 }
 
 fn is_digest(digest: &str) -> bool {
     digest.strip_prefix("sha256:").is_some_and(|hex| {
-        hex.len() == DIGEST_BYTES
-            && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        hex.len() == DIGEST_BYTES && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
@@ -164,11 +160,57 @@ mod tests {
         let long = "a".repeat(256);
         let id = "a".repeat(64);
         for text in [
-            "", " ", "-it", "--privileged", "a b", "a\tb", "a\n", "a\0", "UPPER", "a@", "@a", "a@b", "a@sha256:1",
-            "a@@sha256:", "..", "../a", "a/../b", "a/..", "a//b", "/a", "a/", "a:", ":a", "a:b:c", "a:-x", "a:.x",
-            "a___b", "a..b", "a._b", "-a", "a-", ".a", "é", "a:é", "a?x=1", "a&b", "a#b", "a%2e", "a\\b", "$(id)",
-            "http://a/b", "registry.example:0/a", "registry.example:99999/a", "a:5000:1/b", "-x.y/a", "sha256:aaaa",
-            &long, &id, &format!("a:{}", "t".repeat(129)), &format!("a@sha512:{id}"), &format!("a@sha256:{}", "A".repeat(64)),
+            "",
+            " ",
+            "-it",
+            "--privileged",
+            "a b",
+            "a\tb",
+            "a\n",
+            "a\0",
+            "UPPER",
+            "a@",
+            "@a",
+            "a@b",
+            "a@sha256:1",
+            "a@@sha256:",
+            "..",
+            "../a",
+            "a/../b",
+            "a/..",
+            "a//b",
+            "/a",
+            "a/",
+            "a:",
+            ":a",
+            "a:b:c",
+            "a:-x",
+            "a:.x",
+            "a___b",
+            "a..b",
+            "a._b",
+            "-a",
+            "a-",
+            ".a",
+            "é",
+            "a:é",
+            "a?x=1",
+            "a&b",
+            "a#b",
+            "a%2e",
+            "a\\b",
+            "$(id)",
+            "http://a/b",
+            "registry.example:0/a",
+            "registry.example:99999/a",
+            "a:5000:1/b",
+            "-x.y/a",
+            "sha256:aaaa",
+            &long,
+            &id,
+            &format!("a:{}", "t".repeat(129)),
+            &format!("a@sha512:{id}"),
+            &format!("a@sha256:{}", "A".repeat(64)),
         ] {
             let error = Image::parse(text).unwrap_err();
             assert_eq!(error.code(), ErrorCode::InvalidConfig, "{text:?}");

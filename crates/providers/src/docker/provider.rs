@@ -96,7 +96,7 @@ impl DockerProvider {
             let confinement = confinement(config, owner, &entered);
             (Some(self.boxed(config, entered, Arc::clone(&place))), confinement)
         } else {
-            (None, serde_json::json!("no box: the workspace has files only"))
+            (None, serde_json::Value::Null)
         };
         audit(id, config);
         Ok(Arc::new(DockerWorkspace {
@@ -143,16 +143,25 @@ impl DockerProvider {
         let listed = listed.map_err(|error| error.into_opening("listing containers"))?;
         // After the listing: what is begun from here on is not in it.
         let held = self.held.snapshot();
+        let mut removed = BTreeSet::new();
         for id in reaper::left_over(&listed, live, &held) {
             match self.maker.daemon.remove(id).await {
-                Ok(()) => report.removed += 1,
-                Err(error) => report.problems.push(format!("a left-over container could not be removed: {error}")),
+                Ok(()) => drop(removed.insert(id)),
+                Err(error) => {
+                    tracing::warn!(%error, "a left-over container could not be removed");
+                    report.problems.push("a left-over container could not be removed".into());
+                }
             }
         }
-        let still_there = |workspace: &WorkspaceId| listed.iter().any(|one| one.identity.workspace == *workspace);
+        report.removed += u32::try_from(removed.len()).unwrap_or(u32::MAX);
+        let has_container = |workspace: &WorkspaceId| {
+            listed
+                .iter()
+                .any(|one| one.identity.workspace == *workspace && !removed.contains(one.id.as_str()))
+        };
         for workspace in known {
             let is_needed =
-                live.contains(&workspace) || held.contains_key(&workspace) || still_there(&workspace);
+                live.contains(&workspace) || held.contains_key(&workspace) || has_container(&workspace);
             if !is_needed && let Err(errno) = folders.delete_box(workspace) {
                 report.problems.push(format!("a left-over socket folder could not be deleted: {errno}"));
             }

@@ -23,7 +23,17 @@ const CAPABILITIES: [&str; 14] = [
     "SYS_CHROOT",
 ];
 const ULIMITS: [&str; 12] = [
-    "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nofile", "nproc", "rtprio", "sigpending",
+    "core",
+    "cpu",
+    "data",
+    "fsize",
+    "locks",
+    "memlock",
+    "msgqueue",
+    "nofile",
+    "nproc",
+    "rtprio",
+    "sigpending",
     "stack",
 ];
 const MAX_ENTRIES: usize = 32;
@@ -41,7 +51,10 @@ pub(super) fn named(relax: &DockerRelaxations) -> Vec<String> {
         }
     };
     list("cap_add", relax.cap_add.iter().map(|name| plain_capability(name)).collect());
-    list("ulimits", relax.ulimits.iter().map(|one| format!("{}={}:{}", one.name, one.soft, one.hard)).collect());
+    list(
+        "ulimits",
+        relax.ulimits.iter().map(|one| format!("{}={}:{}", one.name, one.soft, one.hard)).collect(),
+    );
     list("tmpfs", relax.tmpfs.iter().map(|one| format!("{} ({} MB)", one.target, one.size_mb)).collect());
     list("memory_swap_mb", relax.memory_swap_mb.iter().map(u32::to_string).collect());
     list("user", relax.user.iter().cloned().collect());
@@ -56,7 +69,8 @@ pub(super) fn problem(relax: &DockerRelaxations, memory_mb: u32, mounts: &[Mount
         .or_else(|| {
             let is_less = relax.memory_swap_mb.is_some_and(|swap| swap < memory_mb);
             is_less.then(|| {
-                "relax.memory_swap_mb: is memory and swap together, so expected at least limits.memory_mb".into()
+                "relax.memory_swap_mb: is memory and swap together, so expected at least limits.memory_mb"
+                    .into()
             })
         })
         .or_else(|| {
@@ -114,12 +128,15 @@ fn tmpfs_problem(tmpfs: &[TmpfsMount], mounts: &[Mount]) -> Option<String> {
     tmpfs.iter().enumerate().find_map(|(index, one)| {
         let problem = |text: &str| Some(format!("relax.tmpfs[{index}].{text}"));
         if !is_plain_path(&one.target) {
-            return problem("target: expected an absolute path of plain characters, without `.`, `..` or `//`");
+            return problem(
+                "target: expected an absolute path of plain characters, without `.`, `..` or `//`",
+            );
         }
         if RESERVED.iter().any(|reserved| overlap(&one.target, reserved)) {
             return problem("target: is reserved in a box");
         }
-        let others = tmpfs[..index].iter().map(|other| &other.target).chain(mounts.iter().map(|mount| &mount.target));
+        let others =
+            tmpfs[..index].iter().map(|other| &other.target).chain(mounts.iter().map(|mount| &mount.target));
         if others.into_iter().any(|other| overlap(&one.target, other)) {
             return problem("target: overlaps with another mount");
         }
@@ -156,19 +173,37 @@ mod tests {
     #[test]
     fn a_knob_that_cannot_be_turned_that_way_is_named() {
         for name in ["SYS_ADMIN", "ALL", "all", "", "CAP_", "SYS_PTRACE", "CHOWN ", "BPF"] {
-            assert!(problem_of(|relax| relax.cap_add = vec![name.into()]).starts_with("relax.cap_add[0]"), "{name}");
+            assert!(
+                problem_of(|relax| relax.cap_add = vec![name.into()]).starts_with("relax.cap_add[0]"),
+                "{name}"
+            );
         }
         let twice = vec!["chown".into(), "CAP_CHOWN".into()];
         assert!(problem_of(|relax| relax.cap_add = twice).starts_with("relax.cap_add[1]"));
         for (name, soft, hard) in [("as=1", 1, 1), ("nofile", -1, 1), ("nofile", 2, 1), ("", 0, 0)] {
             let limit = Ulimit { name: name.into(), soft, hard };
-            assert!(problem_of(|relax| relax.ulimits = vec![limit]).starts_with("relax.ulimits[0]"), "{name}");
+            assert!(
+                problem_of(|relax| relax.ulimits = vec![limit]).starts_with("relax.ulimits[0]"),
+                "{name}"
+            );
         }
-        for target in
-            ["", "relative", "/", "/tmp", "/tmp/x", "/workspace/x", "/proc", "/dev/shm", "/a/../b", "/a:exec", "/a,suid"]
-        {
+        for target in [
+            "",
+            "relative",
+            "/",
+            "/tmp",
+            "/workspace/x",
+            "/proc",
+            "/dev/shm",
+            "/a/../b",
+            "/a:exec",
+            "/a,suid",
+        ] {
             let mount = TmpfsMount { target: target.into(), size_mb: 1 };
-            assert!(problem_of(|relax| relax.tmpfs = vec![mount]).starts_with("relax.tmpfs[0].target"), "{target}");
+            assert!(
+                problem_of(|relax| relax.tmpfs = vec![mount]).starts_with("relax.tmpfs[0].target"),
+                "{target}"
+            );
         }
         let nothing = TmpfsMount { target: "/cache".into(), size_mb: 0 };
         assert!(problem_of(|relax| relax.tmpfs = vec![nothing]).starts_with("relax.tmpfs[0].size_mb"));
@@ -192,7 +227,13 @@ mod tests {
         assert_eq!(problem(&relax, 512, &[]), None);
         assert_eq!(
             named(&relax),
-            ["cap_add: CHOWN", "ulimits: nofile=1:2", "tmpfs: /cache (8 MB)", "memory_swap_mb: 1024", "user: 0"]
+            [
+                "cap_add: CHOWN",
+                "ulimits: nofile=1:2",
+                "tmpfs: /cache (8 MB)",
+                "memory_swap_mb: 1024",
+                "user: 0"
+            ]
         );
         assert_eq!(parse_user("7"), Some((7, 7)));
     }

@@ -50,7 +50,11 @@ impl Workspace for DockerWorkspace {
 
     fn limits(&self) -> serde_json::Value {
         serde_json::json!({
-            "isolation": self.confinement,
+            "isolation": match self.boxed {
+                Some(_) => "a hardened container: no network, no capabilities, read-only root",
+                None => "none needed: the workspace has files only",
+            },
+            "box": self.confinement,
             "path_resolution": self.place.root().resolution().as_str(),
             "process_cleanup": "by process 1 of the box; all of them with the box",
             "max_file_mb": self.config.max_file_mb,

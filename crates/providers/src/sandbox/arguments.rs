@@ -19,27 +19,15 @@ pub(super) const FIRST_FILTER_FD: i32 = 4;
 
 /// Parts of the host's own system that programs need to run at all.
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Of `/etc` only what loaders, time zones, certificates and name services read.
-const SYSTEM_FILES: [&str; 11] = [
-    "/etc/alternatives",
-    "/etc/ca-certificates.conf",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/protocols",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/terminfo",
-];
+/// Of the host's `/etc`, what programs need as it is now. The box's `/etc` is ours (`furnishing`).
+pub(super) const LIVE_ETC: [&str; 2] = ["/etc/alternatives", "/etc/ssl/certs"];
 
 /// What of the host's system is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct System {
     /// A folder that is a link (as `/bin` is to `usr/bin`) is made one in the box.
     folders: Vec<(PathBuf, Option<PathBuf>)>,
-    files: Vec<PathBuf>,
+    etc: Vec<PathBuf>,
 }
 
 impl System {
@@ -47,7 +35,7 @@ impl System {
         let folders = SYSTEM_FOLDERS.iter().map(PathBuf::from).filter(|folder| folder.exists());
         Self {
             folders: folders.map(|folder| (folder.clone(), std::fs::read_link(&folder).ok())).collect(),
-            files: SYSTEM_FILES.iter().map(PathBuf::from).filter(|file| file.exists()).collect(),
+            etc: LIVE_ETC.iter().map(PathBuf::from).filter(|folder| folder.is_dir()).collect(),
         }
     }
 }
@@ -66,8 +54,7 @@ pub(super) struct Shape<'a> {
     pub(super) system: &'a System,
     pub(super) workspace: &'a Path,
     pub(super) init: &'a Path,
-    /// Our own `passwd`, `group`, `hosts` and the like.
-    pub(super) etc: &'a [Bind],
+    pub(super) etc: &'a Path,
     pub(super) mounts: &'a [Bind],
     pub(super) limits: &'a BoxLimits,
     pub(super) filters: usize,
@@ -85,11 +72,10 @@ pub(super) fn command_line(shape: &Shape<'_>) -> Vec<OsString> {
             None => line.bind("--ro-bind", folder, folder),
         }
     }
-    for file in &shape.system.files {
-        line.bind("--ro-bind", file, file);
-    }
-    for own in shape.etc {
-        line.bind("--ro-bind", &own.source, &own.target);
+    // Few mounts: each costs bubblewrap about as much as a command costs.
+    line.bind("--ro-bind", shape.etc, "/etc");
+    for folder in &shape.system.etc {
+        line.bind("--ro-bind", folder, folder);
     }
     line.words(["--proc", "/proc"]);
     // A second fence: even a program with a capability finds these read-only.
@@ -138,13 +124,13 @@ mod tests {
     fn line(mounts: &[Bind]) -> Vec<String> {
         let system = System {
             folders: vec![("/usr".into(), None), ("/bin".into(), Some("usr/bin".into()))],
-            files: vec!["/etc/ld.so.cache".into()],
+            etc: vec!["/etc/ssl/certs".into()],
         };
         let shape = Shape {
             system: &system,
             workspace: Path::new("/stage/w"),
             init: Path::new("/stage/i"),
-            etc: &[],
+            etc: Path::new("/stage/e"),
             mounts,
             limits: &BoxLimits::default(),
             filters: 2,

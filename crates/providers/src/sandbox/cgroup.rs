@@ -151,7 +151,7 @@ impl Cgroups {
             match (BoxCgroup { folders }).end() {
                 Ok(()) => removed += 1,
                 Err(error) => {
-                    problems.push(format!("the control group of box {name} cannot be removed: {error}"))
+                    problems.push(format!("the control group of box {name} cannot be removed: {error}"));
                 }
             }
         }
@@ -211,6 +211,10 @@ impl BoxCgroup {
     }
 
     /// Kills what is left in it and removes it. Blocks for as long as that takes, within limits.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "on a thread that is for blocking; the kernel tells no event for this"
+    )]
     pub(super) fn end(&self) -> io::Result<()> {
         let mut waited = Duration::ZERO;
         loop {

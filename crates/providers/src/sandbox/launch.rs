@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   Warren (root)       open_tree(handle)                      detached copies of workspace, program, mounts
-//!   child, still root   join control groups; unshare(mounts); tmpfs over /tmp; move the copies to /tmp/0, /tmp/1, …
+//!   child, still root   join control groups; unshare(mounts); tmpfs over /tmp; move the copies there, by number
 //!   child, box's user   exec bubblewrap with no environment and descriptors 0 to 5
 //! ```
 //!
@@ -20,7 +20,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -90,8 +90,7 @@ pub(super) struct Launch {
 #[derive(Debug)]
 pub(super) struct Launcher {
     /// Absent once it is told to end.
-    jobs: Option<mpsc::Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    running: Mutex<Option<(mpsc::Sender<Job>, JoinHandle<()>)>>,
 }
 
 type Job = (Launch, oneshot::Sender<io::Result<Started>>);
@@ -115,25 +114,37 @@ impl Launcher {
             }
             cradle.end();
         })?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { running: Mutex::new(Some((jobs, thread))) })
     }
 
     pub(super) async fn launch(&self, launch: Launch) -> io::Result<Started> {
         let (answer, answered) = oneshot::channel();
         let gone = || io::Error::other("the launcher has ended");
-        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send((launch, answer)).map_err(|_| gone())?;
+        {
+            let running = self.running();
+            let (jobs, _) = running.as_ref().ok_or_else(gone)?;
+            jobs.send((launch, answer)).map_err(|_| gone())?;
+        }
         answered.await.map_err(|_| gone())?
+    }
+
+    /// Ends the thread, and with it every box that it started. Waits until nothing of them is left, which is soon.
+    pub(super) fn retire(&self) {
+        let running = self.running().take();
+        if let Some((jobs, thread)) = running {
+            drop(jobs);
+            let _ = thread.join();
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<(mpsc::Sender<Job>, JoinHandle<()>)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Launcher {
-    /// Waits for the thread to leave its control group, which is soon.
     fn drop(&mut self) {
-        self.jobs.take();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.retire();
     }
 }
 
@@ -219,6 +230,11 @@ impl Cradle {
         let _ = self.cgroups.leave();
         if let Some(group) = self.next.take() {
             let _ = group.end();
+        }
+        // The boxes die with this thread; nothing of them is to be left.
+        let (_, problems) = self.cgroups.sweep(|name| !name.starts_with(&self.instance));
+        for problem in problems {
+            tracing::warn!("{problem}");
         }
     }
 }

@@ -17,6 +17,7 @@
 mod arguments;
 mod backend;
 mod cgroup;
+mod furnishing;
 mod launch;
 mod living;
 mod pool;

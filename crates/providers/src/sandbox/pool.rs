@@ -54,7 +54,7 @@ impl Pool {
             if is_sound(&spare, policy).await {
                 return Some(spare);
             }
-            discard(spare);
+            discard(&spare);
         }
     }
 
@@ -81,7 +81,7 @@ impl Pool {
     /// Ends all of them.
     pub(super) fn drain(&self) {
         let spares = std::mem::take(&mut self.inner().spares);
-        spares.into_iter().for_each(discard);
+        spares.iter().for_each(discard);
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -104,7 +104,7 @@ async fn is_sound(spare: &Spare, policy: &str) -> bool {
         && matches!(spare.live.channel.call(Call::Ping, PATIENCE).await, Ok(Answer::Done))
 }
 
-fn discard(spare: Spare) {
+fn discard(spare: &Spare) {
     spare.live.kill();
     // Empty, or else swept with the next start.
     let _ = std::fs::remove_dir(&spare.folder);

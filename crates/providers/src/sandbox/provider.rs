@@ -1,9 +1,8 @@
 //! The provider: makes, finds, ends and sweeps sandboxes.
 
-use std::collections::BTreeSet;
-use std::fs::{File, Permissions};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,14 +24,16 @@ use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspa
 use super::arguments::{Bind, Shape, System, command_line};
 use super::backend::{self, Bubblewrap, unavailable};
 use super::cgroup::Cgroups;
+use super::furnishing;
 use super::launch::{Handed, Launch, Launcher};
 use super::living::LiveBox;
 use super::pool::{Pool, Spare};
 use super::workspace::{Boxed, SandboxWorkspace};
+use crate::boxes::disk::{DiskKeeper, DiskMeter};
 use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxRules, BoxShell};
-use crate::boxes::{program, syscalls};
+use crate::boxes::syscalls;
 use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, Staging, blocking, errno, open_emptied};
 use crate::process::{self, Spill};
 
@@ -40,19 +41,6 @@ const SCHEMA_VERSION: u32 = 1;
 const POOL_PREFIX: &str = ".pool-";
 /// Descriptors of each program in a box.
 const OPEN_FILES: u64 = 1_024;
-
-/// Of a box's `/etc`, what would tell of the host if it were the host's.
-const OWN_ETC: [(&str, &str); 6] = [
-    (
-        "passwd",
-        "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nagent:x:1000:1000:agent:/workspace:/bin/sh\n",
-    ),
-    ("group", "root:x:0:\nagent:x:1000:\n"),
-    ("hosts", "127.0.0.1 localhost warren\n::1 localhost\n"),
-    ("hostname", "warren\n"),
-    ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
-    ("resolv.conf", ""),
-];
 
 /// What is the same for all sandboxes of a Warren.
 #[derive(Debug, Clone)]
@@ -96,6 +84,9 @@ struct Inner {
     clock: Arc<dyn Clock>,
     instance: String,
     pool: Pool,
+    disks: DiskKeeper,
+    /// Outlive boxes: one that was ended for its files must not be opened again as if nothing were.
+    meters: Mutex<BTreeMap<WorkspaceId, Arc<DiskMeter>>>,
     found: Mutex<Option<Bubblewrap>>,
 }
 
@@ -123,7 +114,7 @@ impl SandboxProvider {
         let staging = Staging::open(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the sandboxes' folder cannot be used"))?;
         let given = base.join(".box");
-        furnish(&given).map_err(failed("what boxes are given cannot be written"))?;
+        furnishing::furnish(&given).map_err(failed("what boxes are given cannot be written"))?;
         sweep_pool(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let owners = Owners::of(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let group = group_name(&base).map_err(failed("the sandboxes' folder cannot be written"))?;
@@ -143,6 +134,8 @@ impl SandboxProvider {
                 clock,
                 instance,
                 pool: Pool::new(settings.pool_size),
+                disks: DiskKeeper::default(),
+                meters: Mutex::default(),
                 found: Mutex::default(),
                 settings,
                 base,
@@ -282,16 +275,11 @@ impl Inner {
             let source = stage.put(grant.handle, &grant.source, grant.is_directory)?;
             binds.push(Bind { source, target: grant.target, is_writable: grant.is_writable });
         }
-        let etc = OWN_ETC.map(|(name, _)| Bind {
-            source: given.join(name),
-            target: format!("/etc/{name}"),
-            is_writable: false,
-        });
         let arguments = command_line(&Shape {
             system: &self.system,
             workspace: &workspace,
             init: &given.join("warren-init"),
-            etc: &etc,
+            etc: &given.join("etc"),
             mounts: &binds,
             limits: &config.limits,
             filters: self.filters.len(),
@@ -362,12 +350,11 @@ impl Inner {
     fn workspace(
         &self,
         id: WorkspaceId,
-        folder: &Path,
-        owner: Owner,
+        home: Home<'_>,
         config: &SandboxConfig,
         declared: CapabilitySet,
-        live: Option<LiveBox>,
     ) -> Result<Arc<dyn Workspace>, Error> {
+        let Home { folder, owner, live } = home;
         let root = Root::open(folder)
             .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
         let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
@@ -375,6 +362,8 @@ impl Inner {
         let place = Arc::new(Place::new(root, Arc::clone(&self.staging), limits, separate));
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
+            let meter = self.meter_of(id, folder, config);
+            self.disks.watch(Arc::clone(&meter), live.channel.clone(), live.killer());
             let shell = BoxShell::new(BoxParts {
                 channel: live.channel.clone(),
                 rules: BoxRules {
@@ -387,7 +376,8 @@ impl Inner {
                 clock: Arc::clone(&self.clock),
                 open_spill: spill_opener(Arc::clone(&place)),
                 end_box: live.killer(),
-            });
+            })
+            .with_disk(meter);
             Boxed { shell, live }
         });
         Ok(Arc::new(SandboxWorkspace {
@@ -398,6 +388,17 @@ impl Inner {
             config: config.clone(),
             confinement,
         }))
+    }
+
+    /// The meter of a workspace; a new one when its limit was changed.
+    fn meter_of(&self, id: WorkspaceId, folder: &Path, config: &SandboxConfig) -> Arc<DiskMeter> {
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = DiskMeter::new(folder, config.limits.disk_mb);
+        let meter = meters.entry(id).or_insert_with(|| Arc::new(new));
+        if meter.max_mb() != config.limits.disk_mb {
+            *meter = Arc::new(DiskMeter::new(folder, config.limits.disk_mb));
+        }
+        Arc::clone(meter)
     }
 
     /// What really holds, for `describe()`.
@@ -423,10 +424,18 @@ impl Inner {
                 "cpu": { "cpus": config.limits.cpus, "enforced_by": enforced.cpu },
                 "pids": { "count": config.limits.pids, "enforced_by": enforced.pids },
                 "tmp": { "mb": config.limits.tmp_mb, "enforced_by": "tmpfs size" },
-                "disk": { "mb": config.limits.disk_mb, "enforced_by": "rlimit, per file" },
+                "disk": { "mb": config.limits.disk_mb, "enforced_by": "measured each second; per file by rlimit" },
             },
         })
     }
+}
+
+/// Where a workspace lives.
+struct Home<'a> {
+    folder: &'a Path,
+    owner: Owner,
+    /// Absent where it has files only.
+    live: Option<LiveBox>,
 }
 
 /// Puts things where bubblewrap finds them: on the stage as root, by path otherwise.
@@ -502,7 +511,8 @@ impl Provider for SandboxProvider {
             }
         };
         self.refill_pool();
-        let workspace = inner.workspace(id, &folder, owner, config, request.declared, live)?;
+        let workspace =
+            inner.workspace(id, Home { folder: &folder, owner, live }, config, request.declared)?;
         let payload = serde_json::to_value(Payload { workspace: id })
             .map_err(|error| Error::permanent(ErrorCode::Internal, error.to_string()))?;
         let provider = ProviderKind::Sandbox.as_str().to_owned();
@@ -527,11 +537,17 @@ impl Provider for SandboxProvider {
         } else {
             None
         };
-        self.inner.workspace(workspace_id, &folder, owner, config, reference.capabilities, live)
+        self.inner.workspace(
+            workspace_id,
+            Home { folder: &folder, owner, live },
+            config,
+            reference.capabilities,
+        )
     }
 
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
         let workspace = read_payload(reference, workspace_id)?.workspace;
+        self.inner.meters.lock().unwrap_or_else(PoisonError::into_inner).remove(&workspace);
         let (base, staging) = (self.inner.base.clone(), Arc::clone(&self.inner.staging));
         blocking(move || {
             let failed = |errno| errno::opening(errno, "the workspace's files cannot be deleted");
@@ -544,6 +560,18 @@ impl Provider for SandboxProvider {
             }
         })
         .await
+    }
+
+    async fn shut_down(&self) {
+        self.inner.pool.drain();
+        let launcher = Arc::clone(&self.inner.launcher);
+        let ended = blocking(move || {
+            launcher.retire();
+            Ok(())
+        });
+        if let Err(error) = ended.await {
+            tracing::warn!(%error, "the launcher of boxes did not end in order");
+        }
     }
 
     /// Directories of workspaces are never guessed to be garbage: they go by `destroy` alone. Boxes of a process that
@@ -594,22 +622,6 @@ fn read_payload(reference: &Ref, workspace_id: WorkspaceId) -> Result<Payload, E
 
 fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-}
-
-/// What every box is given, readable by every box's user.
-fn furnish(folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
-    program::install(folder)?;
-    for (name, text) in OWN_ETC {
-        let path = folder.join(name);
-        if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
-            continue;
-        }
-        std::fs::write(&path, text)?;
-        std::fs::set_permissions(&path, Permissions::from_mode(0o444))?;
-    }
-    Ok(())
 }
 
 /// Folders of spare boxes whose process is gone. They are empty, or were never given out.

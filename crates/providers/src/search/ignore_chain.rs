@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// Names of ignore files; a later one overrules an earlier one.
-const FILE_NAMES: [&str; 2] = [".gitignore", ".ignore"];
+pub(crate) const FILE_NAMES: [&str; 2] = [".gitignore", ".ignore"];
 /// A larger ignore file is not read: it would cost more to compile than the search it saves.
 pub(crate) const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 

@@ -11,7 +11,7 @@ mod smallest;
 
 pub(crate) use findings::Findings;
 pub(crate) use globs::Globs;
-pub(crate) use ignore_chain::{IgnoreChain, MAX_IGNORE_FILE_BYTES};
+pub(crate) use ignore_chain::{FILE_NAMES as IGNORE_FILE_NAMES, IgnoreChain, MAX_IGNORE_FILE_BYTES};
 pub(crate) use plan::{GrepPlan, Source};
 pub(crate) use smallest::Smallest;
 

@@ -168,3 +168,28 @@ async fn a_full_directory_is_paged_in_order_globbed_and_searched() {
     assert!(resident_bytes().saturating_sub(before) < 400 << 20);
     local.fs().rm(&path("crowd"), true).await.unwrap();
 }
+
+// F10 (security), W23: more directories than the walk keeps waiting, each found once.
+#[tokio::test]
+async fn a_directory_full_of_directories_is_walked_whole_in_little_memory() {
+    const DIRECTORIES: usize = 4_000;
+    let local = Local::open().await;
+    for number in 0..DIRECTORIES {
+        let directory = local.root().join(format!("wide/d{number}/inner"));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("f"), "needle").unwrap();
+    }
+    let glob = GlobQuery {
+        pattern: "**/f".into(),
+        root: path("/"),
+        respect_ignore_files: true,
+        limit: 2 * DIRECTORIES as u32,
+    };
+    let found = local.fs().glob(&glob).await.unwrap();
+    let mut once = found.paths.clone();
+    once.dedup();
+    assert_eq!((found.paths.len(), once.len(), found.truncated), (DIRECTORIES, DIRECTORIES, false));
+    let query = GrepQuery { max_matches: 10_000, deadline_ms: 60_000, ..grep_for("needle") };
+    let found = local.fs().grep(&query).await.unwrap();
+    assert_eq!((found.matches.len(), found.files_searched), (DIRECTORIES, DIRECTORIES as u64));
+}

@@ -12,4 +12,5 @@ mod fixture;
 mod local_provider;
 mod processes;
 mod security;
+mod sandbox;
 mod watching;

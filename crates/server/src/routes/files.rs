@@ -121,8 +121,7 @@ fn file_response(contents: FileContents, asked: &Asked) -> Result<Response, Fail
     let total = contents.entry.bytes;
     let is_empty = contents.length == 0;
     if matches!(asked, Asked::ByHeader(_)) && is_empty {
-        let detail = format!("the file has {total} bytes");
-        return Err(Failure::new(ErrorCode::RangeNotSatisfiable, detail));
+        return Err(Failure::range_not_satisfiable(total));
     }
     let name = contents.entry.path.rsplit('/').next().unwrap_or_default().to_owned();
     let last = (contents.offset + contents.length).saturating_sub(1);

@@ -1,8 +1,8 @@
 //! The routes. Each module is one noun; `api()` is the one list of them, from which both the router and the
 //! OpenAPI document come.
 
+mod commands;
 mod events;
-mod exec;
 mod files;
 mod info;
 mod operations;
@@ -22,6 +22,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use warren_model::ErrorCode;
 
+use self::commands::{exec, processes, terminal};
 use crate::problem::Failure;
 use crate::{App, auth, guard, page, problem};
 
@@ -36,6 +37,13 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))
         .routes(routes!(exec::run))
+        .routes(routes!(processes::start, processes::list))
+        .routes(routes!(processes::show))
+        .routes(routes!(processes::output))
+        .routes(routes!(processes::write_stdin))
+        .routes(routes!(processes::resize))
+        .routes(routes!(processes::signal))
+        .routes(routes!(terminal::socket))
         .routes(routes!(tools::catalog))
         .routes(routes!(tools::call))
         .routes(routes!(tokens::create, tokens::list))

@@ -4,9 +4,12 @@ use axum::extract::State;
 use serde_json::Value;
 use warren_api::{Problem, Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 use warren_fleet::access::Action;
+use warren_fleet::{Identity, Use};
 use warren_model as model;
 use warren_workspace::tools::{self, ToolContext, ToolError};
 
+use super::commands::processes;
+use super::commands::record::CommandRecord;
 use crate::App;
 use crate::auth::Caller;
 use crate::extract::{Json, PathId, PathName};
@@ -51,7 +54,10 @@ pub(super) async fn call(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     let refusals = app.fleet.refusals()?;
     let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals);
-    match tools::call_through(app.fleet.registry(), &context, &name, arguments).await {
+    let journal = Journal::begin(&app, &who, &row, &name, &arguments);
+    let outcome = tools::call_through(app.fleet.registry(), &context, &name, arguments).await;
+    journal.end(outcome.as_ref().ok()).await;
+    match outcome {
         Ok(result) => Ok(axum::Json(ToolAnswer { result: Some(result), refused: None })),
         Err(ToolError::Refused(refusal)) => {
             let refused = ToolRefusal {
@@ -63,4 +69,71 @@ pub(super) async fn call(
         }
         Err(error) => Err(Failure::new(error.code(), error.to_string())),
     }
+}
+
+/// What a tool call leaves in the log: the same events as when a person does it, so that a page that shows files or
+/// processes follows an agent's work too. Names and paths only.
+struct Journal<'a> {
+    app: &'a Arc<App>,
+    who: &'a Identity,
+    row: &'a model::Workspace,
+    deed: Option<Deed>,
+}
+
+enum Deed {
+    Run(CommandRecord),
+    Start(CommandRecord),
+    Change { operation: &'static str, path: String },
+}
+
+impl<'a> Journal<'a> {
+    fn begin(
+        app: &'a Arc<App>,
+        who: &'a Identity,
+        row: &'a model::Workspace,
+        tool: &str,
+        arguments: &Value,
+    ) -> Self {
+        let command = || CommandRecord::begin(app, who, row, program_of(arguments));
+        let change = |operation, field: &str| {
+            arguments[field].as_str().map(|path| Deed::Change { operation, path: path.to_owned() })
+        };
+        let deed = match tool {
+            "workspace_run" => Some(Deed::Run(command())),
+            "workspace_run_background" => Some(Deed::Start(command())),
+            "workspace_write_file" | "workspace_edit_file" => change("write", "path"),
+            "workspace_mkdir" => change("mkdir", "path"),
+            "workspace_rm" => change("delete", "path"),
+            "workspace_mv" => change("move", "to"),
+            _ => None,
+        };
+        Self { app, who, row, deed }
+    }
+
+    /// `result` is what the tool answered, if it did anything.
+    async fn end(self, result: Option<&Value>) {
+        let number = |field: &str| result.and_then(|result| result[field].as_i64());
+        let small = |field: &str| number(field).and_then(|number| i32::try_from(number).ok());
+        match (self.deed, result) {
+            (Some(Deed::Run(record)), Some(result)) => {
+                record.ended(small("exit_code"), small("signal"), result["timed_out"] == true);
+            }
+            (Some(Deed::Start(record)), Some(_)) => {
+                let process = number("process_id").and_then(|id| u32::try_from(id).ok());
+                processes::record_started(self.app, self.row.id, record, process).await;
+            }
+            (Some(Deed::Change { operation, path }), Some(_)) => {
+                let bytes = number("bytes").and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+                let what = Use::FileChanged { operation, path, bytes };
+                self.app.fleet.record_use(self.row.org_id, self.row.id, self.who.principal.clone(), &what);
+            }
+            (Some(Deed::Run(record) | Deed::Start(record)), None) => record.refused(),
+            (Some(Deed::Change { .. }), None) | (None, _) => {}
+        }
+    }
+}
+
+/// The first of `argv`. A command line may begin with the value of a variable, so that its words are not told.
+fn program_of(arguments: &Value) -> String {
+    arguments["argv"][0].as_str().unwrap_or("/bin/sh").to_owned()
 }

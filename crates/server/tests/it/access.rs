@@ -17,6 +17,7 @@ fn routes(workspace_id: &str) -> Vec<(String, String, String)> {
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in item.as_object().unwrap().keys().filter(|key| *key != "parameters") {
             let concrete = path.replace("{id}", workspace_id).replace("{name}", "workspace_ls");
+            let concrete = concrete.replace("{process}", "1");
             all.push((method.to_uppercase(), path.clone(), concrete));
         }
     }
@@ -80,6 +81,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
         let body = match route.rsplit('/').next().unwrap() {
             "exec" => json!({ "argv": ["true"] }),
             "move" => json!({ "from": "a", "to": "b" }),
+            "resize" => json!({ "rows": 1, "columns": 1 }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
@@ -121,6 +123,7 @@ async fn a_read_only_token_changes_nothing() {
             "/api/v1/tokens" => json!({ "kind": "user", "name": "x", "scopes": ["workspaces:read"] }),
             route if route.ends_with("exec") => json!({ "argv": ["true"] }),
             route if route.ends_with("move") => json!({ "from": "a", "to": "b" }),
+            route if route.ends_with("resize") => json!({ "rows": 1, "columns": 1 }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;

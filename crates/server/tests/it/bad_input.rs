@@ -72,6 +72,25 @@ async fn bad_bodies_are_refused_with_the_field_that_is_wrong() {
     assert_eq!(warren.get("/api/v1/workspaces").await.json()["items"], json!([]));
 }
 
+// S20, W1: which of the two would be meant?
+#[tokio::test]
+async fn a_key_that_comes_twice_in_a_providers_config_is_refused() {
+    let warren = Warren::start().await;
+    for provider in [
+        r#"{"kind":"memory","kind":"local"}"#,
+        r#"{"kind":"local","run":{"allow":["ls"],"allow":["sh"]}}"#,
+        r#"{"kind":"local","max_file_mb":1,"max_file_mb":1}"#,
+    ] {
+        let body = format!(r#"{{"name":"x","provider":{provider}}}"#);
+        let call = warren.call("POST", "/api/v1/workspaces").token(&warren.token);
+        let answer = call.header("content-type", "application/json").body(body).send().await;
+        assert_eq!((answer.status, answer.code()), (400, "invalid_request".into()), "{provider}");
+        assert!(answer.json()["detail"].as_str().unwrap().contains("duplicate field"), "{}", answer.text());
+        assert!(answer.json()["detail"].as_str().unwrap().starts_with("provider"), "{}", answer.text());
+    }
+    assert_eq!(warren.get("/api/v1/workspaces").await.json()["items"], json!([]));
+}
+
 // S20
 #[tokio::test]
 async fn a_problem_document_is_whole() {

@@ -40,6 +40,7 @@ async fn a_range_is_answered_in_part() {
     let range = |value: &str| warren.call("GET", &path).token(&warren.token).header("range", value).send();
     let beyond = range("bytes=10-20").await;
     assert_eq!((beyond.status, beyond.code()), (416, "range_not_satisfiable".into()));
+    assert_eq!(beyond.header("content-range"), Some("bytes */10"), "the client learns how long it is");
     assert_eq!(range("bytes=7-18446744073709551615").await.text(), "789");
     for unsupported in ["bytes=9-1", "bytes=-3", "bytes=0-0,2-3", "items=0-1", "nonsense"] {
         let whole = range(unsupported).await;

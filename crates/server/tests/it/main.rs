@@ -9,6 +9,8 @@ mod events;
 mod files;
 mod identity;
 mod operations;
+mod processes;
+mod terminal;
 mod tools;
 mod transport;
 mod workspaces;

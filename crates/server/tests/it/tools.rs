@@ -109,3 +109,39 @@ async fn bad_arguments_and_unknown_tools_are_told() {
     let answer = call(&warren, id, "workspace_read_file", json!({ "path": "nothing.txt" })).await;
     assert_eq!(answer.code(), "file_not_found");
 }
+
+// W64, F40: an agent's work shows in the log as a person's does
+#[tokio::test]
+async fn what_a_tool_did_is_recorded_without_contents_or_arguments() {
+    let warren = Warren::start().await;
+    let id = warren
+        .workspace(json!({ "kind": "local", "run": { "mode": "argv", "allow": ["echo", "sh"] } }))
+        .await;
+    call(&warren, id, "workspace_write_file", json!({ "path": "a.txt", "content": "canary-contents" })).await;
+    call(&warren, id, "workspace_mv", json!({ "from": "a.txt", "to": "b.txt" })).await;
+    call(&warren, id, "workspace_rm", json!({ "path": "nothing.txt" })).await;
+    call(&warren, id, "workspace_run", json!({ "argv": ["curl", "canary-argument"] })).await;
+    call(&warren, id, "workspace_run", json!({ "argv": ["echo", "canary-argument"] })).await;
+    let started =
+        call(&warren, id, "workspace_run_background", json!({ "argv": ["sh", "-c", "exit 3"] })).await;
+    assert_eq!(started.json()["result"]["process_id"], 1, "{}", started.text());
+    let waiting = async {
+        loop {
+            let ended = crate::processes::events_of(&warren, "workspace.command.finished").await;
+            if ended.len() == 2 {
+                return ended;
+            }
+        }
+    };
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), waiting).await.expect("both end");
+    let of = |program: &str| {
+        ended.iter().find(|event| event["data"]["program"] == program).unwrap()["data"].clone()
+    };
+    assert_eq!((&of("echo")["exit_code"], &of("echo")["process"]), (&json!(0), &json!(null)));
+    assert_eq!((&of("sh")["exit_code"], &of("sh")["process"]), (&json!(3), &json!(1)));
+    let changed = crate::processes::events_of(&warren, "workspace.file.changed").await;
+    let told: Vec<_> =
+        changed.iter().map(|event| (&event["data"]["operation"], &event["data"]["path"])).collect();
+    assert_eq!(told, [(&json!("write"), &json!("a.txt")), (&json!("move"), &json!("b.txt"))]);
+    assert!(!format!("{ended:?}{changed:?}").contains("canary"));
+}

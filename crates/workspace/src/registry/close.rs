@@ -57,6 +57,17 @@ impl Registry {
         report
     }
 
+    /// The end: closes everything, then lets the providers go.
+    pub async fn shut_down(&self, deadline: Duration) -> CloseReport {
+        let until = Instant::now() + deadline;
+        let report = self.close_all(deadline).await;
+        let providers = self.inner.providers.values().map(|provider| provider.shut_down());
+        if timeout_at(until, join_all(providers)).await.is_err() {
+            tracing::warn!("a provider takes long to shut down; the next start finishes what it leaves");
+        }
+        report
+    }
+
     /// Closes, deletes for good what the ref points at, and forgets the workspace. Gone already is success.
     pub async fn destroy(&self, id: WorkspaceId) -> Result<(), Error> {
         let slot = self.slot(id)?;
@@ -215,7 +226,9 @@ impl Inner {
             Life::Unopened | Life::Evicted | Life::Failed { .. } | Life::Closed => None,
             Life::Closing { workspace, opening: None } => workspace.clone(),
             Life::Opening { .. } | Life::Open(_) | Life::Closing { opening: Some(_), .. } => {
-                return Err(not_ready("the workspace was opened again while it was deleted; delete it again"));
+                return Err(not_ready(
+                    "the workspace was opened again while it was deleted; delete it again",
+                ));
             }
         };
         let left = left.into_iter().chain(cell.stale.take());

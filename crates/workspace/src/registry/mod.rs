@@ -114,6 +114,11 @@ impl Registry {
         self.inner.provider(kind).map(|provider| provider.capabilities())
     }
 
+    /// Whether this host has what the provider of this kind needs.
+    pub async fn availability(&self, kind: ProviderKind) -> Result<(), Error> {
+        self.inner.provider(kind)?.availability().await
+    }
+
     /// Makes a workspace known; its first use opens it. Declared again, it is changed as by `update`; closed, it
     /// begins a new life.
     pub fn declare(&self, id: WorkspaceId, declaration: Declaration) -> Result<(), Error> {

@@ -24,6 +24,11 @@ export function describe(event: WarrenEvent): Description {
       return { text: "was removed", tone: "warn" };
     case "workspace.file.changed":
       return fileChange(word("operation"), word("path"), number("bytes"));
+    case "workspace.process.started":
+      return {
+        text: `started ${word("program") ?? "a program"} as process ${number("process") ?? "?"}`,
+        tone: "quiet",
+      };
     case "workspace.command.finished":
       return commandFinished(data, word, number);
     case "workspace.tool.refused":
@@ -62,6 +67,7 @@ function fileChange(operation: string | undefined, path = "a file", bytes?: numb
     delete: "deleted",
     deleted: "deleted",
     create_directory: "made the folder",
+    mkdir: "made the folder",
     directory: "made the folder",
   };
   const verb = verbs[operation ?? ""] ?? operation?.replaceAll("_", " ") ?? "changed";
@@ -76,6 +82,7 @@ function commandFinished(
   const duration = number("duration_ms");
   const took = duration === undefined ? "" : ` in ${formatDuration(duration)}`;
   const program = word("program") ?? "a command";
+  if (data.abandoned === true) return { text: `ran ${program}: left by its client${took}`, tone: "warn" };
   if (data.timed_out === true) return { text: `ran ${program}: timed out${took}`, tone: "warn" };
   const signal = number("signal");
   if (signal !== undefined) return { text: `ran ${program}: ended by signal ${signal}${took}`, tone: "warn" };

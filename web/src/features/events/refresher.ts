@@ -31,10 +31,11 @@ export class Refresher {
   }
 
   private async flush(): Promise<void> {
-    const { workspaces, files } = this.stale;
+    const { workspaces, files, processes } = this.stale;
     this.stale = nothingStale;
     this.timer = undefined;
     for (const id of files) void this.queries.invalidateQueries({ queryKey: keys.files(id) });
+    for (const id of processes) void this.queries.invalidateQueries({ queryKey: keys.processes(id) });
     for (const id of workspaces) void this.queries.invalidateQueries({ queryKey: keys.workspace(id) });
     if (workspaces.size > SINGLE_READS || this.queries.isFetching({ queryKey: keys.workspaces }) > 0) {
       await this.queries.invalidateQueries({ queryKey: keys.workspaces });

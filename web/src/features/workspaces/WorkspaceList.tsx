@@ -2,7 +2,7 @@ import { memo, useMemo } from "react";
 import type { Workspace } from "../../api/types";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { STATUS_WORDS, StatusDot } from "../../components/StatusBadge";
-import { Link, useRouter, workspacePlace } from "../../routes/router";
+import { Link, useRouter, type WorkspaceTab, workspacePlace } from "../../routes/router";
 import { asTree, matches } from "./order";
 import { SHOWN_WORKSPACES, useWorkspaces } from "./queries";
 
@@ -47,7 +47,7 @@ interface RowProps {
   workspace: Workspace;
   depth: number;
   isCurrent: boolean;
-  tab: "files" | "run" | "activity" | "health";
+  tab: WorkspaceTab;
 }
 
 const Row = memo(function Row({ workspace, depth, isCurrent, tab }: RowProps) {

@@ -21,7 +21,10 @@ use crate::fixture::new_id;
 
 pub(crate) const IMAGE: &str = "warren-test:busybox";
 
-#[expect(clippy::disallowed_methods, reason = "tests start the daemon by the script that people use, and look at it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests start the daemon by the script that people use, and look at it"
+)]
 fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(path)
 }
@@ -62,10 +65,13 @@ impl Daemon {
         Self { host, folder, flags, stdin: child.stdin.take(), script: child }
     }
 
+    pub(crate) fn pid(&self) -> i32 {
+        std::fs::read_to_string(self.folder.join("run/dockerd.pid")).unwrap().trim().parse().unwrap()
+    }
+
     /// As a crash does.
     pub(crate) fn kill(&self) {
-        let pid = std::fs::read_to_string(self.folder.join("run/dockerd.pid")).unwrap();
-        let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+        let pid = rustix::process::Pid::from_raw(self.pid()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 
@@ -96,7 +102,12 @@ pub(crate) fn shared() -> &'static str {
 
 /// The `docker` command: what an operator sees, independent of our own client.
 pub(crate) fn docker(host: &str, arguments: &[&str]) -> Output {
-    program("docker").arg("--host").arg(host).args(arguments).output().expect("install the Debian package docker.io")
+    program("docker")
+        .arg("--host")
+        .arg(host)
+        .args(arguments)
+        .output()
+        .expect("install the Debian package docker.io")
 }
 
 #[track_caller]
@@ -139,6 +150,7 @@ pub(crate) fn config() -> DockerConfig {
 
 /// A provider over a folder of its own. Everything it made is gone with this value.
 pub(crate) struct Docker {
+    /// The daemon itself, whatever stands between it and the provider.
     pub(crate) host: String,
     pub(crate) provider: DockerProvider,
     pub(crate) folder: TempDir,
@@ -150,8 +162,13 @@ impl Docker {
     }
 
     pub(crate) fn at(host: &str, patience: Patience) -> Self {
+        Self::behind(host, host, patience)
+    }
+
+    /// The provider reaches the daemon at `host` by another address.
+    pub(crate) fn behind(address: &str, host: &str, patience: Patience) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let provider = provider_at(host, &folder.path().join("base"), patience);
+        let provider = provider_at(address, &folder.path().join("base"), patience);
         Self { host: host.to_owned(), provider, folder }
     }
 

@@ -1,0 +1,200 @@
+//! What is the sandbox's alone: its pool, its mounts, its limits, and that it works whoever Warren is.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
+use warren_model::{
+    BoxLimits, Capability, ErrorCode, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId,
+};
+use warren_providers::{SandboxProvider, SandboxSettings};
+use warren_workspace::shell::{Command, RunResult};
+use warren_workspace::{Error, OpenRequest, Opened, Provider as _, Workspace};
+
+fn provider(base: &Path, pool_size: usize) -> SandboxProvider {
+    let settings = SandboxSettings { pool_size, ..SandboxSettings::default() };
+    let environment = Environment::default();
+    SandboxProvider::new(base, settings, environment, Arc::new(SystemClock), &OsEntropy).unwrap()
+}
+
+fn new_id() -> WorkspaceId {
+    (&OsEntropy as &dyn Entropy).id(SystemClock.now())
+}
+
+async fn open(provider: &SandboxProvider, config: SandboxConfig) -> Result<Opened, Error> {
+    let declared = [Capability::Fs, Capability::Shell].into_iter().collect();
+    let config = ProviderConfig::Sandbox(config);
+    provider.open(OpenRequest { workspace_id: new_id(), config, declared }).await
+}
+
+async fn run(workspace: &Arc<dyn Workspace>, script: &str) -> Result<RunResult, Error> {
+    workspace.shell().unwrap().run(Command::script(script)).await
+}
+
+async fn output(workspace: &Arc<dyn Workspace>, script: &str) -> String {
+    let result = run(workspace, script).await.unwrap();
+    String::from_utf8_lossy(&[&result.stdout.bytes[..], &result.stderr.bytes].concat()).into_owned()
+}
+
+// W72: Warren need not be root. The suite itself is run again as a plain user.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "starts this test program again as another user")]
+fn the_sandbox_works_when_warren_is_a_plain_user() {
+    const PLAIN: u32 = 54_321;
+    let folder = tempfile::tempdir().unwrap();
+    let own = std::env::current_exe().unwrap();
+    let program = folder.path().join("suite");
+    std::fs::copy(&own, &program).unwrap();
+    let temporary = folder.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut suite = std::process::Command::new(&program);
+    suite.env_clear().env("TMPDIR", &temporary).env("PATH", "/usr/bin:/bin").arg("contract::sandbox::");
+    if rustix::process::geteuid().is_root() {
+        for path in [folder.path(), &temporary, &program] {
+            std::os::unix::fs::chown(path, Some(PLAIN), Some(PLAIN)).unwrap();
+        }
+        suite.uid(PLAIN).gid(PLAIN);
+    }
+    let told = suite.output().unwrap();
+    let told = String::from_utf8_lossy(&told.stdout);
+    let verdict = told.lines().find(|line| line.starts_with("test result:")).unwrap_or_default();
+    assert!(verdict.contains("0 failed") && !verdict.contains(" 0 passed"), "{told}");
+}
+
+// W73
+#[tokio::test(flavor = "multi_thread")]
+async fn mounts_are_seen_and_only_those_that_say_so_can_be_written() {
+    let (base, host) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let host = host.path().canonicalize().unwrap();
+    for name in ["in", "out"] {
+        std::fs::create_dir(host.join(name)).unwrap();
+        // Whoever the box runs as.
+        std::fs::set_permissions(host.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+            .unwrap();
+    }
+    std::fs::write(host.join("in/note"), "from the host").unwrap();
+    let mount = |name: &str, mode| Mount {
+        source: host.join(name).to_str().unwrap().into(),
+        target: format!("/{name}"),
+        mode,
+    };
+    let config = SandboxConfig {
+        mounts: vec![mount("in", MountMode::Ro), mount("out", MountMode::Rw)],
+        ..SandboxConfig::default()
+    };
+    let workspace = open(&provider(base.path(), 0), config).await.unwrap().workspace;
+    let told = output(&workspace, "cat /in/note; echo x > /in/x || echo refused; echo made > /out/y").await;
+    assert!(told.starts_with("from the host") && told.contains("refused"), "{told}");
+    assert!(!host.join("in/x").exists());
+    assert_eq!(std::fs::read_to_string(host.join("out/y")).unwrap(), "made\n");
+    workspace.close().await.unwrap();
+}
+
+// W72: what describe() says of limits is what holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_hold_and_are_told() {
+    let base = tempfile::tempdir().unwrap();
+    let limits = BoxLimits { memory_mb: 64, pids: 20, tmp_mb: 1, ..BoxLimits::default() };
+    let config = SandboxConfig { limits, ..SandboxConfig::default() };
+    let workspace = open(&provider(base.path(), 0), config).await.unwrap().workspace;
+    let told = workspace.limits();
+    for (name, number) in
+        [("memory", "mb"), ("pids", "count"), ("tmp", "mb"), ("cpu", "cpus"), ("disk", "mb")]
+    {
+        let limit = &told["box"]["limits"][name];
+        assert!(limit["enforced_by"].is_string() && limit[number].is_number(), "{name}: {told}");
+    }
+    let full = output(&workspace, "cd /tmp; head -c 3000000 /dev/zero > x; wc -c < x").await;
+    assert!(full.contains("No space left") && full.contains("1048576"), "{full}");
+    let crowd = output(&workspace, "for i in $(seq 40); do sleep 5 & done; echo all").await;
+    assert!(crowd.contains("fork") || crowd.contains("Resource temporarily"), "{crowd}");
+    let hungry =
+        run(&workspace, "x=$(head -c 200000000 /dev/zero | tr '\\0' 'x'); echo ${#x}").await.unwrap();
+    assert_ne!(hungry.exit_code, Some(0), "{hungry:?}");
+    assert_eq!(output(&workspace, "echo still here").await, "still here\n");
+    workspace.close().await.unwrap();
+}
+
+// W72, sec/S16
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_over_its_disk_limit_runs_nothing_until_files_are_deleted() {
+    let base = tempfile::tempdir_in("/var/tmp").unwrap();
+    let provider = provider(base.path(), 0);
+    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
+    let opened =
+        open(&provider, SandboxConfig { limits: limits.clone(), ..SandboxConfig::default() }).await.unwrap();
+    let workspace = opened.workspace;
+    let fill = "for i in 1 2 3 4 5; do head -c 8000000 /dev/urandom > f$i; done; sleep 60";
+    let ended = run(&workspace, fill).await.unwrap_err();
+    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
+    assert!(run(&workspace, "true").await.unwrap_err().is_evicted(), "the box is gone");
+    let config = ProviderConfig::Sandbox(SandboxConfig { limits, ..SandboxConfig::default() });
+    let again = provider.resolve(workspace.id(), &config, &opened.reference).await.unwrap();
+    assert_eq!(run(&again, "true").await.unwrap_err().code(), ErrorCode::StorageFull);
+    for number in 1..=5 {
+        let path = warren_workspace::WorkspacePath::parse(&format!("f{number}")).unwrap();
+        let _ = again.fs().unwrap().rm(&path, false).await;
+    }
+    assert_eq!(run(&again, "true").await.unwrap().exit_code, Some(0));
+    again.close().await.unwrap();
+}
+
+// W72: the pool's boxes are bound late, and only where they are exactly what would be made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_workspace_takes_a_box_from_the_pool_only_if_it_is_what_was_asked_for() {
+    let base = tempfile::tempdir().unwrap();
+    let provider = provider(base.path(), 2);
+    provider.fill_pool().await.unwrap();
+    let spare_folders = || {
+        let names = std::fs::read_dir(base.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with(".pool-")).count()
+    };
+    assert_eq!(spare_folders(), 2);
+    let pooled = open(&provider, SandboxConfig::default()).await.unwrap();
+    assert_eq!(output(&pooled.workspace, "echo hello > f; cat f; ls -A").await, "hello\nf\n");
+    assert_eq!(
+        std::fs::read_to_string(base.path().join(pooled.workspace.id().to_string()).join("f")).unwrap(),
+        "hello\n"
+    );
+    // Another policy: none of the pool's boxes will do.
+    let limits = BoxLimits { tmp_mb: 3, ..BoxLimits::default() };
+    let other = open(&provider, SandboxConfig { limits, ..SandboxConfig::default() }).await.unwrap();
+    let size = output(&other.workspace, "df -k /tmp | tail -1").await;
+    assert!(size.contains("3072"), "{size}");
+    // Files survive the box, also one from the pool.
+    pooled.workspace.close().await.unwrap();
+    let config = ProviderConfig::Sandbox(SandboxConfig::default());
+    let again = provider.resolve(pooled.workspace.id(), &config, &pooled.reference).await.unwrap();
+    assert_eq!(output(&again, "cat f").await, "hello\n");
+    for workspace in [again, other.workspace] {
+        workspace.close().await.unwrap();
+    }
+    provider.drain_pool();
+}
+
+// W16, W82: what a Warren that was killed has left is gone after the next start.
+#[tokio::test(flavor = "multi_thread")]
+async fn spare_folders_of_a_dead_process_are_swept_at_start() {
+    let base = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(base.path().join(".pool-dead-1/inner")).unwrap();
+    let provider = provider(base.path(), 0);
+    assert!(!base.path().join(".pool-dead-1").exists());
+    provider.reap(&Default::default()).await.unwrap();
+}
+
+// W32: what a command leaves behind ends with it, in a box too.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_child_outlives_its_command() {
+    let base = tempfile::tempdir().unwrap();
+    let workspace = open(&provider(base.path(), 0), SandboxConfig::default()).await.unwrap().workspace;
+    let started = Instant::now();
+    run(&workspace, "(setsid sh -c 'trap \"\" TERM HUP; sleep 300' &) ; sleep 300 & echo done")
+        .await
+        .unwrap();
+    assert!(started.elapsed() < Duration::from_secs(20));
+    let left = output(&workspace, "ps -e -o comm= | grep -c sleep").await;
+    assert_eq!(left.trim(), "0");
+    workspace.close().await.unwrap();
+}
