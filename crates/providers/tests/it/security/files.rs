@@ -104,7 +104,7 @@ async fn a_launcher_that_goes_where_it_is_told_is_led_out() {
 fn policy(boxed: &Boxed) -> serde_json::Value {
     let mut limits = boxed.workspace.limits();
     // Which container it is says how often it was made, and nothing of how.
-    if let Some(fields) = limits["isolation"].as_object_mut() {
+    if let Some(fields) = limits["box"].as_object_mut() {
         for own in ["generation", "container"] {
             fields.remove(own);
         }

@@ -105,6 +105,10 @@ fn without(pattern: &str, also_its_value: bool) -> String {
     )
 }
 
+fn but_with(script: &str, words: &str) -> String {
+    script.replace("exec bwrap \"$@\"", &format!("exec bwrap {words} \"$@\""))
+}
+
 // sec/S26
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bubblewrap_that_cannot_be_trusted_is_not_used() {
@@ -134,9 +138,10 @@ async fn a_bubblewrap_that_cannot_be_trusted_is_not_used() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_box_that_lacks_part_of_its_wall_is_not_given_out() {
     for (missing, script, reason) in [
-        ("process namespace", without("--unshare-all|--as-pid-1", false), "process namespace"),
+        ("process namespace", but_with(&without("--unshare-all|--as-pid-1", false), "--unshare-uts"), "process namespace"),
+        ("empty set of capabilities", but_with(&without("--cap-drop", true), "--cap-add ALL"), "it has capabilities"),
         ("filters", without("--add-seccomp-fd", true), "system calls are not filtered"),
-        ("user", without("--uid|--gid", true).replace("exec bwrap \"$@\"", "exec bwrap --uid 0 --gid 0 \"$@\""), "runs as root"),
+        ("user", but_with(&without("--uid|--gid", true), "--uid 0 --gid 0"), "runs as root"),
         // Bubblewrap itself will not keep others from making users when it has made none.
         ("user namespace", without("--unshare-all|--unshare-user", false), "bubblewrap could not make the box"),
     ] {
