@@ -57,8 +57,10 @@ fn mounts() {
     one("name_to_handle_at", libc::SYS_name_to_handle_at, [here, root, handle, mount, 0, 0]);
     tell_apart("mknod_device", || {
         let path = c"/tmp/.probe-device";
-        let made =
-            call(libc::SYS_mknodat, [here, path.as_ptr() as c_long, c_long::from(libc::S_IFCHR | 0o600), 0x103, 0, 0]);
+        let made = call(
+            libc::SYS_mknodat,
+            [here, path.as_ptr() as c_long, c_long::from(libc::S_IFCHR | 0o600), 0x103, 0, 0],
+        );
         let _ = call(libc::SYS_unlinkat, [here, path.as_ptr() as c_long, 0, 0, 0, 0]);
         made
     });

@@ -20,15 +20,17 @@ const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x05probe\0\0\x01\0\x0
 pub(crate) fn connect(addresses: &[&str]) {
     for address in addresses {
         let reached = match address.split_once(':') {
-            Some(("tcp", rest)) => every(rest, |address| {
-                TcpStream::connect_timeout(&address, PATIENCE)?.write_all(b"probe")
-            }),
+            Some(("tcp", rest)) => {
+                every(rest, |address| TcpStream::connect_timeout(&address, PATIENCE)?.write_all(b"probe"))
+            }
             Some(("udp", rest)) => every(rest, |address| {
                 let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 UdpSocket::bind(any)?.send_to(QUESTION, address).map(drop)
             }),
             Some(("icmp", rest)) => every(&format!("{rest}:0"), ping),
-            Some(("unix", path)) => UnixStream::connect(path).and_then(|mut stream| stream.write_all(b"probe")),
+            Some(("unix", path)) => {
+                UnixStream::connect(path).and_then(|mut stream| stream.write_all(b"probe"))
+            }
             Some(("abstract", name)) => UnixAddr::from_abstract_name(name)
                 .and_then(|address| UnixStream::connect_addr(&address))
                 .and_then(|mut stream| stream.write_all(b"probe")),

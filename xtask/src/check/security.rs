@@ -38,7 +38,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         let found = evidence.get(row.case).unwrap_or(&NONE);
         findings.extend(row.problem(found).map(|(what, remedy)| Finding::at(PAGE, line, what, remedy)));
         if !seen.insert(row.case) {
-            findings.push(Finding::at(PAGE, line, format!("`{}` stands here twice", row.case), "keep one row"));
+            findings.push(Finding::at(
+                PAGE,
+                line,
+                format!("`{}` stands here twice", row.case),
+                "keep one row",
+            ));
         }
     }
     let missing = all_cases().filter(|case| !seen.contains(case.as_str()));
@@ -92,9 +97,10 @@ impl Row<'_> {
         let Self { case, state, note } = self;
         let says = |what: String, remedy| Some((what, remedy));
         match *state {
-            "holds" | "partly" if found.tests == 0 => {
-                says(format!("`{case}` is said to hold and has no test"), "write `// sec/…` above the test that shows it")
-            }
+            "holds" | "partly" if found.tests == 0 => says(
+                format!("`{case}` is said to hold and has no test"),
+                "write `// sec/…` above the test that shows it",
+            ),
             "holds" | "partly" if found.controls == 0 && !note.contains("control") => says(
                 format!("`{case}` has no control"),
                 "write the attack with the defence off as `// control: sec/…`, or say in the note why there is none",
@@ -127,7 +133,9 @@ fn rows(page: &str) -> Vec<(usize, Row<'_>)> {
 }
 
 fn all_cases() -> impl Iterator<Item = String> {
-    FAMILIES.into_iter().flat_map(|(family, last)| (1..=last).map(move |number| format!("{family}{number:02}")))
+    FAMILIES
+        .into_iter()
+        .flat_map(|(family, last)| (1..=last).map(move |number| format!("{family}{number:02}")))
 }
 
 fn is_case(word: &str) -> bool {
@@ -225,7 +233,11 @@ mod tests {
         assert_eq!(evidence["S14"], Evidence { tests: 1, runs: 2, controls: 1 });
         assert_eq!(evidence["S15"], Evidence { tests: 1, runs: 2, controls: 0 });
         assert_eq!(evidence["T01"], Evidence { tests: 1, runs: 1, controls: 1 });
-        assert!(summary(&tree).starts_with("security cases: 3 with tests, 5 runs, 2 controls"), "{}", summary(&tree));
+        assert!(
+            summary(&tree).starts_with("security cases: 3 with tests, 5 runs, 2 controls"),
+            "{}",
+            summary(&tree)
+        );
     }
 
     #[test]

@@ -11,6 +11,6 @@ mod docker;
 mod fixture;
 mod local_provider;
 mod processes;
-mod security;
 mod sandbox;
+mod security;
 mod watching;

@@ -27,8 +27,11 @@ async fn mounts_and_limits_that_cannot_be_are_refused_by_name(case: Case) {
     let real = case.beside("real");
     std::os::unix::fs::symlink(&real, case.beside("links").join("link")).unwrap();
     let linked = case.beside("links").join("link");
-    let sources =
-        [("relative/path", "absolute"), ("/no/such/folder", "does not exist"), (linked.to_str().unwrap(), "symbolic link")];
+    let sources = [
+        ("relative/path", "absolute"),
+        ("/no/such/folder", "does not exist"),
+        (linked.to_str().unwrap(), "symbolic link"),
+    ];
     for (source, told) in sources {
         let mut shape = Shape::default();
         shape.mounts.push(Mount { source: source.into(), target: "/data".into(), mode: MountMode::Rw });
@@ -46,8 +49,12 @@ async fn mounts_and_limits_that_cannot_be_are_refused_by_name(case: Case) {
     ] {
         assert_invalid(case.open_with(&shape).await.err().unwrap(), name);
     }
-    let left: Vec<_> = std::fs::read_dir(case.base()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(left.iter().all(|name| name.to_string_lossy().starts_with('.')), "no folder of a workspace: {left:?}");
+    let left: Vec<_> =
+        std::fs::read_dir(case.base()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        left.iter().all(|name| name.to_string_lossy().starts_with('.')),
+        "no folder of a workspace: {left:?}"
+    );
     case.outside.assert_untouched();
 }
 
@@ -128,7 +135,8 @@ async fn a_box_that_is_killed_from_outside_is_replaced_by_the_next_command(case:
         }
     };
     let namespace = run("echo kept > file; readlink /proc/self/ns/pid").await.unwrap();
-    let user = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(case.base().join(id.to_string())).unwrap());
+    let user =
+        std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(case.base().join(id.to_string())).unwrap());
     let processes = BoxProcesses::named(namespace.clone().into(), user);
     match case.kind {
         Kind::Sandbox => {

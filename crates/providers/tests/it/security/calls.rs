@@ -39,7 +39,8 @@ fn outside_of_a_box_most_of_the_dangerous_calls_are_answered() {
     assert!(allowed(&of_root) >= 40, "{of_root:?}");
     // A container without our profile, and bubblewrap without our filters, answer more than ours do.
     let mount = format!("{}:/probe:ro", probe::path().display());
-    let plain = ["run", "--rm", "--network", "none", "--volume", &mount, daemon::IMAGE, "/probe", "primitives"];
+    let plain =
+        ["run", "--rm", "--network", "none", "--volume", &mount, daemon::IMAGE, "/probe", "primitives"];
     let of_container = results(&daemon::docker_says(daemon::shared(), &plain));
     assert!(allowed(&of_container) >= 5, "{of_container:?}");
     let of_bubblewrap = results(&says(
@@ -81,7 +82,9 @@ async fn no_namespace_can_be_made_or_joined(case: Case) {
 #[test]
 fn outside_of_a_box_namespaces_can_be_made_and_joined() {
     let results = results(&probe_says(&["namespaces"]));
-    for name in ["unshare_user", "unshare_net", "clone_pid", "clone3_mount", "clone_high_uts", "setns_self_net"] {
+    for name in
+        ["unshare_user", "unshare_net", "clone_pid", "clone3_mount", "clone_high_uts", "setns_self_net"]
+    {
         assert_eq!(results[name], "ok", "{name}");
     }
 }
@@ -110,7 +113,11 @@ async fn nothing_can_be_typed_into_a_terminal(case: Case) {
     let results = results(&shown.replace('\r', ""));
     assert_eq!(results["is_terminal"], "ok", "{shown}");
     for name in ["sti", "sti_high", "sti_all_high", "linux", "linux_high", "linux_all_high"] {
-        assert!(matches!(results[name].as_str(), "EPERM" | "ENOTTY" | "error 5"), "{name}: {}", results[name]);
+        assert!(
+            matches!(results[name].as_str(), "EPERM" | "ENOTTY" | "error 5"),
+            "{name}: {}",
+            results[name]
+        );
     }
     // What was typed would be shown.
     assert!(!shown.contains('Z'), "{shown}");
@@ -143,7 +150,10 @@ async fn on_a_terminal(boxed: &Boxed, script: &str) -> String {
 fn outside_of_a_box_the_owner_of_a_terminal_can_type_into_it() {
     // `script` gives it a terminal; root may type whatever the kernel's setting is.
     let shown = says(
-        program("script").args(["--quiet", "--return", "--command"]).arg(format!("{} terminal", probe::path().display())).arg("/dev/null"),
+        program("script")
+            .args(["--quiet", "--return", "--command"])
+            .arg(format!("{} terminal", probe::path().display()))
+            .arg("/dev/null"),
     );
     // What was typed is shown.
     assert!(shown.contains('Z'), "{shown}");

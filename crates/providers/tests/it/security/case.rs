@@ -84,12 +84,18 @@ impl Case {
         let provider: Arc<dyn Provider> = match kind {
             Kind::Sandbox => {
                 let settings = SandboxSettings::default();
-                Arc::new(SandboxProvider::new(&base, settings, environment, Arc::new(SystemClock), &OsEntropy).unwrap())
+                Arc::new(
+                    SandboxProvider::new(&base, settings, environment, Arc::new(SystemClock), &OsEntropy)
+                        .unwrap(),
+                )
             }
             Kind::Docker => {
                 let host = Some(daemon::shared().to_owned());
                 let settings = DockerSettings { host, ..DockerSettings::default() };
-                Arc::new(DockerProvider::new(&base, settings, environment, Arc::new(SystemClock), &OsEntropy).unwrap())
+                Arc::new(
+                    DockerProvider::new(&base, settings, environment, Arc::new(SystemClock), &OsEntropy)
+                        .unwrap(),
+                )
             }
         };
         let outside = Outside::make(&folder.path().join("outside"));
@@ -157,7 +163,8 @@ impl Drop for Case {
         if self.kind == Kind::Docker {
             let instance = std::fs::read_to_string(self.base().join(".instance")).unwrap_or_default();
             let label = format!("label=dev.warren.instance={instance}");
-            let listed = daemon::docker(daemon::shared(), &["ps", "--all", "--quiet", "--filter", &label]).stdout;
+            let listed =
+                daemon::docker(daemon::shared(), &["ps", "--all", "--quiet", "--filter", &label]).stdout;
             for id in String::from_utf8_lossy(&listed).lines() {
                 daemon::docker(daemon::shared(), &["rm", "--force", "--volumes", id]);
             }

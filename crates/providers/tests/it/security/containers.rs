@@ -11,7 +11,8 @@ use crate::fixture::new_id;
 const LINKS: &str = "warren-test:links";
 
 fn settings_of_the_host() -> Vec<String> {
-    let paths = ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory"];
+    let paths =
+        ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory"];
     paths.map(|path| std::fs::read_to_string(path).unwrap()).to_vec()
 }
 
@@ -28,7 +29,10 @@ async fn an_image_with_links_for_devices_is_refused_or_harmless() {
             boxed.close().await;
         }
         Err(error) => {
-            assert!([ErrorCode::WorkspaceFailed, ErrorCode::ProviderUnavailable].contains(&error.code()), "{error}");
+            assert!(
+                [ErrorCode::WorkspaceFailed, ErrorCode::ProviderUnavailable].contains(&error.code()),
+                "{error}"
+            );
         }
     }
     assert_eq!(settings_of_the_host(), before);

@@ -39,7 +39,8 @@ async fn a_program_that_holds_process_1_gains_no_time(case: Case) {
     let said = results(&String::from_utf8_lossy(&result.stdout.bytes));
     assert_eq!((said["seize"].as_str(), said["attach"].as_str()), ("EPERM", "EPERM"));
     // The same by a debugger's own way in, and by closing time nothing is left.
-    run_to_its_deadline(&boxed, "(kill -STOP 1; kill -KILL 1; echo 1 > /proc/1/comm) 2>/dev/null; sleep 100").await;
+    run_to_its_deadline(&boxed, "(kill -STOP 1; kill -KILL 1; echo 1 > /proc/1/comm) 2>/dev/null; sleep 100")
+        .await;
     boxed.close().await;
     processes.assert_gone().await;
 }
@@ -47,7 +48,10 @@ async fn a_program_that_holds_process_1_gains_no_time(case: Case) {
 // control: sec/S13
 #[test]
 fn outside_of_a_box_process_1_of_a_namespace_can_be_held() {
-    let script = format!("sleep 30 & {} hold $! & sleep 0.3; grep ^State /proc/$!/../$(pgrep -o sleep)/status; kill %1 %2", probe::path().display());
+    let script = format!(
+        "sleep 30 & {} hold $! & sleep 0.3; grep ^State /proc/$!/../$(pgrep -o sleep)/status; kill %1 %2",
+        probe::path().display()
+    );
     let mut command = program("unshare");
     command.args(["--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", &script]);
     let output = command.output().unwrap();
@@ -78,9 +82,14 @@ async fn programs_that_refuse_to_end_are_gone_soon_after_their_deadline(case: Ca
 // control: sec/S18
 #[test]
 fn outside_of_a_box_such_a_program_outlives_a_polite_request() {
-    let mut child = program("sh").args(["-c", "trap '' TERM; echo ready; sleep 60"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = program("sh")
+        .args(["-c", "trap '' TERM; echo ready; sleep 60"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line)
+        .unwrap();
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     // It is asked again and again, and is still there each time.
@@ -105,7 +114,8 @@ async fn endless_output_is_capped_and_costs_no_memory(case: Case) {
     assert_eq!((result.exit_code, result.stdout.total_bytes), (Some(0), megabytes << 20));
     // Head, tail, and the line that says what is missing.
     assert!(result.stdout.truncated && (result.stdout.bytes.len() as u64) < CAP + 256);
-    let result = boxed.run("yes | head -n 1000000; yes >&2 | head -n 1 & sleep 0.1; kill $! 2>/dev/null; true").await;
+    let result =
+        boxed.run("yes | head -n 1000000; yes >&2 | head -n 1 & sleep 0.1; kill $! 2>/dev/null; true").await;
     assert!(result.stdout.total_bytes >= 2_000_000, "{}", result.stdout.total_bytes);
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < 32 << 20, "the supervisor has grown by {} MB", grown >> 20);

@@ -36,7 +36,9 @@ async fn links_in_a_workspace_lead_nobody_out(case: Case) {
         let again = case.resolve(&boxed).await;
         // Two seconds, and as many again for a busy machine.
         assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
-        let said = again.says("for lure in .git .claude .agents tmp; do echo x > $lure/planted; done; ls tmp/").await;
+        let said = again
+            .says("for lure in .git .claude .agents tmp; do echo x > $lure/planted; done; ls tmp/")
+            .await;
         assert!(!said.contains("secret"), "{said}");
         case.outside.assert_untouched();
         boxed = again;
@@ -51,7 +53,8 @@ fn a_launcher_that_mounts_below_a_writable_folder_is_led_out() {
     let workspace = folder.path().join("workspace");
     std::fs::create_dir(&workspace).unwrap();
     let version = says(program("bwrap").arg("--version"));
-    std::os::unix::fs::symlink(format!("/oldroot{}", outside.folder.display()), workspace.join(".git")).unwrap();
+    std::os::unix::fs::symlink(format!("/oldroot{}", outside.folder.display()), workspace.join(".git"))
+        .unwrap();
     let ended = as_user(100_321, "bwrap")
         .args(["--ro-bind", "/", "/", "--tmpfs", "/run", "--bind"])
         .arg(&workspace)
@@ -59,7 +62,8 @@ fn a_launcher_that_mounts_below_a_writable_folder_is_led_out() {
         .output()
         .unwrap();
     // From 0.12 on bubblewrap itself refuses (CVE-2026-87766); the defence is then its, too.
-    let is_mended = ["bubblewrap 0.12", "bubblewrap 0.13", "bubblewrap 1."].iter().any(|new| version.starts_with(new));
+    let is_mended =
+        ["bubblewrap 0.12", "bubblewrap 0.13", "bubblewrap 1."].iter().any(|new| version.starts_with(new));
     assert_eq!(outside.is_touched(), !is_mended, "{version} {ended:?}");
 }
 
@@ -70,9 +74,14 @@ fn in_directory(cwd: WorkspacePath) -> Command {
 // sec/S24
 async fn a_working_directory_cannot_lead_out(case: Case) {
     let boxed = case.open().await;
-    boxed.run("ln -s /proc/self/fd fds; ln -s /proc/self/cwd/../.. up; ln -s / root; ln -s .. above; mkdir sub").await;
+    boxed
+        .run(
+            "ln -s /proc/self/fd fds; ln -s /proc/self/cwd/../.. up; ln -s / root; ln -s .. above; mkdir sub",
+        )
+        .await;
     let numbered = (7..=20).flat_map(|number| [format!("/proc/self/fd/{number}"), format!("fds/{number}")]);
-    let named = ["/proc/self/cwd/../..", "up", "root", "root/etc", "above", "sub/../..", "../..", "/"].map(str::to_owned);
+    let named = ["/proc/self/cwd/../..", "up", "root", "root/etc", "above", "sub/../..", "../..", "/"]
+        .map(str::to_owned);
     for directory in numbered.chain(named) {
         // Refused by its spelling, or else by whoever would go there: never gone to.
         let code = match WorkspacePath::parse(&directory) {
@@ -80,8 +89,12 @@ async fn a_working_directory_cannot_lead_out(case: Case) {
             Ok(path) if path == WorkspacePath::root() => continue,
             Ok(path) => boxed.shell().run(in_directory(path)).await.unwrap_err().code(),
         };
-        let refused =
-            [ErrorCode::PathEscapes, ErrorCode::InvalidPath, ErrorCode::FileNotFound, ErrorCode::NotADirectory];
+        let refused = [
+            ErrorCode::PathEscapes,
+            ErrorCode::InvalidPath,
+            ErrorCode::FileNotFound,
+            ErrorCode::NotADirectory,
+        ];
         assert!(refused.contains(&code), "{directory}: {code}");
     }
     let sub = boxed.shell().run(in_directory(WorkspacePath::parse("sub").unwrap())).await.unwrap();
@@ -137,7 +150,8 @@ async fn files_that_an_agent_writes_change_no_policy(case: Case) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_config_that_changes_changes_the_policy() {
     for case in [Case::sandbox(), Case::docker()] {
-        let (one, other) = (case.open().await, case.open_with(&Shape::limited(|limits| limits.pids = 99)).await.unwrap());
+        let (one, other) =
+            (case.open().await, case.open_with(&Shape::limited(|limits| limits.pids = 99)).await.unwrap());
         assert_ne!(policy(&one), policy(&other));
     }
 }

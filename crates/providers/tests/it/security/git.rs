@@ -10,11 +10,21 @@ use crate::fixture::Local;
 /// A repository that starts programs at every turn. Each leaves its mark at a path that is outside of any box.
 fn plant(folder: &Path, mark: &Path) {
     let git = |words: &[&str]| {
-        says(program("git").args(["-c", "safe.directory=*", "-c", "user.name=x", "-c", "user.email=x@example.com"]).arg("-C").arg(folder).args(words))
+        says(
+            program("git")
+                .args(["-c", "safe.directory=*", "-c", "user.name=x", "-c", "user.email=x@example.com"])
+                .arg("-C")
+                .arg(folder)
+                .args(words),
+        )
     };
     git(&["init", "--quiet", "."]);
     std::fs::write(folder.join("file"), "one\n").unwrap();
-    std::fs::write(folder.join(".gitattributes"), "*.x filter=planted diff=planted\nfile filter=planted diff=planted\n").unwrap();
+    std::fs::write(
+        folder.join(".gitattributes"),
+        "*.x filter=planted diff=planted\nfile filter=planted diff=planted\n",
+    )
+    .unwrap();
     git(&["add", "file", ".gitattributes"]);
     git(&["commit", "--quiet", "--message", "x"]);
     std::fs::write(folder.join("file"), "two\n").unwrap();
@@ -34,8 +44,15 @@ fn plant(folder: &Path, mark: &Path) {
         let value = if key.starts_with("alias") { format!("!{}", run(name)) } else { run(name) };
         git(&["config", key, &value]);
     }
-    let hooks =
-        ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout", "post-index-change", "pre-push"];
+    let hooks = [
+        "pre-commit",
+        "prepare-commit-msg",
+        "commit-msg",
+        "post-commit",
+        "post-checkout",
+        "post-index-change",
+        "pre-push",
+    ];
     for hook in hooks {
         let path = folder.join(".git/hooks").join(hook);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

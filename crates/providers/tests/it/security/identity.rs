@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::case::Case;
 use super::in_each_box;
 use super::oracles::BoxProcesses;
-use super::outside::{as_user, probe_says, program, says};
+use super::outside::{as_user, probe_says, program, require_root, says};
 use super::probe::{self, is_refused, results};
 
 in_each_box!(
@@ -76,7 +76,8 @@ async fn the_settings_of_the_host_cannot_be_written(case: Case) {
     }
     // By a shell too, with the value that is there.
     for path in SETTINGS {
-        let said = boxed.says(&format!("cat {path} > /tmp/same; cat /tmp/same > {path} && echo written")).await;
+        let said =
+            boxed.says(&format!("cat {path} > /tmp/same; cat /tmp/same > {path} && echo written")).await;
         assert!(!said.contains("written"), "{path}: {said}");
     }
 }
@@ -98,6 +99,7 @@ fn capability() -> [u8; 20] {
 }
 
 fn plant(folder: &std::path::Path) {
+    require_root("makes a program that becomes root");
     for (name, mode) in [("suid", 0o6755), ("capable", 0o755)] {
         let path = folder.join(name);
         std::fs::copy(probe::path(), &path).unwrap();
@@ -105,7 +107,8 @@ fn plant(folder: &std::path::Path) {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
     }
     let name = "security.capability";
-    rustix::fs::setxattr(folder.join("capable"), name, &capability(), rustix::fs::XattrFlags::empty()).unwrap();
+    rustix::fs::setxattr(folder.join("capable"), name, &capability(), rustix::fs::XattrFlags::empty())
+        .unwrap();
 }
 
 // sec/S21
@@ -121,7 +124,11 @@ async fn a_program_with_a_bit_or_a_capability_gains_nothing_by_it(case: Case) {
         }
         let facts = results(&said);
         assert_eq!(facts["effective_user"], plain["user"], "{name}");
-        assert_eq!((facts["CapEff"].as_str(), facts["CapPrm"].as_str()), (NO_CAPABILITIES, NO_CAPABILITIES), "{name}");
+        assert_eq!(
+            (facts["CapEff"].as_str(), facts["CapPrm"].as_str()),
+            (NO_CAPABILITIES, NO_CAPABILITIES),
+            "{name}"
+        );
     }
     // A program of the box's own cannot be given a bit that another user of the host would run.
     let said = boxed.says("cp /probe mine; chmod 6755 mine; chown 0:0 mine; ls -ln mine").await;
@@ -141,6 +148,7 @@ fn outside_of_a_box_the_bit_and_the_capability_work() {
     assert_ne!(capable["CapEff"], NO_CAPABILITIES);
     // And what a box has besides: no new privileges.
     let mut held = program("setpriv");
-    held.args(["--reuid", "100123", "--clear-groups", "--no-new-privs", "--"]).arg(folder.path().join("suid"));
+    held.args(["--reuid", "100123", "--clear-groups", "--no-new-privs", "--"])
+        .arg(folder.path().join("suid"));
     assert_eq!(results(&says(held.arg("identity")))["effective_user"], "100123");
 }

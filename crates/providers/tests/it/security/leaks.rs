@@ -36,7 +36,10 @@ impl Traces {
             threads: entries("/proc/self/task"),
             mounts: lines_of("/proc/self/mountinfo", base.parent().unwrap()),
             groups: groups_of(&base),
-            folders: names(&base).chain(names(&base.join(".boxes"))).chain(names(&base.join(".trash"))).collect(),
+            folders: names(&base)
+                .chain(names(&base.join(".boxes")))
+                .chain(names(&base.join(".trash")))
+                .collect(),
             containers: containers_of(case),
         }
     }
@@ -62,8 +65,14 @@ fn groups_of(base: &Path) -> BTreeSet<String> {
     for line in own.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap(), parts.next().unwrap());
-        let group = Path::new("/sys/fs/cgroup").join(controllers).join(path.trim_start_matches('/')).join(&name);
-        let count = std::fs::read_dir(&group).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()).count();
+        let group =
+            Path::new("/sys/fs/cgroup").join(controllers).join(path.trim_start_matches('/')).join(&name);
+        let count = std::fs::read_dir(&group)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.path().is_dir())
+            .count();
         found.insert(format!("{controllers}: {count}"));
     }
     found
@@ -73,7 +82,10 @@ fn containers_of(case: &Case) -> BTreeSet<String> {
     if case.kind == Kind::Sandbox {
         return BTreeSet::new();
     }
-    let label = format!("label=dev.warren.instance={}", std::fs::read_to_string(case.base().join(".instance")).unwrap());
+    let label = format!(
+        "label=dev.warren.instance={}",
+        std::fs::read_to_string(case.base().join(".instance")).unwrap()
+    );
     let listed = daemon::docker_says(daemon::shared(), &["ps", "--all", "--quiet", "--filter", &label]);
     listed.lines().map(str::to_owned).collect()
 }
@@ -114,7 +126,10 @@ async fn cycles_of_open_run_kill_and_close_leave_nothing(case: Case) {
     // Threads that wait for more work, and connections that are being closed, have a moment.
     let mut after = Traces::of(&case);
     for _ in 0..500 {
-        if after.descriptors <= before.descriptors && after.groups == before.groups && after.threads <= before.threads {
+        if after.descriptors <= before.descriptors
+            && after.groups == before.groups
+            && after.threads <= before.threads
+        {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -123,6 +138,7 @@ async fn cycles_of_open_run_kill_and_close_leave_nothing(case: Case) {
     println!("leak check: {cycles} cycles of {:?}: before {before:?}, after {after:?}", case.kind);
     assert!(after.descriptors <= before.descriptors, "{} {}", before.descriptors, after.descriptors);
     assert!(after.threads <= before.threads, "{} {}", before.threads, after.threads);
-    let rest = |traces: Traces| (traces.children, traces.mounts, traces.groups, traces.folders, traces.containers);
+    let rest =
+        |traces: Traces| (traces.children, traces.mounts, traces.groups, traces.folders, traces.containers);
     assert_eq!(rest(after), rest(before));
 }

@@ -46,7 +46,9 @@ async fn a_crowd_is_limited_and_leaves_with_its_command(case: Case) {
     assert!(bombed.timed_out || bombed.exit_code.is_some() || bombed.signal.is_some());
     assert!(processes.alive().len() <= PIDS as usize + at_rest);
     // Twice is the aim; a machine that does other things too must not fail the test.
-    println!("sec/S14: a neighbour's slowest of 20 commands took {quiet:?} before, {loud:?} beside a fork bomb");
+    println!(
+        "sec/S14: a neighbour's slowest of 20 commands took {quiet:?} before, {loud:?} beside a fork bomb"
+    );
     assert!(loud < quiet * 20 + Duration::from_secs(2), "{quiet:?} {loud:?}");
     processes.assert_at_most(at_rest).await;
     boxed.close().await;
@@ -116,7 +118,9 @@ async fn memory_in_every_form_is_limited_and_only_the_box_feels_it(case: Case) {
     let pages = filled(&boxed, "file:/workspace/fill", 256).await;
     assert_eq!(pages, Some(256), "pages of files are given back");
     let names = number_from_env("WARREN_SECURITY_NAMES", 5_000);
-    boxed.run(&format!("mkdir n; i=0; while [ $i -lt {names} ]; do : > n/$i; i=$((i+1)); done; rm -r n")).await;
+    boxed
+        .run(&format!("mkdir n; i=0; while [ $i -lt {names} ]; do : > n/$i; i=$((i+1)); done; rm -r n"))
+        .await;
     let peak = peak_mb(&processes);
     println!("sec/S15: at most {peak:?} MB of {MEMORY_MB} MB, {names} names");
     assert!(peak.is_none_or(|peak| peak <= u64::from(MEMORY_MB) + u64::from(MEMORY_MB) / 10), "{peak:?}");
@@ -139,7 +143,8 @@ async fn with_a_loose_limit_the_same_memory_is_had() {
 
 // sec/S16
 async fn a_full_disk_is_full_for_the_box_alone(case: Case) {
-    let boxed = case.open_with(&Shape::limited(|limits| (limits.tmp_mb, limits.disk_mb) = (4, 8))).await.unwrap();
+    let boxed =
+        case.open_with(&Shape::limited(|limits| (limits.tmp_mb, limits.disk_mb) = (4, 8))).await.unwrap();
     for (form, most) in [("file:/tmp/fill", 4), ("file:/dev/shm/fill", 4), ("file:/workspace/fill", 8)] {
         let got = filled(&boxed, form, 64).await;
         assert!(got.is_none_or(|got| got <= most), "{form}: {got:?}");
@@ -180,7 +185,10 @@ async fn a_file_system_that_is_full_is_an_error_inside_and_the_control_plane_goe
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_loose_limits_the_same_files_are_written() {
     for case in [Case::sandbox(), Case::docker()] {
-        let boxed = case.open_with(&Shape::limited(|limits| (limits.tmp_mb, limits.disk_mb) = (128, 128))).await.unwrap();
+        let boxed = case
+            .open_with(&Shape::limited(|limits| (limits.tmp_mb, limits.disk_mb) = (128, 128)))
+            .await
+            .unwrap();
         for form in ["file:/tmp/fill", "file:/dev/shm/fill", "file:/workspace/fill"] {
             assert_eq!(filled(&boxed, form, 64).await, Some(64), "{form}");
         }

@@ -14,7 +14,11 @@ const KEY: &str = "77123";
 // sec/S20
 async fn a_second_workspace_sees_nothing_of_the_first_and_cannot_harm_it(case: Case) {
     let (first, second) = (case.open().await, case.open().await);
-    first.run(&format!("for file in f /tmp/f /dev/shm/f; do echo {SECRET} > $file; chmod 777 $file; done; chmod 777 .")).await;
+    first
+        .run(&format!(
+            "for file in f /tmp/f /dev/shm/f; do echo {SECRET} > $file; chmod 777 $file; done; chmod 777 ."
+        ))
+        .await;
     let made = results(&first.probe(&["ipc", "make", KEY]).await);
     assert_eq!(made["shared_memory"], "ok", "{made:?}");
     let sleeper = Start { command: Command::argv(["sleep", "600"]), pty: None };

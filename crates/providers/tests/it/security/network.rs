@@ -25,8 +25,14 @@ async fn no_address_of_the_host_or_beyond_can_be_reached(case: Case) {
     let listeners = Listeners::on_all_addresses();
     let (tcp, udp) = listeners.ports();
     let mut addresses = listeners.addresses();
-    for host in ["169.254.169.254", "172.17.0.1", "10.0.0.1", "192.168.0.1", "192.0.2.1", "host.docker.internal"] {
-        addresses.extend([format!("tcp:{host}:{tcp}"), format!("tcp:{host}:80"), format!("udp:{host}:{udp}")]);
+    for host in
+        ["169.254.169.254", "172.17.0.1", "10.0.0.1", "192.168.0.1", "192.0.2.1", "host.docker.internal"]
+    {
+        addresses.extend([
+            format!("tcp:{host}:{tcp}"),
+            format!("tcp:{host}:80"),
+            format!("udp:{host}:{udp}"),
+        ]);
     }
     let words: Vec<&str> = std::iter::once("connect").chain(addresses.iter().map(String::as_str)).collect();
     let reached = results(&boxed.probe(&words).await);
@@ -76,7 +82,8 @@ impl Sockets {
 async fn no_socket_of_the_host_can_be_reached(case: Case) {
     let (agent, shared) = (case.beside("agent"), case.beside("shared"));
     let mut sockets = Sockets::listen(&agent, &shared);
-    let boxed = case.open_with(&Shape::default().with_mount(&shared, "/shared", MountMode::Rw)).await.unwrap();
+    let boxed =
+        case.open_with(&Shape::default().with_mount(&shared, "/shared", MountMode::Rw)).await.unwrap();
     let docker = daemon::shared().replace("unix://", "unix:");
     sockets.addresses.extend([
         docker,
@@ -86,7 +93,8 @@ async fn no_socket_of_the_host_can_be_reached(case: Case) {
         "abstract:/tmp/.X11-unix/X0".into(),
         "unix:/shared/shared.sock".into(),
     ]);
-    let words: Vec<&str> = std::iter::once("connect").chain(sockets.addresses.iter().map(String::as_str)).collect();
+    let words: Vec<&str> =
+        std::iter::once("connect").chain(sockets.addresses.iter().map(String::as_str)).collect();
     for (address, result) in results(&boxed.probe(&words).await) {
         assert_ne!(result, "ok", "{address}");
     }
@@ -102,7 +110,8 @@ fn outside_of_a_box_the_sockets_of_the_host_are_reached() {
     let folder = tempfile::tempdir().unwrap();
     let mut sockets = Sockets::listen(folder.path(), folder.path());
     sockets.addresses.push(daemon::shared().replace("unix://", "unix:"));
-    let words: Vec<&str> = std::iter::once("connect").chain(sockets.addresses.iter().map(String::as_str)).collect();
+    let words: Vec<&str> =
+        std::iter::once("connect").chain(sockets.addresses.iter().map(String::as_str)).collect();
     let reached = results(&probe_says(&words));
     assert!(reached.values().all(|result| result == "ok"), "{reached:?}");
     assert_eq!(sockets.listeners.arrivals(), 2);
@@ -116,7 +125,12 @@ async fn no_name_is_asked_for_and_no_packet_leaves(case: Case) {
     let names: Vec<String> = (0..50).map(|number| format!("tcp:name{number}.example.com:{tcp}")).collect();
     let servers = ["127.0.0.1", "127.0.0.53", "8.8.8.8", "224.0.0.251"];
     let further = servers.iter().flat_map(|server| {
-        [format!("udp:{server}:53"), format!("udp:{server}:{udp}"), format!("udp:{server}:5353"), format!("tcp:{server}:443")]
+        [
+            format!("udp:{server}:53"),
+            format!("udp:{server}:{udp}"),
+            format!("udp:{server}:5353"),
+            format!("tcp:{server}:443"),
+        ]
     });
     let pings = ["127.0.0.1", "8.8.8.8"].map(|host| format!("icmp:{host}"));
     let all: Vec<String> = names.into_iter().chain(further).chain(pings).collect();
@@ -135,7 +149,8 @@ fn outside_of_a_box_a_name_server_is_asked() {
     let listeners = Listeners::on_all_addresses();
     let (_, udp) = listeners.ports();
     let address = format!("udp:127.0.0.1:{udp}");
-    let words: Vec<&str> = std::iter::once("connect").chain(std::iter::repeat_n(address.as_str(), 50)).collect();
+    let words: Vec<&str> =
+        std::iter::once("connect").chain(std::iter::repeat_n(address.as_str(), 50)).collect();
     probe_says(&words);
     assert_eq!(listeners.arrivals(), 50);
 }

@@ -140,7 +140,11 @@ impl BoxProcesses {
 
     pub(crate) fn named(namespace: PathBuf, user: u32) -> Self {
         let own = rustix::process::geteuid().as_raw();
-        assert_ne!(std::fs::read_link("/proc/self/ns/pid").unwrap(), namespace, "the box has the host's processes");
+        assert_ne!(
+            std::fs::read_link("/proc/self/ns/pid").unwrap(),
+            namespace,
+            "the box has the host's processes"
+        );
         Self { namespace, user: Some(user).filter(|&user| user != own) }
     }
 
@@ -149,8 +153,8 @@ impl BoxProcesses {
         let numbers = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
             let entry = entry.ok()?;
             let number: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let is_inside =
-                std::fs::read_link(entry.path().join("ns/pid")).is_ok_and(|namespace| namespace == self.namespace);
+            let is_inside = std::fs::read_link(entry.path().join("ns/pid"))
+                .is_ok_and(|namespace| namespace == self.namespace);
             let is_users = self.user.is_some() && entry.metadata().ok().map(|facts| facts.uid()) == self.user;
             (is_inside || is_users).then_some(number)
         });

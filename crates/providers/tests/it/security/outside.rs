@@ -11,6 +11,12 @@ pub(crate) fn program(path: impl AsRef<OsStr>) -> Command {
     Command::new(path)
 }
 
+/// Fails in words where a test needs what only root may do.
+#[track_caller]
+pub(crate) fn require_root(why: &str) {
+    assert!(rustix::process::geteuid().is_root(), "run this test as root: it {why}");
+}
+
 /// What the hostile program says where nothing holds it.
 pub(crate) fn probe_says(words: &[&str]) -> String {
     says(program(probe::path()).args(words))
@@ -30,6 +36,7 @@ fn text(output: &Output) -> String {
 
 /// A program as another user of the host. Controls that need it need root, as CI has it.
 pub(crate) fn as_user(uid: u32, path: impl AsRef<OsStr>) -> Command {
+    require_root("starts a program as another user");
     let mut command = program("setpriv");
     let id = uid.to_string();
     command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--"]).arg(path);
@@ -43,8 +50,13 @@ pub(crate) struct Mounted(PathBuf);
 impl Mounted {
     /// Memory of so many kilobytes at a folder that is made.
     pub(crate) fn memory(at: &Path, kilobytes: u32) -> Self {
+        require_root("mounts a file system");
         std::fs::create_dir_all(at).unwrap();
-        says(program("mount").args(["-t", "tmpfs", "-o", &format!("size={kilobytes}k,mode=755"), "probe"]).arg(at));
+        says(
+            program("mount")
+                .args(["-t", "tmpfs", "-o", &format!("size={kilobytes}k,mode=755"), "probe"])
+                .arg(at),
+        );
         Self(at.to_owned())
     }
 

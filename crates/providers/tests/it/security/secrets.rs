@@ -32,7 +32,10 @@ async fn the_launchers_environment_and_arguments_are_nowhere_in_a_box() {
                     .unwrap();
                 let said = String::from_utf8_lossy(&output.stdout);
                 let told = String::from_utf8_lossy(&output.stderr);
-                assert!(output.status.success() && said.contains("nothing was seen"), "{role}: {said} {told}");
+                assert!(
+                    output.status.success() && said.contains("nothing was seen"),
+                    "{role}: {said} {told}"
+                );
             }
         }
         Some("sandbox") => look_for_the_canary(Kind::Sandbox).await,
@@ -49,7 +52,9 @@ async fn look_for_the_canary(kind: Kind) {
     let facts = results(&said);
     assert_eq!(facts["hits"], "0", "{said}");
     assert!(facts["looked"].parse::<u32>().unwrap() > 0, "{said}");
-    for script in ["env; set", "cat /proc/1/environ /proc/1/cmdline /proc/self/environ", "cat /proc/*/environ 2>&1"] {
+    for script in
+        ["env; set", "cat /proc/1/environ /proc/1/cmdline /proc/self/environ", "cat /proc/*/environ 2>&1"]
+    {
         let said = boxed.says(script).await;
         assert_no_canary(&said, CANARY);
     }

@@ -23,7 +23,13 @@ async fn programs_by_another_name_are_held_like_any_other(case: Case) {
     let outside = case.outside.folder.display();
     boxed.run("cp /probe renamed; cp /bin/busybox applets 2>/dev/null || cp $(command -v sh) applets").await;
     let loader = "$(ls /lib64/ld-linux* /lib/ld-linux* 2>/dev/null | head -n 1)";
-    for way in ["/proc/self/root/probe", "./renamed", "/workspace/../probe", &format!("{loader} /probe"), "exec /probe"] {
+    for way in [
+        "/proc/self/root/probe",
+        "./renamed",
+        "/workspace/../probe",
+        &format!("{loader} /probe"),
+        "exec /probe",
+    ] {
         let said = boxed.says(&format!("{way} connect {address}")).await;
         assert!(!said.contains(" ok"), "{way}: {said}");
         let said = boxed.says(&format!("{way} open {outside}/secret /proc/sys/kernel/core_pattern")).await;
@@ -33,7 +39,11 @@ async fn programs_by_another_name_are_held_like_any_other(case: Case) {
     let from_memory = results(&boxed.probe(&["execute-memory"]).await);
     let plain = results(&boxed.probe(&["identity"]).await);
     assert_eq!(from_memory, plain);
-    boxed.run(&format!("./applets sh -c 'echo x > {outside}/planted'; ./applets -c 'echo x > {outside}/planted'")).await;
+    boxed
+        .run(&format!(
+            "./applets sh -c 'echo x > {outside}/planted'; ./applets -c 'echo x > {outside}/planted'"
+        ))
+        .await;
     assert_eq!(listeners.arrivals(), 0);
     case.outside.assert_untouched();
 }
@@ -87,7 +97,8 @@ async fn without_a_box_variables_that_load_code_reach_out() {
 }
 
 /// Clipboard, link, title, a question to the terminal, and letters that go back.
-const DRIVING: &str = "\u{1b}]52;c;aGk=\u{7}\u{1b}]8;;http://x\u{7}l\u{1b}]8;;\u{7}\u{1b}]0;t\u{7}\u{1b}P$qm\u{1b}\\a\rb\u{8}c";
+const DRIVING: &str =
+    "\u{1b}]52;c;aGk=\u{7}\u{1b}]8;;http://x\u{7}l\u{1b}]8;;\u{7}\u{1b}]0;t\u{7}\u{1b}P$qm\u{1b}\\a\rb\u{8}c";
 
 // sec/T08: neutralised where it is shown (`cli::terminal_text`), never where it is kept.
 async fn output_that_drives_a_terminal_is_kept_as_it_is(case: Case) {

@@ -31,7 +31,9 @@ async fn a_supervisor_that_is_killed_leaves_no_process() {
             for _ in 0..containers {
                 kill_one("docker").await;
             }
-            println!("sec/S17: {sandboxes} of {sandboxes} sandboxes and {containers} of {containers} containers left no process");
+            println!(
+                "sec/S17: {sandboxes} of {sandboxes} sandboxes and {containers} of {containers} containers left no process"
+            );
         }
     }
 }
@@ -55,7 +57,8 @@ async fn kill_one(role: &str) {
         .spawn()
         .unwrap();
     let lines = BufReader::new(supervisor.stdout.take().unwrap()).lines();
-    let told = lines.map(Result::unwrap).find_map(|line| line.strip_prefix("box ").map(str::to_owned)).unwrap();
+    let told =
+        lines.map(Result::unwrap).find_map(|line| line.strip_prefix("box ").map(str::to_owned)).unwrap();
     let mut words = told.split(' ');
     let (namespace, user) = (words.next().unwrap(), words.next().unwrap().parse().unwrap());
     let base = PathBuf::from(words.next().unwrap());
@@ -93,8 +96,11 @@ async fn clean_up(base: &std::path::Path, role: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_box_processes_outlive_a_supervisor_that_is_killed() {
     // A shell stands for the supervisor, and its child for a run that hid.
-    let mut supervisor =
-        program("sh").args(["-c", "setsid sleep 600 & echo $!; wait"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut supervisor = program("sh")
+        .args(["-c", "setsid sleep 600 & echo $!; wait"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
     BufReader::new(supervisor.stdout.take().unwrap()).read_line(&mut line).unwrap();
     supervisor.kill().unwrap();
