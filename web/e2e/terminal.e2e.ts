@@ -113,7 +113,9 @@ describe("a terminal", () => {
       ].join(""),
     );
     // Whatever the terminal answered by itself would be read here.
-    await page.keyboard.type('cat attack; read -t 2 -s -n 99 answer; echo "[$(printf %s "$answer" | wc -c)]" done\n');
+    await page.keyboard.type(
+      'cat attack; read -t 2 -s -n 99 answer; echo "[$(printf %s "$answer" | wc -c)]" done\n',
+    );
     await see(page, "[0] done");
     const shown = await screen(page);
     expect(shown).toContain("link<img src=http://127.0.0.1:9/y>");

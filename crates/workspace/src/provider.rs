@@ -84,6 +84,11 @@ pub trait Workspace: Send + Sync + std::fmt::Debug {
     /// Limits and guarantees as they really are, for `describe()`.
     fn limits(&self) -> serde_json::Value;
 
+    /// What has ended it, where that is known without asking: a box that is gone. Absent: nothing is known against it.
+    fn loss(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Ends processes and lets go of resources; files stay. Idempotent.
     async fn close(&self) -> Result<(), Error>;
 }

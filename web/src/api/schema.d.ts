@@ -710,7 +710,10 @@ export interface components {
          * @enum {string}
          */
         Isolation: "auto" | "bwrap" | "seatbelt";
-        /** @description A directory, sorted by path. */
+        /**
+         * @description A directory, sorted by path. One of more than 100,000 entries, listed with depth 1, may come in an order of its
+         *     own; each entry is told once either way.
+         */
         Listing: {
             path: string;
             entries: components["schemas"]["Entry"][];
@@ -904,6 +907,8 @@ export interface components {
             capabilities: components["schemas"]["Capability"][];
             /** @description What somebody who picks it should know. */
             note: string;
+            /** @description Why no workspace of it can be opened here, and what to do about it. Absent: it can. */
+            unavailable?: string | null;
         };
         /** @description The size of a terminal, in characters. */
         PtySize: {

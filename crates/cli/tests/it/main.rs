@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod boxes;
 mod config;
 mod confirm;
 mod crash;

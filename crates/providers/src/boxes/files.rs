@@ -197,7 +197,7 @@ impl Fs for BoxFs {
             let count = piece.len() as u64;
             Ok(Some((piece, (fs, handle, path, offset + count, left - count))))
         });
-        Ok(FileContents { entry: entry_of(entry), offset, length, stream: pieces.boxed() })
+        Ok(FileContents { entry: entry_of(&entry), offset, length, stream: pieces.boxed() })
     }
 
     async fn write(
@@ -253,7 +253,7 @@ impl Fs for BoxFs {
 
     async fn stat(&self, path: &WorkspacePath) -> Result<Entry, Error> {
         match self.ask(FileCall::Stat { path: bytes_of(path) }, path).await? {
-            Answer::File(FileAnswer::Entry(entry)) => Ok(entry_of(entry)),
+            Answer::File(FileAnswer::Entry(entry)) => Ok(entry_of(&entry)),
             _ => Err(nonsense()),
         }
     }
@@ -273,7 +273,7 @@ impl Fs for BoxFs {
             let (mut page, goes_on) = self.page(path, call).await?;
             page.truncate(left as usize);
             after = page.last().map(|entry| entry.path.clone());
-            entries.extend(page.into_iter().map(entry_of));
+            entries.extend(page.iter().map(entry_of));
             if !goes_on {
                 break None;
             }
@@ -448,7 +448,7 @@ fn shown(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-fn entry_of(entry: FileEntry) -> Entry {
+fn entry_of(entry: &FileEntry) -> Entry {
     Entry {
         is_lossy: str::from_utf8(&entry.path).is_err(),
         path: shown(&entry.path),

@@ -137,7 +137,18 @@ impl Maker {
     }
 }
 
+/// Daemons answer "there is no such image" with status 404 or 500, depending on version and registry.
+fn says_not_found(message: &str) -> bool {
+    ["manifest unknown", "not found", "does not exist", "access denied", "name unknown"]
+        .iter()
+        .any(|phrase| message.contains(phrase))
+}
+
 fn pull_failure(image: &Image, error: DaemonError) -> Error {
+    let error = match error {
+        DaemonError::Refused { message, .. } if says_not_found(&message) => DaemonError::NotFound(message),
+        other => other,
+    };
     match error {
         DaemonError::NotFound(message) => {
             tracing::warn!(%image, message, "an image was not found");

@@ -261,11 +261,6 @@ impl Daemon {
                 DaemonError::Refused { status, message: short(&message) }
             }
             // A pull fails in the middle of an answer that began well.
-            Cause::DockerStreamError { error }
-                if error.contains("not found") || error.contains("unknown") =>
-            {
-                DaemonError::NotFound(short(&error))
-            }
             Cause::DockerStreamError { error } => {
                 DaemonError::Refused { status: 500, message: short(&error) }
             }

@@ -133,8 +133,9 @@ mod tests {
     // sec/S26
     #[test]
     fn a_box_that_is_not_confined_is_refused() {
+        type Break = fn(&mut Facts);
         judge(&sound()).unwrap();
-        let broken: [(&str, fn(&mut Facts)); 6] = [
+        let broken: [(&str, Break); 6] = [
             ("namespace", |facts| facts.is_process_1 = false),
             ("filtered", |facts| facts.seccomp_mode = 0),
             ("privileges", |facts| facts.no_new_privileges = false),

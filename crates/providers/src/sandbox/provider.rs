@@ -268,11 +268,11 @@ impl Inner {
         let is_root = super::warren_uid() == 0;
         let mut stage = Stage { is_root, handed: Vec::new() };
         let folder_handle = open_folder(folder)?;
-        let workspace = stage.put(folder_handle, folder, true)?;
-        let given = stage.put(open_folder(&self.given)?, &self.given, true)?;
+        let workspace = stage.put(&folder_handle, folder, true)?;
+        let given = stage.put(&open_folder(&self.given)?, &self.given, true)?;
         let mut binds = Vec::new();
         for grant in grants {
-            let source = stage.put(grant.handle, &grant.source, grant.is_directory)?;
+            let source = stage.put(&grant.handle, &grant.source, grant.is_directory)?;
             binds.push(Bind { source, target: grant.target, is_writable: grant.is_writable });
         }
         let arguments = command_line(&Shape {
@@ -445,7 +445,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn put(&mut self, handle: OwnedFd, path: &Path, is_directory: bool) -> io::Result<PathBuf> {
+    fn put(&mut self, handle: &OwnedFd, path: &Path, is_directory: bool) -> io::Result<PathBuf> {
         if !self.is_root {
             return Ok(path.to_path_buf());
         }

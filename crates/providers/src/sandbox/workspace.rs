@@ -66,6 +66,10 @@ impl Workspace for SandboxWorkspace {
         })
     }
 
+    fn loss(&self) -> Option<&'static str> {
+        self.boxed.as_ref().filter(|boxed| boxed.live.has_ended()).map(|_| "the box has ended")
+    }
+
     async fn close(&self) -> Result<(), Error> {
         self.place.close();
         let Some(boxed) = &self.boxed else {

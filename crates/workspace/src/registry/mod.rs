@@ -167,8 +167,18 @@ impl Registry {
         Ok(())
     }
 
-    /// The open workspace; opens it on first use, together with all who ask at the same time.
+    /// The open workspace; opens it on first use, together with all who ask at the same time. One that ended while
+    /// nobody used it is found again before it is given out.
     pub async fn acquire(&self, id: WorkspaceId) -> Result<Lease, Error> {
+        let lease = self.lease(id).await?;
+        let Some(detail) = lease.workspace.loss() else {
+            return Ok(lease);
+        };
+        self.report_eviction(id, &lease, detail);
+        self.lease(id).await
+    }
+
+    async fn lease(&self, id: WorkspaceId) -> Result<Lease, Error> {
         let slot = self.slot(id)?;
         let mut outcome = match self.inner.enter(&slot)? {
             Entrance::Ready(lease) => return Ok(lease),

@@ -25,7 +25,7 @@ pub(crate) const IMAGE: &str = "warren-test:busybox";
     clippy::disallowed_methods,
     reason = "tests start the daemon by the script that people use, and look at it"
 )]
-fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
+pub(crate) fn program(path: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(path)
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn provider_at(host: &str, base: &Path, patience: Patience) -> Docker
 /// Short enough that a test of a slow daemon is not.
 pub(crate) fn brief() -> Patience {
     Patience {
-        call: Duration::from_secs(2),
+        call: Duration::from_secs(5),
         pull_silence: Duration::from_secs(1),
         pull: Duration::from_secs(3),
     }

@@ -6,4 +6,5 @@ mod faults;
 mod hardened;
 mod lifecycle;
 mod proxy;
+mod pulling;
 mod reaper;

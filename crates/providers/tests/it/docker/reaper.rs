@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use warren_model::{DockerConfig, Reuse};
+use warren_providers::docker::Patience;
 use warren_workspace::Provider as _;
 use warren_workspace::shell::{Command, Start};
 
-use super::daemon::{Daemon, Docker, IMAGE, brief, config, containers_of, docker_says, run_in, text};
+use super::daemon::{Daemon, Docker, IMAGE, config, containers_of, docker_says, run_in, text};
 
 fn foreign(host: &str, arguments: &[&str]) -> String {
     let words: Vec<&str> = ["create", "--network", "none"]
@@ -123,38 +124,40 @@ fn shims(folder: &str) -> usize {
         .count()
 }
 
+async fn cycle(daemon: &Daemon, docker: &Docker, turn: u32) {
+    let reuse = if turn.is_multiple_of(2) { Reuse::Recreate } else { Reuse::Reconnect };
+    let opened = docker.open_with(DockerConfig { reuse, ..config() }).await.unwrap();
+    assert_eq!(text(&opened.run("echo hi; echo x > file").await), "hi");
+    let start = Start { command: Command::script("sleep 1000 & sleep 1000"), pty: None };
+    opened.shell().start(start).await.unwrap();
+    match turn % 5 {
+        // Killed from outside, and opened again.
+        1 => {
+            docker_says(&daemon.host, &["kill", &containers_of(&daemon.host, opened.id)[0]]);
+            let again = docker.provider.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
+            assert_eq!(text(&run_in(again.as_ref(), "cat file").await), "x");
+            again.close().await.unwrap();
+            opened.workspace.close().await.unwrap();
+        }
+        // Nobody closes it: the reaper does.
+        2 => {
+            drop(opened.workspace);
+            docker.provider.reap(&BTreeSet::new()).await.unwrap();
+        }
+        _ => opened.workspace.close().await.unwrap(),
+    }
+    docker.provider.destroy(opened.id, &opened.reference).await.unwrap();
+}
+
 // I9
 #[tokio::test]
 async fn fifty_cycles_of_open_run_kill_and_close_leave_nothing() {
     let daemon = Daemon::start(&[]);
-    let docker = Docker::at(&daemon.host, brief());
+    let docker = Docker::at(&daemon.host, Patience::default());
     let before = census(&daemon, &docker);
-    for turn in 0..50 {
-        let reuse = if turn % 2 == 0 { Reuse::Recreate } else { Reuse::Reconnect };
-        let opened = docker.open_with(DockerConfig { reuse, ..config() }).await.unwrap();
-        assert_eq!(text(&opened.run("echo hi; echo x > file").await), "hi");
-        let start = Start { command: Command::script("sleep 1000 & sleep 1000"), pty: None };
-        opened.shell().start(start).await.unwrap();
-        match turn % 5 {
-            // Killed from outside, and opened again.
-            1 => {
-                docker_says(&daemon.host, &["kill", &containers_of(&daemon.host, opened.id)[0]]);
-                let again =
-                    docker.provider.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
-                assert_eq!(text(&run_in(again.as_ref(), "cat file").await), "x");
-                again.close().await.unwrap();
-            }
-            // Nobody closes it: the reaper does.
-            2 => {
-                drop(opened.workspace);
-                docker.provider.reap(&BTreeSet::new()).await.unwrap();
-                docker.provider.destroy(opened.id, &opened.reference).await.unwrap();
-                continue;
-            }
-            _ => {}
-        }
-        opened.workspace.close().await.unwrap();
-        docker.provider.destroy(opened.id, &opened.reference).await.unwrap();
+    for begin in (0..50).step_by(5) {
+        let turns = (begin..begin + 5).map(|turn| cycle(&daemon, &docker, turn));
+        futures_util::future::join_all(turns).await;
     }
     assert_eq!(census(&daemon, &docker), before);
 }

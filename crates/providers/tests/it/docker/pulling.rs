@@ -1,0 +1,170 @@
+//! Pulling, from a registry that knows one image (W74).
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use sha2::{Digest as _, Sha256};
+use warren_model::{DockerConfig, ErrorCode, PullPolicy};
+
+use super::daemon::{Docker, config, docker, docker_says, program, shared};
+
+/// As much of a registry as a pull needs. A daemon takes one on this machine without TLS.
+struct Registry {
+    address: String,
+    digest: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Registry {
+    /// Serves `warren/empty:1`.
+    fn start() -> Self {
+        let layer = layer();
+        let settings = serde_json::json!({
+            "architecture": "amd64", "os": "linux", "config": { "Volumes": { "/state": {} } },
+            "rootfs": { "type": "layers", "diff_ids": [digest(&layer)] },
+        });
+        let settings = settings.to_string().into_bytes();
+        let part = |kind: &str, bytes: &[u8]| {
+            let kind = format!("application/vnd.docker.{kind}");
+            serde_json::json!({ "mediaType": kind, "size": bytes.len(), "digest": digest(bytes) })
+        };
+        let manifest = serde_json::json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": part("container.image.v1+json", &settings),
+            "layers": [part("image.rootfs.diff.tar.gzip", &layer)],
+        });
+        let manifest = manifest.to_string().into_bytes();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (log, manifest_digest) = (Arc::clone(&asked), digest(&manifest));
+        let known = [
+            ("/v2/".to_owned(), "application/json", b"{}".to_vec()),
+            ("/v2/warren/empty/manifests/1".to_owned(), MANIFEST, manifest.clone()),
+            (format!("/v2/warren/empty/manifests/{manifest_digest}"), MANIFEST, manifest),
+            (format!("/v2/warren/empty/blobs/{}", digest(&settings)), "application/octet-stream", settings),
+            (format!("/v2/warren/empty/blobs/{}", digest(&layer)), "application/octet-stream", layer),
+        ];
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                // A daemon that hangs up has what it wanted.
+                let _ = serve(client, &known, &log);
+            }
+        });
+        Self { address, digest: manifest_digest, asked }
+    }
+
+    /// How often an image was asked for.
+    fn pulls(&self) -> usize {
+        self.asked.lock().unwrap().iter().filter(|path| path.contains("/manifests/")).count()
+    }
+}
+
+const MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+
+fn serve(
+    mut client: TcpStream,
+    known: &[(String, &str, Vec<u8>)],
+    asked: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut lines = BufReader::new(client.try_clone()?).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+    let mut words = first.split(' ');
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    asked.lock().unwrap().push(path.to_owned());
+    let missing = br#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}"#.to_vec();
+    let found = known.iter().find(|(known, ..)| known == path);
+    let (status, kind, body) = match found {
+        Some((_, kind, body)) => ("200 OK", *kind, body),
+        None => ("404 Not Found", "application/json", &missing),
+    };
+    let (length, digest) = (body.len(), digest(body));
+    write!(
+        client,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nDocker-Content-Digest: {digest}\r\n\
+         Docker-Distribution-Api-Version: registry/2.0\r\nConnection: close\r\n\r\n"
+    )?;
+    if method != "HEAD" {
+        client.write_all(body)?;
+    }
+    Ok(())
+}
+
+/// An archive with one empty directory in it.
+fn layer() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    program("tar").arg("-C").arg(folder.path()).args(["-c", "empty"]).output().unwrap().stdout
+}
+
+fn digest(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// Removes what was pulled, also after a failed test.
+struct Pulled(String);
+
+impl Drop for Pulled {
+    fn drop(&mut self) {
+        docker(shared(), &["image", "rm", "--force", &self.0]);
+    }
+}
+
+// W74
+#[tokio::test]
+async fn missing_pulls_once_and_always_pulls_every_time() {
+    let registry = Registry::start();
+    let docker = Docker::new();
+    let image = format!("{}/warren/empty:1", registry.address);
+    let _pulled = Pulled(image.clone());
+    let with = |pull_policy| DockerConfig { image: image.clone(), pull_policy, ..config() };
+    for (policy, asks) in
+        [(PullPolicy::Missing, true), (PullPolicy::Missing, false), (PullPolicy::Always, true)]
+    {
+        let before = registry.pulls();
+        let opened = docker.open_with(with(policy)).await.unwrap();
+        assert_eq!(registry.pulls() > before, asks, "{policy:?}");
+        opened.workspace.close().await.unwrap();
+    }
+    // The image declares a volume, which must not become a directory of the host.
+    let opened = docker.open_with(with(PullPolicy::Never)).await.unwrap();
+    let container = super::daemon::containers_of(shared(), opened.id).remove(0);
+    let mounts = docker_says(
+        shared(),
+        &["inspect", "--format", "{{range .Mounts}}{{.Type}} {{.Destination}};{{end}}", &container],
+    );
+    assert!(mounts.contains("tmpfs /state;") && !mounts.contains("volume"), "{mounts}");
+}
+
+// W74
+#[tokio::test]
+async fn an_image_can_be_pinned_by_its_digest() {
+    let registry = Registry::start();
+    let docker = Docker::new();
+    let image = format!("{}/warren/empty@{}", registry.address, registry.digest);
+    let _pulled = Pulled(image.clone());
+    let pinned = DockerConfig { image, pull_policy: PullPolicy::Missing, ..config() };
+    docker.open_with(pinned).await.unwrap().workspace.close().await.unwrap();
+}
+
+// W74
+#[tokio::test]
+async fn an_image_that_no_registry_has_is_a_permanent_failure_and_an_absent_registry_a_transient_one() {
+    let registry = Registry::start();
+    let docker = Docker::new();
+    let unknown = format!("{}/warren/unknown:1", registry.address);
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (image, is_transient) in [(unknown, false), (format!("{nobody}/warren/empty:1"), true)] {
+        let missing = DockerConfig { image: image.clone(), pull_policy: PullPolicy::Missing, ..config() };
+        let error = docker.open_with(missing).await.err().unwrap();
+        assert_eq!(error.is_transient(), is_transient, "{error:?}");
+        if !is_transient {
+            assert_eq!(error.code(), ErrorCode::ImageNotFound);
+            assert!(error.to_string().contains(&image), "{error}");
+        }
+    }
+}
