@@ -35,11 +35,11 @@ async fn mounts_and_limits_that_cannot_be_are_refused_by_name(case: Case) {
     for (source, told) in sources {
         let mut shape = Shape::default();
         shape.mounts.push(Mount { source: source.into(), target: "/data".into(), mode: MountMode::Rw });
-        assert_invalid(case.open_with(&shape).await.err().unwrap(), told);
+        assert_invalid(&case.open_with(&shape).await.err().unwrap(), told);
     }
     // Warren's own folder would open every other workspace.
     let shape = Shape::default().with_mount(&case.base(), "/data", MountMode::Ro);
-    assert_invalid(case.open_with(&shape).await.err().unwrap(), "Warren's own");
+    assert_invalid(&case.open_with(&shape).await.err().unwrap(), "Warren's own");
     for (name, shape) in [
         ("limits.memory_mb", Shape::limited(|limits| limits.memory_mb = 0)),
         ("limits.pids", Shape::limited(|limits| limits.pids = 0)),
@@ -47,7 +47,7 @@ async fn mounts_and_limits_that_cannot_be_are_refused_by_name(case: Case) {
         ("limits.tmp_mb", Shape::limited(|limits| limits.tmp_mb = 0)),
         ("limits.disk_mb", Shape::limited(|limits| limits.disk_mb = 0)),
     ] {
-        assert_invalid(case.open_with(&shape).await.err().unwrap(), name);
+        assert_invalid(&case.open_with(&shape).await.err().unwrap(), name);
     }
     let left: Vec<_> =
         std::fs::read_dir(case.base()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -59,7 +59,7 @@ async fn mounts_and_limits_that_cannot_be_are_refused_by_name(case: Case) {
 }
 
 #[track_caller]
-fn assert_invalid(error: Error, told: &str) {
+fn assert_invalid(error: &Error, told: &str) {
     assert_eq!(error.code(), ErrorCode::InvalidConfig, "{error}");
     assert!(!error.is_transient() && error.to_string().contains(told), "{error}");
 }

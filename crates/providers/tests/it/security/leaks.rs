@@ -97,12 +97,12 @@ async fn cycle(case: &Case, number: u64) {
     boxed.shell().start(background).await.unwrap();
     boxed.run("echo x > file; dd if=/dev/zero of=/tmp/f bs=1024 count=64 2>/dev/null").await;
     // Every other one dies by itself, or rather by a hand from outside.
-    if number % 2 == 0 && case.kind == Kind::Sandbox {
+    if number.is_multiple_of(2) && case.kind == Kind::Sandbox {
         for process in processes.alive() {
             let process = rustix::process::Pid::from_raw(process).unwrap();
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         }
-    } else if number % 2 == 0 {
+    } else if number.is_multiple_of(2) {
         let container = daemon::containers_of(daemon::shared(), boxed.id).remove(0);
         daemon::docker(daemon::shared(), &["kill", &container]);
     }
