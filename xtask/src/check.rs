@@ -7,6 +7,7 @@ mod fresh;
 mod length;
 mod links;
 mod machine_paths;
+pub(crate) mod security;
 mod shell_blocks;
 mod source;
 pub(crate) mod specification;
@@ -27,6 +28,7 @@ pub(crate) const ALL: &[Check] = &[
     Check { name: "no skipped tests, no #[allow]", run: source::check },
     Check { name: "generated files are fresh", run: fresh::check },
     Check { name: "docs/features.md is true", run: features::check },
+    Check { name: "docs/security.md is true", run: security::check },
     Check { name: "links in documents resolve", run: links::check },
     Check { name: "commands in documents are run by a test", run: shell_blocks::check },
     Check { name: "no machine paths, no registry hosts", run: machine_paths::check },

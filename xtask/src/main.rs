@@ -4,6 +4,7 @@
 //!   check       the house rules: edges between crates, file lengths, generated files, features, links, …
 //!   generate    write the files that are made from code
 //!   features    which tests name which id of the specification
+//!   security    how many tests and controls each security case has
 //!   docs-test   run the commands shown in README.md and docs/ against a real server
 //! ```
 //!
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use warren_doors::Environment;
 
-const USAGE: &str = "usage: cargo xtask check | generate | features | docs-test [FILE.md …]";
+const USAGE: &str = "usage: cargo xtask check | generate | features | security | docs-test [FILE.md …]";
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +37,7 @@ fn main() -> Result<ExitCode> {
         Some(("check", [])) => check(&root),
         Some(("generate", [])) => generate(&root),
         Some(("features", [])) => features(&root),
+        Some(("security", [])) => security(&root),
         Some(("docs-test", pages)) => docs_test::run(&root, &Environment::of_process(), pages),
         _ => bail!("{USAGE}"),
     }
@@ -54,6 +56,7 @@ fn check(root: &std::path::Path) -> Result<ExitCode> {
         failed += findings.len();
     }
     println!("{}", check::features::summary(&tree));
+    println!("{}", check::security::summary(&tree));
     if failed == 0 {
         return Ok(ExitCode::SUCCESS);
     }
@@ -82,5 +85,12 @@ fn features(root: &std::path::Path) -> Result<ExitCode> {
         let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
         println!("{id}: {}", tests.join(", "));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn security(root: &std::path::Path) -> Result<ExitCode> {
+    let tree = tree::Tree::load(root)?;
+    print!("{}", check::security::table(&tree));
+    println!("{}", check::security::summary(&tree));
     Ok(ExitCode::SUCCESS)
 }

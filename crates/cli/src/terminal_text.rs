@@ -90,7 +90,7 @@ fn is_direction_override(character: char) -> bool {
 mod tests {
     use super::*;
 
-    // S11
+    // S11, sec/T08
     #[test]
     fn escape_sequences_are_shown_and_not_obeyed() {
         assert_eq!(visible("a\u{1b}]52;c;aGk=\u{7}b\r\n"), "a\\u{1b}]52;c;aGk=\\u{7}b\\r\\n");

@@ -61,6 +61,7 @@ const ROOMS: &[Room] = &[
         never_sees: &["axum"],
     },
     Room { name: "init", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
+    Room { name: "probe", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
     Room { name: "snapshots", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
     Room { name: "llm", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
     Room {

@@ -94,7 +94,6 @@ const PLAIN: &[&str] = &[
     "io_getevents",
     "io_setup",
     "io_submit",
-    "ioctl",
     "ioprio_get",
     "ioprio_set",
     "kill",
@@ -304,6 +303,7 @@ struct Narrow {
 
 enum Values {
     OneOf(&'static [u32]),
+    NoneOf(&'static [u32]),
     WithoutBits(u32),
 }
 
@@ -317,6 +317,8 @@ const NARROW: &[Narrow] = &[
     Narrow { call: "socketpair", argument: 0, values: Values::OneOf(&[libc::AF_UNIX as u32]) },
     // No namespace of any kind.
     Narrow { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES) },
+    // Nothing that types into a terminal or pastes there: TIOCSTI, TIOCLINUX.
+    Narrow { call: "ioctl", argument: 1, values: Values::NoneOf(&[0x5412, 0x541c]) },
     // Linux as it is, without randomized addresses, and asking.
     Narrow {
         call: "personality",
@@ -337,6 +339,22 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
 
 /// Numbers from here on are x32's.
 const FIRST_X32_CALL: u32 = 0x4000_0000;
+
+/// Blocks of numbers, as mask and value, that together hold every number but these. Neither kind of filter can say "none
+/// of"; both can look at some of the bits.
+fn blocks_without(numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut blocks = Vec::new();
+    let mut open = vec![(0_u32, 0_u32)];
+    while let Some((mask, value)) = open.pop() {
+        if numbers.iter().all(|number| number & mask != value) {
+            blocks.push((mask, value));
+        } else if mask != u32::MAX {
+            let bit = 1 << (31 - mask.count_ones());
+            open.extend([(mask | bit, value), (mask | bit, value | bit)]);
+        }
+    }
+    blocks
+}
 
 fn plain() -> impl Iterator<Item = &'static str> {
     let older: &[&str] = if cfg!(target_arch = "x86_64") { PLAIN_X86_64 } else { &[] };
@@ -369,6 +387,10 @@ fn narrow_rules(narrow: &Narrow) -> Vec<Value> {
     };
     match narrow.values {
         Values::OneOf(values) => values.iter().map(|&value| rule(json!("eq"), value)).collect(),
+        Values::NoneOf(values) => {
+            let blocks = blocks_without(values).into_iter();
+            blocks.map(|(mask, value)| rule(json!({ "masked_eq": mask }), value)).collect()
+        }
         Values::WithoutBits(bits) => vec![rule(json!({ "masked_eq": bits }), 0)],
     }
 }
@@ -417,15 +439,19 @@ pub(crate) fn docker_profile() -> Value {
     for narrow in NARROW {
         let rule = |argument: Value| json!({ "names": [narrow.call], "action": allow, "args": [argument] });
         let index = narrow.argument;
+        let masked = |mask: u32, value: u32| {
+            rule(json!({ "index": index, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ" }))
+        };
         match narrow.values {
             Values::OneOf(values) => calls.extend(
                 values
                     .iter()
                     .map(|value| rule(json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" }))),
             ),
-            Values::WithoutBits(bits) => calls.push(rule(
-                json!({ "index": index, "value": bits, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ" }),
-            )),
+            Values::NoneOf(values) => {
+                calls.extend(blocks_without(values).into_iter().map(|(mask, value)| masked(mask, value)));
+            }
+            Values::WithoutBits(bits) => calls.push(masked(bits, 0)),
         }
     }
     let architecture = if cfg!(target_arch = "x86_64") { "SCMP_ARCH_X86_64" } else { "SCMP_ARCH_AARCH64" };
@@ -507,6 +533,21 @@ mod tests {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), allowed.len(), "no call is listed twice");
+    }
+
+    // sec/S07
+    #[test]
+    fn blocks_hold_every_number_but_those_that_are_left_out() {
+        let left_out = [0x5412, 0x541c];
+        let blocks = blocks_without(&left_out);
+        let holding = |number: u32| blocks.iter().filter(|(mask, value)| number & mask == *value).count();
+        for number in left_out {
+            assert_eq!(holding(number), 0, "{number:x}");
+        }
+        for number in [0, 1, 0x5401, 0x5411, 0x5413, 0x541b, 0x541d, 0x8004_5430, u32::MAX] {
+            assert_eq!(holding(number), 1, "{number:x}");
+        }
+        assert_eq!(blocks.iter().map(|(mask, _)| 1_u64 << mask.count_zeros()).sum::<u64>(), (1 << 32) - 2);
     }
 
     #[test]

@@ -258,7 +258,10 @@ impl Provider for DockerProvider {
         }
         let id = request.workspace_id;
         let owner = self.maker.folders.make_files(id, user_of(config))?;
-        let workspace = self.workspace(id, config, owner, request.declared).await?;
+        let workspace = self.workspace(id, config, owner, request.declared).await.inspect_err(|_| {
+            // Nobody has a ref to it yet. One that holds files is not removed by this.
+            let _ = std::fs::remove_dir(self.maker.folders.files(id));
+        })?;
         let payload = serde_json::to_value(Payload { workspace: id })
             .map_err(|error| Error::permanent(ErrorCode::Internal, error.to_string()))?;
         let provider = ProviderKind::Docker.as_str().to_owned();

@@ -315,6 +315,10 @@ fn set_stage(handed: &[Handed]) -> io::Result<()> {
                 libc::MOVE_MOUNT_F_EMPTY_PATH as libc::c_uint,
             );
             check(if moved < 0 { -1 } else { 0 })?;
+            // A copy of a shared mount is shared too: what the host mounts below it later would be seen (sec/S22).
+            let private = libc::MS_REC | libc::MS_PRIVATE;
+            let place = one.target.as_ptr();
+            check(libc::mount(std::ptr::null(), place, std::ptr::null(), private, std::ptr::null()))?;
         }
     }
     Ok(())

@@ -504,7 +504,13 @@ impl Provider for SandboxProvider {
                     inner.bubblewrap(config.isolation)?;
                 }
                 let owner = inner.make_folder(&folder)?;
-                let live = if wants_box { Some(inner.make_box(&folder, owner, config).await?) } else { None };
+                let live = match wants_box {
+                    true => Some(inner.make_box(&folder, owner, config).await.inspect_err(|_| {
+                        // Nobody has a ref to it yet. One that holds files is not removed by this.
+                        let _ = std::fs::remove_dir(&folder);
+                    })?),
+                    false => None,
+                };
                 (live, owner)
             }
         };

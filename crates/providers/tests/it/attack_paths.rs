@@ -81,7 +81,7 @@ const SPELLINGS: [&str; 64] = [
     "-/../../../outside/secret",
 ];
 
-// F01 (security)
+// sec/F01
 #[tokio::test]
 async fn no_spelling_leads_out_of_the_workspace() {
     let local = Local::open().await;
@@ -106,7 +106,7 @@ async fn no_spelling_leads_out_of_the_workspace() {
     local.assert_outside_untouched();
 }
 
-/// The control: a provider that joins strings is beaten by the first spelling of the table.
+// control: sec/F01: a provider that joins strings is beaten by the first spelling of the table.
 #[test]
 fn control_joining_strings_leads_out() {
     let directory = tempfile::tempdir().unwrap();
@@ -134,7 +134,7 @@ fn glob_in(root: &str) -> GlobQuery {
     GlobQuery { pattern: "**/*".into(), root: path(root), respect_ignore_files: true, limit: 100 }
 }
 
-// F03 (security): fifteen operations through a link to a file and one to a directory outside.
+// sec/F03: fifteen operations through a link to a file and one to a directory outside.
 #[tokio::test]
 async fn no_operation_goes_through_a_link_to_the_outside() {
     let local = Local::open().await;
@@ -188,7 +188,7 @@ async fn no_operation_goes_through_a_link_to_the_outside() {
     local.assert_outside_untouched();
 }
 
-/// The control: the links do lead to the secret for one who follows them.
+// control: sec/F03, F04: the links do lead to the secret for one who follows them.
 #[tokio::test]
 async fn control_the_links_do_lead_out() {
     let local = Local::open().await;
@@ -197,7 +197,7 @@ async fn control_the_links_do_lead_out() {
     assert_eq!(followed, b"SECRET");
 }
 
-// F04 (security)
+// sec/F04
 #[tokio::test]
 async fn magic_links_are_refused() {
     let local = Local::open().await;
@@ -228,7 +228,7 @@ async fn magic_links_are_refused() {
     local.assert_outside_untouched();
 }
 
-// F05 (security), W24
+// sec/F05, W24
 #[tokio::test]
 async fn special_files_are_refused_at_once_and_hang_nobody() {
     let local = Local::open().await;
@@ -300,7 +300,7 @@ async fn no_spelling_of_the_root_is_removed_moved_or_replaced() {
     assert!(!local.root().join("kept").exists());
 }
 
-// F11 (security): names that no client can say do not break what lists them.
+// sec/F11: names that no client can say do not break what lists them.
 #[tokio::test]
 async fn names_that_are_not_text_are_listed_and_paged_past() {
     let local = Local::open().await;
@@ -326,7 +326,7 @@ async fn names_that_are_not_text_are_listed_and_paged_past() {
     assert_eq!(local.fs().glob(&glob_in("/")).await.unwrap().paths.len(), 5);
 }
 
-// W20, F03 (security)
+// W20, sec/F03
 #[tokio::test]
 async fn a_watch_does_not_follow_links_out() {
     let local = Local::open().await;

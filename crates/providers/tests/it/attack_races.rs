@@ -124,7 +124,7 @@ async fn a_swapped_directory_never_leads_out() {
     println!("sec/F02: {} rounds of 7 operations, {swaps} swaps, 0 outside", rounds * WORKERS);
 }
 
-/// The control of sec/F02: checking a path and then opening it loses against the same attacker.
+// control: sec/F02: checking a path and then opening it loses against the same attacker.
 #[tokio::test]
 async fn control_canonicalize_then_open_loses_the_race() {
     const MOST: u32 = 2_000_000;
@@ -199,7 +199,7 @@ async fn deleting_a_tree_that_is_being_swapped_deletes_nothing_outside() {
     assert_eq!(std::fs::read_dir(local.outside()).unwrap().count(), before);
 }
 
-/// The control of sec/F06: a deletion that looks at a name and then deletes by it.
+// control: sec/F06: a deletion that looks at a name and then deletes by it.
 #[tokio::test]
 async fn control_deleting_by_name_deletes_outside() {
     fn delete_by_name(directory: &Path) {
@@ -230,7 +230,7 @@ async fn control_deleting_by_name_deletes_outside() {
     assert!(lost > 0, "nothing to defend against in {rounds} rounds");
 }
 
-/// The control of sec/F12: a file that is written in place is seen torn.
+// control: sec/F12: a file that is written in place is seen torn.
 #[test]
 fn control_a_file_written_in_place_is_torn() {
     let directory = tempfile::tempdir().unwrap();
@@ -252,7 +252,7 @@ fn control_a_file_written_in_place_is_torn() {
     assert!(torn, "nothing to defend against");
 }
 
-// F12 (security): torn reads are looked for in the contract suite; here, by a program that does not use our API.
+// sec/F12: torn reads are looked for in the contract suite; here, by a program that does not use our API.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn programs_never_see_half_a_write_either() {
     let local = Local::open().await;

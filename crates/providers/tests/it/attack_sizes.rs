@@ -23,7 +23,7 @@ fn grep_for(pattern: &str) -> GrepQuery {
     }
 }
 
-// F09 (security), W22: 10 GB that take no space, of which the first gigabyte is read.
+// sec/F09, W22: 10 GB that take no space, of which the first gigabyte is read.
 #[tokio::test]
 async fn a_huge_sparse_file_streams_in_flat_memory() {
     let local = Local::open().await;
@@ -60,7 +60,7 @@ async fn a_huge_sparse_file_streams_in_flat_memory() {
     );
 }
 
-// F10 (security)
+// sec/F10
 #[tokio::test]
 async fn slow_patterns_are_cut_at_the_deadline() {
     let local = Local::open_with(
@@ -81,7 +81,7 @@ async fn slow_patterns_are_cut_at_the_deadline() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
-// F13 (security): the full number is `WARREN_CROWD_ENTRIES=1000000`.
+// sec/F13: the full number is `WARREN_CROWD_ENTRIES=1000000`.
 #[tokio::test]
 async fn the_first_page_of_a_crowded_directory_costs_a_page() {
     let local = Local::open().await;
@@ -141,7 +141,7 @@ fn fill(directory: &std::path::Path, count: u64) {
     }
 }
 
-// F10, F13 (security)
+// sec/F10, F13
 #[tokio::test]
 async fn a_full_directory_is_paged_in_order_globbed_and_searched() {
     let local = Local::open().await;
@@ -169,7 +169,7 @@ async fn a_full_directory_is_paged_in_order_globbed_and_searched() {
     local.fs().rm(&path("crowd"), true).await.unwrap();
 }
 
-// F10 (security), W23: more directories than the walk keeps waiting, each found once.
+// sec/F10, W23: more directories than the walk keeps waiting, each found once.
 #[tokio::test]
 async fn a_directory_full_of_directories_is_walked_whole_in_little_memory() {
     const DIRECTORIES: usize = 4_000;

@@ -12,4 +12,5 @@ mod fixture;
 mod local_provider;
 mod processes;
 mod sandbox;
+mod security;
 mod watching;

@@ -129,6 +129,7 @@ fn well_known_detours_through_arguments_are_refused() {
         let decision = argv(&[attack[0]], attack);
         assert_eq!(refusal(decision).kind, RefusalKind::Argument, "{attack:?}");
     }
+    // The control: the same programs without the detour are allowed.
     let harmless: &[&[&str]] = &[
         &["find", ".", "-name", "*.rs"],
         &["rg", "--pretty", "x"],
@@ -190,6 +191,7 @@ fn variables_that_change_what_programs_do_are_refused() {
     for name in reserved {
         assert_eq!(check_variable(name).unwrap_err().kind, RefusalKind::Variable, "{name:?}");
     }
+    // The control: other names are allowed.
     for name in ["LANG", "TZ", "MY_FLAG", "_x", "CI"] {
         assert_eq!(check_variable(name), Ok(()), "{name}");
     }
@@ -211,6 +213,8 @@ fn a_denied_command_is_refused_wherever_it_stands_in_a_chain() {
             );
         }
     }
+    // The control: alone, the command that the others hide behind is allowed.
+    assert_eq!(command("git status"), Decision::Argv(words(&["git", "status"])));
 }
 
 // W61, sec/T05
@@ -240,6 +244,7 @@ fn only_the_exact_bare_name_is_the_program() {
         let kind = if is_path { RefusalKind::ProgramPath } else { RefusalKind::ProgramNotAllowed };
         assert_eq!(refused.kind, kind, "{spelling:?}");
     }
+    // The control: the name itself.
     assert_eq!(argv(&["git"], &["git", "status"]), Decision::Argv(words(&["git", "status"])));
 }
 

@@ -1,7 +1,7 @@
 //! The `docker` provider against a real daemon.
 
 mod contract;
-mod daemon;
+pub(crate) mod daemon;
 mod faults;
 mod hardened;
 mod lifecycle;

@@ -1,0 +1,66 @@
+//! What a hostile program in a box would try, as a static program: the tests of the security cases run it inside a box,
+//! and outside of one as their control.
+//!
+//! ```text
+//!   warren-probe primitives            52 dangerous calls, each in a child of its own: `name result`
+//!   warren-probe namespaces | sockets | foreign | terminal | descriptors | identity
+//!   warren-probe open PATH…            open for writing, write nothing
+//!   warren-probe connect ADDRESS…      tcp:HOST:PORT, udp:HOST:PORT, icmp:HOST, unix:PATH, abstract:NAME
+//!   warren-probe secrets               looks for what stdin holds in what /proc shows of other processes
+//!   warren-probe fill KIND MEGABYTES   private, shared, file:PATH, anonymous
+//!   warren-probe crowd KIND COUNT      processes, threads, daemons, dead
+//!   warren-probe hold PROCESS          stops and traces a process
+//!   warren-probe ipc make|find KEY     System V and POSIX objects
+//!   warren-probe execute-memory        a copy of itself that is in no file
+//! ```
+//!
+//! A result is `ok`, the name of an error, or `signal N`. Arguments are chosen so that a call that is allowed does
+//! nothing: the control runs the same calls as root.
+
+#[cfg(target_os = "linux")]
+mod crowd;
+#[cfg(target_os = "linux")]
+mod foreign;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod primitives;
+#[cfg(target_os = "linux")]
+mod reach;
+#[cfg(target_os = "linux")]
+mod sight;
+#[cfg(target_os = "linux")]
+mod system;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["primitives"] => primitives::all(),
+        ["namespaces"] => primitives::namespaces(),
+        ["sockets"] => primitives::sockets(),
+        ["foreign"] => foreign::calls(),
+        ["terminal"] => sight::terminal(),
+        ["descriptors"] => sight::descriptors(),
+        ["identity"] => sight::identity(),
+        ["secrets"] => sight::secrets(),
+        ["open", ref paths @ ..] => sight::open_for_writing(paths),
+        ["connect", ref addresses @ ..] => reach::connect(addresses),
+        ["ipc", verb, key] => reach::ipc(verb, key),
+        ["fill", kind, megabytes] => memory::fill(kind, number(megabytes)),
+        ["execute-memory"] => memory::execute(),
+        ["crowd", kind, count] => crowd::gather(kind, number(count)),
+        ["hold", process] => crowd::hold(number(process)),
+        _ => return std::process::ExitCode::from(2),
+    }
+    std::process::ExitCode::SUCCESS
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+fn number(word: &str) -> usize {
+    word.parse().unwrap_or_default()
+}
