@@ -133,12 +133,47 @@ async fn a_workspace_over_its_disk_limit_runs_nothing_until_files_are_deleted() 
     let config = ProviderConfig::Sandbox(SandboxConfig { limits, ..SandboxConfig::default() });
     let again = provider.resolve(workspace.id(), &config, &opened.reference).await.unwrap();
     assert_eq!(run(&again, "true").await.unwrap_err().code(), ErrorCode::StorageFull);
+    let more = warren_workspace::WorkspacePath::parse("more").unwrap();
+    let refused = again.fs().unwrap().append(&more, "more".into()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageFull, "nor does the files API add to it");
     for number in 1..=5 {
         let path = warren_workspace::WorkspacePath::parse(&format!("f{number}")).unwrap();
         let _ = again.fs().unwrap().rm(&path, false).await;
     }
     assert_eq!(run(&again, "true").await.unwrap().exit_code, Some(0));
     again.close().await.unwrap();
+}
+
+// sec/S16: what is deleted but open takes space too.
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_files_that_are_held_open_count() {
+    let base = tempfile::tempdir_in("/var/tmp").unwrap();
+    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
+    let config = SandboxConfig { limits, ..SandboxConfig::default() };
+    let workspace = open(&provider(base.path(), 0), config).await.unwrap().workspace;
+    let told = workspace.limits();
+    if told["box"]["limits"]["memory"]["enforced_by"] == "rlimit, per process" {
+        // Without control groups nobody can tell whose they are, and that is said.
+        assert_eq!(told["box"]["user_of_its_own"], false, "{told}");
+        return;
+    }
+    let hide =
+        "exec 3>a 4>b 5>c; rm a b c; for n in 3 4 5; do head -c 9000000 /dev/urandom >&$n; done; sleep 60";
+    let ended = run(&workspace, hide).await.unwrap_err();
+    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
+}
+
+// W77: process 1 is of the same user as the programs, and yet out of their reach.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_program_limits_or_ends_process_1() {
+    let base = tempfile::tempdir().unwrap();
+    let workspace = open(&provider(base.path(), 0), SandboxConfig::default()).await.unwrap().workspace;
+    let tried =
+        output(&workspace, "prlimit --pid 1 --nofile=0:0; kill -9 1; kill -TERM 1; kill -STOP 1").await;
+    assert!(tried.contains("not permitted"), "{tried}");
+    let own = output(&workspace, "prlimit --nofile=64:64 sh -c 'ulimit -n'").await;
+    assert_eq!(own, "64\n", "its own limits are a program's business");
+    assert_eq!(output(&workspace, "echo alive").await, "alive\n");
 }
 
 // W72: the pool's boxes are bound late, and only where they are exactly what would be made.
