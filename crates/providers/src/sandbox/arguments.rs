@@ -19,24 +19,18 @@ pub(super) const FIRST_FILTER_FD: i32 = 4;
 
 /// Parts of the host's own system that programs need to run at all.
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// Of the host's `/etc`, what programs need as it is now. The box's `/etc` is ours (`furnishing`).
-pub(super) const LIVE_ETC: [&str; 2] = ["/etc/alternatives", "/etc/ssl/certs"];
 
 /// What of the host's system is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct System {
     /// A folder that is a link (as `/bin` is to `usr/bin`) is made one in the box.
     folders: Vec<(PathBuf, Option<PathBuf>)>,
-    etc: Vec<PathBuf>,
 }
 
 impl System {
     pub(super) fn of_host() -> Self {
         let folders = SYSTEM_FOLDERS.iter().map(PathBuf::from).filter(|folder| folder.exists());
-        Self {
-            folders: folders.map(|folder| (folder.clone(), std::fs::read_link(&folder).ok())).collect(),
-            etc: LIVE_ETC.iter().map(PathBuf::from).filter(|folder| folder.is_dir()).collect(),
-        }
+        Self { folders: folders.map(|folder| (folder.clone(), std::fs::read_link(&folder).ok())).collect() }
     }
 }
 
@@ -54,6 +48,7 @@ pub(super) struct Shape<'a> {
     pub(super) system: &'a System,
     pub(super) workspace: &'a Path,
     pub(super) init: &'a Path,
+    /// Ours, not the host's (`furnishing`).
     pub(super) etc: &'a Path,
     pub(super) mounts: &'a [Bind],
     pub(super) limits: &'a BoxLimits,
@@ -74,9 +69,6 @@ pub(super) fn command_line(shape: &Shape<'_>) -> Vec<OsString> {
     }
     // Few mounts: each costs bubblewrap about as much as a command costs.
     line.bind("--ro-bind", shape.etc, "/etc");
-    for folder in &shape.system.etc {
-        line.bind("--ro-bind", folder, folder);
-    }
     line.words(["--proc", "/proc"]);
     // A second fence: even a program with a capability finds these read-only.
     line.bind("--ro-bind", "/proc/sys", "/proc/sys");
@@ -122,10 +114,7 @@ mod tests {
     use super::*;
 
     fn line(mounts: &[Bind]) -> Vec<String> {
-        let system = System {
-            folders: vec![("/usr".into(), None), ("/bin".into(), Some("usr/bin".into()))],
-            etc: vec!["/etc/ssl/certs".into()],
-        };
+        let system = System { folders: vec![("/usr".into(), None), ("/bin".into(), Some("usr/bin".into()))] };
         let shape = Shape {
             system: &system,
             workspace: Path::new("/stage/w"),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   <base>/.box/warren-init
-//!   <base>/.box/etc/          our own passwd, hosts …; copies of what loaders and clocks read; places for two mounts
+//!   <base>/.box/etc/          our own passwd, hosts …; copies of what loaders, clocks and certificate checks read
 //! ```
 //!
 //! Written when Warren starts, readable by every box's user, writable by none.
@@ -12,7 +12,6 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::arguments::LIVE_ETC;
 use crate::boxes::program;
 
 /// What would tell of the host if it were the host's.
@@ -28,7 +27,17 @@ const OWN: [(&str, &str); 6] = [
     ("resolv.conf", ""),
 ];
 /// Small, harmless, and the same for all; copied, since a mount of each would make every box slower to open.
-const COPIED: [&str; 5] = ["ld.so.cache", "localtime", "mime.types", "protocols", "services"];
+const COPIED: [&str; 7] = [
+    "ld.so.cache",
+    "localtime",
+    "mime.types",
+    "protocols",
+    "services",
+    "ssl/certs/ca-certificates.crt",
+    "ssl/openssl.cnf",
+];
+/// Links by which many programs are found.
+const ALTERNATIVES: &str = "/etc/alternatives";
 const MAX_COPIED_BYTES: u64 = 4 << 20;
 
 pub(super) fn furnish(folder: &Path) -> io::Result<()> {
@@ -39,19 +48,31 @@ pub(super) fn furnish(folder: &Path) -> io::Result<()> {
     for (name, text) in OWN {
         put(&etc.join(name), text.as_bytes())?;
     }
+    for folder in ["ssl", "ssl/certs", "alternatives"] {
+        make_folder(&etc.join(folder))?;
+    }
     for name in COPIED {
         let source = Path::new("/etc").join(name);
         if std::fs::metadata(&source).is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_COPIED_BYTES) {
             put(&etc.join(name), &std::fs::read(&source)?)?;
         }
     }
-    for live in LIVE_ETC {
-        let below = live.strip_prefix("/etc/").unwrap_or(live);
-        below
-            .split('/')
-            .try_fold(etc.clone(), |above, name| make_folder(&above.join(name)).map(|()| above.join(name)))?;
+    for entry in std::fs::read_dir(ALTERNATIVES).into_iter().flatten().flatten() {
+        if let Ok(target) = std::fs::read_link(entry.path()) {
+            put_link(&etc.join("alternatives").join(entry.file_name()), &target)?;
+        }
     }
     Ok(())
+}
+
+fn put_link(path: &Path, target: &Path) -> io::Result<()> {
+    if std::fs::read_link(path).is_ok_and(|there| there == target) {
+        return Ok(());
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => std::os::unix::fs::symlink(target, path),
+    }
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {

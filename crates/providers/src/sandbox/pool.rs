@@ -1,22 +1,15 @@
 //! Boxes that were made before anybody asked: identical, empty, with files and a user of their own. A new workspace
 //! takes one by giving its folder the workspace's name, which the box does not notice.
 //!
-//! A box is only taken if it is exactly what would be made now: its policy is compared word by word, it must answer,
-//! and its folder must be empty.
-
-use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-use warren_init::{Answer, Call};
+//! A box is only taken if it is exactly what would be made now: its policy is compared word by word, what it said of its own
+//! confinement is judged again, it must be alive, and its folder must be empty.
 
 use super::backend;
 use super::living::LiveBox;
 use crate::directory::Owner;
-
-/// A box that does not answer at once is not worth waiting for.
-const PATIENCE: Duration = Duration::from_millis(200);
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A box without a workspace.
 #[derive(Debug)]
@@ -48,10 +41,10 @@ impl Pool {
     }
 
     /// A spare that is what `policy` says, alive and untouched. Others are ended.
-    pub(super) async fn take(&self, policy: &str) -> Option<Spare> {
+    pub(super) fn take(&self, policy: &str) -> Option<Spare> {
         loop {
             let spare = self.inner().spares.pop_front()?;
-            if is_sound(&spare, policy).await {
+            if is_sound(&spare, policy) {
                 return Some(spare);
             }
             discard(&spare);
@@ -95,13 +88,12 @@ impl Drop for Pool {
     }
 }
 
-async fn is_sound(spare: &Spare, policy: &str) -> bool {
+fn is_sound(spare: &Spare, policy: &str) -> bool {
     let is_empty = std::fs::read_dir(&spare.folder).is_ok_and(|mut entries| entries.next().is_none());
     spare.policy == policy
         && is_empty
         && !spare.live.has_ended()
         && backend::judge(&spare.live.greeting).is_ok()
-        && matches!(spare.live.channel.call(Call::Ping, PATIENCE).await, Ok(Answer::Done))
 }
 
 fn discard(spare: &Spare) {

@@ -6,6 +6,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rustix::fd::{AsFd as _, OwnedFd};
@@ -38,6 +39,7 @@ use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, Staging, blo
 use crate::process::{self, Spill};
 
 const SCHEMA_VERSION: u32 = 1;
+const REFILL_PAUSE: Duration = Duration::from_millis(50);
 const POOL_PREFIX: &str = ".pool-";
 /// Descriptors of each program in a box.
 const OPEN_FILES: u64 = 1_024;
@@ -174,6 +176,8 @@ impl SandboxProvider {
         }
         let inner = Arc::clone(&self.inner);
         tokio::spawn(async move {
+            // Whoever took one has something to run first.
+            tokio::time::sleep(REFILL_PAUSE).await;
             for _ in 0..missing {
                 let spare = inner.make_spare().await;
                 if let Err(error) = &spare {
@@ -336,7 +340,7 @@ impl Inner {
     /// A box from the pool, its folder renamed to `folder`, if one fits.
     async fn take_spare(&self, folder: &Path, config: &SandboxConfig) -> Option<(LiveBox, Owner)> {
         let bubblewrap = self.bubblewrap(config.isolation).ok()?;
-        let spare = self.pool.take(&self.policy(config, &bubblewrap)).await?;
+        let spare = self.pool.take(&self.policy(config, &bubblewrap))?;
         // Never over a folder that is there: it would be a workspace's.
         match rustix::fs::renameat_with(CWD, &spare.folder, CWD, folder, rustix::fs::RenameFlags::NOREPLACE) {
             Ok(()) => Some((spare.live, spare.owner)),
