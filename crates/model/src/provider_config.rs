@@ -242,6 +242,9 @@ impl BoxLimits {
     /// Less than this and nothing starts.
     pub const MIN_MEMORY_MB: u32 = 16;
     pub const MIN_PIDS: u32 = 8;
+    /// More than any host has.
+    const MAX_MB: u32 = 1 << 26;
+    const MAX_PIDS: u32 = 1_000_000;
 
     /// The first field that no box could be made with, as a sentence that names it.
     pub fn problem(&self) -> Option<String> {
@@ -253,6 +256,15 @@ impl BoxLimits {
         }
         if self.pids < Self::MIN_PIDS {
             return Some(format!("limits.pids: expected at least {}", Self::MIN_PIDS));
+        }
+        if self.pids > Self::MAX_PIDS {
+            return Some(format!("limits.pids: expected at most {}", Self::MAX_PIDS));
+        }
+        for (name, mb) in [("memory_mb", self.memory_mb), ("tmp_mb", self.tmp_mb), ("disk_mb", self.disk_mb)]
+        {
+            if mb > Self::MAX_MB {
+                return Some(format!("limits.{name}: expected at most {}", Self::MAX_MB));
+            }
         }
         if self.tmp_mb == 0 {
             return Some("limits.tmp_mb: expected at least 1".into());

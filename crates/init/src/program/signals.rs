@@ -46,13 +46,16 @@ pub(super) fn take_over() -> Result<OwnedFd, Errno> {
 pub(super) fn read(signals: &OwnedFd, is_process_1: bool) -> Told {
     const RECORD: usize = size_of::<libc::signalfd_siginfo>();
     const SENDER: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_pid);
+    const CODE: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_code);
     let mut told = Told::default();
     let mut buffer = [0; RECORD * 2];
     while let Ok(count @ RECORD..) = rustix::io::read(signals, &mut buffer[..]) {
         for record in buffer[..count].chunks_exact(RECORD) {
             let number = |at: usize| record[at..].first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));
             if number(0) == libc::SIGTERM.cast_unsigned() {
-                told.asked_to_leave |= !is_process_1 || number(SENDER) == 0;
+                // A sender inside may write any id into what it queues, but cannot pretend to have used `kill`.
+                let is_from_outside = number(SENDER) == 0 && number(CODE) == libc::SI_USER.cast_unsigned();
+                told.asked_to_leave |= !is_process_1 || is_from_outside;
             } else {
                 told.child_changed = true;
             }

@@ -182,6 +182,11 @@ impl Conversation {
         Some(answer)
     }
 
+    /// The box is not to be used any more, by anybody.
+    pub(crate) fn shut_channel(&self) {
+        self.channel.shut();
+    }
+
     /// More of the same request: `Grant`, `Input`, `Cancel`.
     pub(crate) fn add(&self, call: Call) -> Result<(), ChannelError> {
         self.channel.shared.send(self.id, call)

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
 use warren_model::{ErrorCode, MIB};
 use warren_workspace::Error;
 
@@ -19,8 +21,12 @@ use crate::directory::blocking;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Less than this may be anybody's.
 const NOTEWORTHY_BYTES: u64 = 4 * MIB;
+/// Each level is an open handle while it is measured. Whoever goes deeper is over the limit.
+const MAX_DEPTH: usize = 256;
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// What an entry costs besides its contents.
-const ENTRY_BYTES: u64 = 512;
+const ENTRY_BYTES: u64 = 2_048;
 
 /// How much one workspace may hold, and whether it holds more.
 #[derive(Debug)]
@@ -49,11 +55,18 @@ impl DiskMeter {
             return Ok(());
         }
         let meter = Arc::clone(self);
-        blocking(move || if meter.measure() { Err(meter.refusal()) } else { Ok(()) }).await
+        blocking(move || meter.check_now()).await
     }
 
-    fn measure(&self) -> bool {
-        let is_over = bytes_below(&self.folder, self.max_bytes) > self.max_bytes;
+    /// The same where blocking is allowed.
+    pub(crate) fn check_now(&self) -> Result<(), Error> {
+        let is_over = self.is_over.load(Ordering::Relaxed) && self.measure(0);
+        if is_over { Err(self.refusal()) } else { Ok(()) }
+    }
+
+    /// Looks; `hidden` is what the disk holds for the box besides what its folder shows.
+    fn measure(&self, hidden: u64) -> bool {
+        let is_over = bytes_below(&self.folder, self.max_bytes).saturating_add(hidden) > self.max_bytes;
         self.is_over.store(is_over, Ordering::Relaxed);
         is_over
     }
@@ -90,13 +103,23 @@ struct Watched {
     meter: Arc<DiskMeter>,
     channel: Channel,
     end_box: EndBox,
+    hidden: HiddenBytes,
 }
+
+/// What files that were deleted but are still open in a box take of a device.
+pub(crate) type HiddenBytes = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
 
 impl DiskKeeper {
     /// From now until its box ends. Must be called within the runtime.
-    pub(crate) fn watch(&self, meter: Arc<DiskMeter>, channel: Channel, end_box: EndBox) {
+    pub(crate) fn watch(
+        &self,
+        meter: Arc<DiskMeter>,
+        channel: Channel,
+        end_box: EndBox,
+        hidden: HiddenBytes,
+    ) {
         let mut watch = self.lock();
-        watch.boxes.push(Watched { meter, channel, end_box });
+        watch.boxes.push(Watched { meter, channel, end_box, hidden });
         if !std::mem::replace(&mut watch.is_running, true) {
             tokio::spawn(self.clone().run());
         }
@@ -133,8 +156,9 @@ fn look(boxes: &[Watched], free_before: Option<u64>) -> Option<u64> {
         // Remembered as it was, so that slow growth is noticed too.
         return free_before.map(|before| before.max(free));
     }
+    let device = rustix::fs::stat(&boxes.first()?.meter.folder).ok()?.st_dev;
     for one in boxes {
-        if !one.channel.is_gone() && one.meter.measure() {
+        if !one.channel.is_gone() && one.meter.measure((one.hidden)(device)) {
             tracing::warn!(folder = %one.meter.folder.display(), "a workspace is over its disk limit; its box is ended");
             (one.end_box)();
         }
@@ -142,25 +166,51 @@ fn look(boxes: &[Watched], free_before: Option<u64>) -> Option<u64> {
     Some(free)
 }
 
-/// What is below a folder, or enough of it to know that it is too much. Links are counted, not followed.
+/// What is below a folder, or enough of it to know that it is too much. It is hostile ground: every step goes by handle,
+/// no link is followed, no other file system is entered, and what cannot be looked into counts as too much.
 fn bytes_below(folder: &Path, enough: u64) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    let mut total = 0;
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        // What vanishes meanwhile counts for nothing.
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(facts) = entry.metadata() else { continue };
-            total += facts.blocks() * 512 + ENTRY_BYTES;
-            if facts.is_dir() {
-                folders.push(entry.path());
+    measure_below(folder, enough).unwrap_or(u64::MAX)
+}
+
+fn measure_below(folder: &Path, enough: u64) -> Result<u64, Errno> {
+    let root = rustix::fs::open(folder, DIRECTORY, Mode::empty())?;
+    let device = fstat(&root)?.st_dev;
+    let mut total: u64 = 0;
+    let mut open = vec![Dir::new(root)?];
+    while let Some(directory) = open.last_mut() {
+        let Some(entry) = directory.read().transpose()? else {
+            open.pop();
+            continue;
+        };
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let handle = directory.fd()?;
+        let facts = match statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(facts) if facts.st_dev == device => facts,
+            // Of another file system, or gone meanwhile.
+            Ok(_) | Err(Errno::NOENT) => continue,
+            Err(errno) => return Err(errno),
+        };
+        total = total.saturating_add(u64::try_from(facts.st_blocks).unwrap_or(0) * 512 + ENTRY_BYTES);
+        if total > enough {
+            return Ok(total);
+        }
+        if FileType::from_raw_mode(facts.st_mode) == FileType::Directory {
+            let below = match openat(handle, name, DIRECTORY, Mode::empty()) {
+                Ok(below) => below,
+                // Swapped for something else meanwhile; what it was is counted.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                Err(errno) => return Err(errno),
+            };
+            if open.len() >= MAX_DEPTH {
+                return Err(Errno::NAMETOOLONG);
             }
-            if total > enough {
-                return total;
-            }
+            open.push(Dir::new(below)?);
         }
     }
-    total
+    Ok(total)
 }
 
 #[cfg(test)]
@@ -175,12 +225,26 @@ mod tests {
         std::fs::create_dir(folder.path().join("deep")).unwrap();
         std::fs::write(folder.path().join("deep/large"), vec![1; 2 << 20]).unwrap();
         meter.check().await.expect("nobody has looked yet");
-        assert!(meter.measure());
+        assert!(meter.measure(0));
         let error = meter.check().await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::StorageFull);
         assert!(error.to_string().contains("limits.disk_mb"), "{error}");
         std::fs::remove_file(folder.path().join("deep/large")).unwrap();
         meter.check().await.expect("it looks again before it refuses");
+    }
+
+    // sec/S16
+    #[test]
+    fn what_cannot_be_looked_into_is_too_much_and_links_lead_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/usr", folder.path().join("link")).unwrap();
+        assert!(bytes_below(folder.path(), u64::MAX) < 1 << 20, "a link is not followed");
+        let mut here = rustix::fs::open(folder.path(), DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..=MAX_DEPTH {
+            rustix::fs::mkdirat(&here, "deeper", Mode::from_raw_mode(0o700)).unwrap();
+            here = openat(&here, "deeper", DIRECTORY, Mode::empty()).unwrap();
+        }
+        assert_eq!(bytes_below(folder.path(), u64::MAX), u64::MAX);
     }
 
     // sec/S16

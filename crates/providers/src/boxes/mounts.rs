@@ -14,7 +14,24 @@ use warren_workspace::Error;
 
 const MAX_MOUNTS: usize = 32;
 /// What a box has of its own and nothing may cover.
-const RESERVED: [&str; 8] = [WORKSPACE_ROOT, "/proc", "/sys", "/dev", "/tmp", "/run", "/.warren", "/oldroot"];
+const RESERVED: [&str; 16] = [
+    WORKSPACE_ROOT,
+    "/proc",
+    "/sys",
+    "/dev",
+    "/tmp",
+    "/run",
+    "/.warren",
+    "/oldroot",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+];
 /// What would hand the host over with it.
 const NEVER_GRANTED: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 
@@ -78,10 +95,17 @@ fn open_one(index: usize, mount: &Mount, forbidden: &[&Path]) -> Result<Grant, E
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let handle = openat2(CWD, &canonical, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
         .map_err(|errno| wrong(format!("{} cannot be opened: {errno}", mount.source)))?;
-    let kind = fstat(&handle).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    let is_directory = match kind {
-        Ok(FileType::Directory) => true,
-        Ok(FileType::RegularFile) => false,
+    let stat = fstat(&handle).map_err(|errno| wrong(format!("{} cannot be read: {errno}", mount.source)))?;
+    // Also by another name: a folder may be mounted in two places.
+    let is_same = |folder: &Path| {
+        rustix::fs::stat(folder).is_ok_and(|other| (other.st_dev, other.st_ino) == (stat.st_dev, stat.st_ino))
+    };
+    if forbidden.iter().any(|folder| folder.ancestors().any(is_same)) {
+        return Err(wrong("holds Warren's own files or lies among them".into()));
+    }
+    let is_directory = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => true,
+        FileType::RegularFile => false,
         _ => return Err(wrong("is neither a directory nor a regular file".into())),
     };
     Ok(Grant {
@@ -102,6 +126,9 @@ fn path_problem(path: &str) -> Option<&'static str> {
     }
     if path.len() > 4_000 {
         return Some("is too long");
+    }
+    if path.split('/').any(|name| name.len() > 255) {
+        return Some("has a name of more than 255 bytes");
     }
     let is_plain = path == "/" || path[1..].split('/').all(|name| !matches!(name, "" | "." | ".."));
     (!is_plain).then_some("expected a path without `.`, `..`, `//` or a `/` at its end")
@@ -138,6 +165,8 @@ mod tests {
             ("/usr/../usr", "/data", "without `.`"),
             ("/usr", "data", "mounts[0].target: expected an absolute path"),
             ("/usr", "/workspace/x", "reserved"),
+            ("/usr", "/usr/local/x", "reserved"),
+            ("/usr", "/etc/passwd", "reserved"),
             ("/usr", "/proc", "reserved"),
             ("/usr", "/.warren/x", "reserved"),
             ("/usr", "/", "root"),

@@ -1,11 +1,12 @@
 //! Whose a workspace's files and processes are: a user of its own where Warren may give one (as root), else Warren's
 //! own user.
 //!
-//! The owner of the directory is the record; nothing else has to be remembered, and nothing can disagree with it.
+//! The owner of the directory is the record of who has it. How far owners were given out is kept beside (`.owners`), so
+//! that one whose workspace is gone is not given again: files of it may be left in a mount.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{getegid, geteuid};
 
@@ -25,26 +26,39 @@ pub(crate) fn warren() -> Owner {
 /// Hands out owners for the workspaces below one folder.
 #[derive(Debug)]
 pub(crate) struct Owners {
-    /// The next to give; absent: Warren is not root and cannot give any.
-    next: Option<AtomicU32>,
+    /// Absent: Warren is not root and cannot give any.
+    next: Option<Mutex<Next>>,
     first: u32,
+    record: PathBuf,
 }
+
+#[derive(Debug)]
+struct Next {
+    uid: u32,
+    /// Up to here they count as given, also after a crash.
+    reserved: u32,
+}
+
+/// How many are reserved at once, so that the record is seldom written.
+const RESERVE: u32 = 64;
 
 impl Owners {
     /// Looks at who owns what is there already, so that no owner is given twice.
     pub(crate) fn of(base: &Path) -> std::io::Result<Self> {
         let first = FIRST + range_of(base) * RANGE;
         if !geteuid().is_root() {
-            return Ok(Self { next: None, first });
+            return Ok(Self { next: None, first, record: base.join(".owners") });
         }
-        let mut highest = first;
+        let record = base.join(".owners");
+        let recorded = std::fs::read_to_string(&record).ok().and_then(|text| text.trim().parse().ok());
+        let mut highest = recorded.filter(|uid| (first..first + RANGE).contains(uid)).unwrap_or(first);
         for entry in std::fs::read_dir(base)? {
             let uid = entry?.metadata()?.uid();
             if (first..first + RANGE).contains(&uid) {
                 highest = highest.max(uid);
             }
         }
-        Ok(Self { next: Some(AtomicU32::new(highest + 1)), first })
+        Ok(Self { next: Some(Mutex::new(Next { uid: highest + 1, reserved: highest })), first, record })
     }
 
     /// An owner that no other workspace here has. Absent: this folder has had as many as a range holds.
@@ -52,7 +66,14 @@ impl Owners {
         let Some(next) = &self.next else {
             return Some(warren());
         };
-        let uid = next.fetch_add(1, Ordering::Relaxed);
+        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+        if next.uid > next.reserved {
+            let reserved = (next.uid + RESERVE).min(self.first + RANGE - 1);
+            std::fs::write(&self.record, reserved.to_string()).ok()?;
+            next.reserved = reserved;
+        }
+        let uid = next.uid;
+        next.uid += 1;
         (uid < self.first + RANGE).then_some(Owner { uid, gid: uid })
     }
 
@@ -98,6 +119,9 @@ mod tests {
         std::os::unix::fs::chown(&directory, Some(second.uid), Some(second.gid)).unwrap();
         let later = Owners::of(base.path()).unwrap();
         assert!(later.give().unwrap().uid > second.uid);
+        std::fs::remove_dir(&directory).unwrap();
+        let latest = Owners::of(base.path()).unwrap().give().unwrap();
+        assert!(latest.uid > second.uid, "also when its workspace is gone");
         assert_eq!(later.of_directory(second.uid, second.gid), Some(second));
         assert_eq!(later.of_directory(0, 0), None, "root owns no workspace");
     }

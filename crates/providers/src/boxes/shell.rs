@@ -338,6 +338,8 @@ impl Running {
     async fn overrun(mut self) -> Result<RunResult, Error> {
         tracing::warn!("a box did not end a command at its deadline; the box is ended");
         (self.end_box)();
+        // Now, not when its end is noticed: the next command is for the next box.
+        self.conversation.shut_channel();
         self.conversation.has_ended = true;
         self.result(Exit { exit_code: None, signal: Some(9), timed_out: true, duration_us: 0 }).await
     }

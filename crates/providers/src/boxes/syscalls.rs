@@ -7,6 +7,8 @@
 //!
 //! Arguments are compared as 32 bits, as the kernel itself reads them; with 64, setting a high bit would pass.
 
+use std::collections::BTreeSet;
+
 use seccompiler::{BpfProgram, sock_filter};
 use serde_json::{Value, json};
 use warren_model::ErrorCode;
@@ -89,11 +91,6 @@ const PLAIN: &[&str] = &[
     "inotify_add_watch",
     "inotify_init1",
     "inotify_rm_watch",
-    "io_cancel",
-    "io_destroy",
-    "io_getevents",
-    "io_setup",
-    "io_submit",
     "ioprio_get",
     "ioprio_set",
     "kill",
@@ -149,7 +146,6 @@ const PLAIN: &[&str] = &[
     "pread64",
     "preadv",
     "preadv2",
-    "prlimit64",
     "process_madvise",
     "pselect6",
     "pwrite64",
@@ -319,6 +315,8 @@ const NARROW: &[Narrow] = &[
     Narrow { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES) },
     // Nothing that types into a terminal or pastes there: TIOCSTI, TIOCLINUX.
     Narrow { call: "ioctl", argument: 1, values: Values::NoneOf(&[0x5412, 0x541c]) },
+    // A program's own limits, not those of process 1, which is of the same user.
+    Narrow { call: "prlimit64", argument: 0, values: Values::OneOf(&[0]) },
     // Linux as it is, without randomized addresses, and asking.
     Narrow {
         call: "personality",
@@ -361,39 +359,100 @@ fn plain() -> impl Iterator<Item = &'static str> {
     PLAIN.iter().chain(older).copied()
 }
 
-/// The filters of a sandbox, to be loaded one after the other.
+/// The filters of a sandbox, to be loaded one after the other: which calls at all, and with which arguments.
+///
+/// The first is by ranges of numbers: a box is opened with it, and the kernel goes through it for every call there is.
 pub(crate) fn filters() -> Result<Vec<Vec<u8>>, Error> {
-    let allowed = plain()
-        .map(|call| json!({ "syscall": call }))
-        .chain([json!({ "syscall": "clone3" })])
-        .chain(NARROW.iter().flat_map(narrow_rules));
+    let allowed = numbers(plain().chain(NARROW.iter().map(|narrow| narrow.call)))?;
+    let clone3 = numbers(std::iter::once("clone3"))?;
+    let refused = json!({
+        "mismatch_action": "allow",
+        "match_action": { "errno": libc::EPERM },
+        "filter": NARROW.iter().flat_map(refused_arguments).collect::<Vec<_>>(),
+    });
+    Ok(vec![as_bytes(&by_ranges(&ranges(&allowed), &clone3)), as_bytes(&compile(&refused)?)])
+}
+
+/// When a call is refused for its argument; the conditions of one rule hold together.
+fn refused_arguments(narrow: &Narrow) -> Vec<Value> {
+    let condition = |operator: Value, value: u32| json!({ "index": narrow.argument, "type": "dword", "op": operator, "val": value });
+    let rule = |conditions: Vec<Value>| json!({ "syscall": narrow.call, "args": conditions });
+    match narrow.values {
+        Values::OneOf(values) => {
+            vec![rule(values.iter().map(|&value| condition(json!("ne"), value)).collect())]
+        }
+        Values::NoneOf(values) => {
+            values.iter().map(|&value| rule(vec![condition(json!("eq"), value)])).collect()
+        }
+        Values::WithoutBits(bits) => (0..u32::BITS)
+            .map(|bit| 1 << bit)
+            .filter(|bit| bits & bit != 0)
+            .map(|bit| rule(vec![condition(json!({ "masked_eq": bit }), bit)]))
+            .collect(),
+    }
+}
+
+/// The numbers of calls on this architecture, sorted. The library knows them, but tells them only in what it compiles.
+fn numbers<'a>(calls: impl Iterator<Item = &'a str>) -> Result<Vec<u32>, Error> {
     let list = json!({
         "mismatch_action": { "errno": libc::EPERM },
         "match_action": "allow",
-        "filter": allowed.collect::<Vec<_>>(),
+        "filter": calls.map(|call| json!({ "syscall": call })).collect::<Vec<_>>(),
     });
-    let clone3 = json!({
-        "mismatch_action": "allow",
-        "match_action": { "errno": libc::ENOSYS },
-        "filter": [{ "syscall": "clone3" }],
-    });
-    Ok(vec![as_bytes(&compile(&clone3)?), as_bytes(&compile(&list)?)])
+    let is_comparison =
+        |step: &&sock_filter| u32::from(step.code) == libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let compared = compile(&list)?.iter().filter(is_comparison).map(|step| step.k).collect::<BTreeSet<_>>();
+    Ok(compared.into_iter().filter(|&number| number != ARCHITECTURE).collect())
 }
 
-fn narrow_rules(narrow: &Narrow) -> Vec<Value> {
-    let rule = |operator: Value, value: u32| {
-        let condition = json!({ "index": narrow.argument, "type": "dword", "op": operator, "val": value });
-        json!({ "syscall": narrow.call, "args": [condition] })
-    };
-    match narrow.values {
-        Values::OneOf(values) => values.iter().map(|&value| rule(json!("eq"), value)).collect(),
-        Values::NoneOf(values) => {
-            let blocks = blocks_without(values).into_iter();
-            blocks.map(|(mask, value)| rule(json!({ "masked_eq": mask }), value)).collect()
+/// First and last of each run of numbers.
+fn ranges(numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
         }
-        Values::WithoutBits(bits) => vec![rule(json!({ "masked_eq": bits }), 0)],
     }
+    ranges
 }
+
+/// Allows what is in a range and refuses the rest. Ranges are sorted, so that a number that is not above a range and not in
+/// it is in none.
+fn by_ranges(ranges: &[(u32, u32)], not_implemented: &[u32]) -> BpfProgram {
+    let step = |code: u32, jt: u8, jf: u8, k: u32| sock_filter { code: code as u16, jt, jf, k };
+    let (load, answer) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, libc::BPF_RET | libc::BPF_K);
+    let (is_equal, is_at_least) =
+        (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K);
+    let refuse = |errno: i32| step(answer, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32);
+    let mut program = vec![
+        step(load, 0, 0, ARCHITECTURE_OFFSET),
+        step(is_equal, 1, 0, ARCHITECTURE),
+        step(answer, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        step(load, 0, 0, NUMBER_OFFSET),
+    ];
+    for &number in not_implemented {
+        program.extend([step(is_equal, 0, 1, number), refuse(libc::ENOSYS)]);
+    }
+    for &(first, last) in ranges {
+        program.extend([
+            step(is_at_least, 3, 0, last + 1),
+            step(is_at_least, 0, 1, first),
+            step(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
+            refuse(libc::EPERM),
+        ]);
+    }
+    program.push(refuse(libc::EPERM));
+    program
+}
+
+/// Where `struct seccomp_data` has its parts.
+const NUMBER_OFFSET: u32 = 0;
+const ARCHITECTURE_OFFSET: u32 = 4;
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
 
 fn compile(filter: &Value) -> Result<BpfProgram, Error> {
     let unusable = |problem: String| {
@@ -516,6 +575,8 @@ mod tests {
             "kcmp",
             "lookup_dcookie",
             "vhangup",
+            "io_setup",
+            "io_submit",
             "nfsservctl",
             "uselib",
             "ustat",
@@ -548,6 +609,46 @@ mod tests {
             assert_eq!(holding(number), 1, "{number:x}");
         }
         assert_eq!(blocks.iter().map(|(mask, _)| 1_u64 << mask.count_zeros()).sum::<u64>(), (1 << 32) - 2);
+    }
+
+    /// What the first filter answers to a call, by going through it as the kernel does.
+    fn verdict(program: &[sock_filter], number: u32) -> u32 {
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let step = &program[at];
+            at += 1;
+            match u32::from(step.code) {
+                code if code == libc::BPF_LD | libc::BPF_W | libc::BPF_ABS => {
+                    value = if step.k == NUMBER_OFFSET { number } else { ARCHITECTURE };
+                }
+                code if code == libc::BPF_RET | libc::BPF_K => return step.k,
+                code => {
+                    let is_equal = code == libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+                    let holds = if is_equal { value == step.k } else { value >= step.k };
+                    at += usize::from(if holds { step.jt } else { step.jf });
+                }
+            }
+        }
+    }
+
+    // sec/S03
+    #[test]
+    fn ranges_allow_exactly_what_is_listed() {
+        let listed = numbers(plain().chain(NARROW.iter().map(|narrow| narrow.call))).unwrap();
+        let clone3 = numbers(std::iter::once("clone3")).unwrap();
+        assert_eq!(clone3, [435]);
+        assert_eq!(listed.len(), plain().count() + NARROW.len(), "every name has a number of its own");
+        let ranges = ranges(&listed);
+        let program = by_ranges(&ranges, &clone3);
+        assert!(program.len() < 500, "{} steps for {} ranges", program.len(), ranges.len());
+        for number in 0..2_000 {
+            let expected = match number {
+                435 => libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32,
+                _ if listed.contains(&number) => libc::SECCOMP_RET_ALLOW,
+                _ => libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+            };
+            assert_eq!(verdict(&program, number), expected, "{number}");
+        }
     }
 
     #[test]

@@ -30,6 +30,18 @@ impl DirectoryFs {
         let place = Arc::clone(&self.0);
         blocking(move || operation(&place)).await
     }
+
+    /// The same for what adds to the workspace.
+    async fn with_room<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Arc<Place>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.on_disk(move |place| {
+            place.check_room()?;
+            operation(place)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -45,18 +57,18 @@ impl Fs for DirectoryFs {
         contents: ByteStream,
         mode: WriteMode,
     ) -> Result<Written, Error> {
-        self.0.check_open()?;
+        self.on_disk(|place| place.check_room()).await?;
         write::write(Arc::clone(&self.0), path, contents, mode).await
     }
 
     async fn append(&self, path: &WorkspacePath, contents: Bytes) -> Result<Written, Error> {
         let path = path.clone();
-        self.on_disk(move |place| write::append(place, &path, &contents)).await
+        self.with_room(move |place| write::append(place, &path, &contents)).await
     }
 
     async fn edit(&self, path: &WorkspacePath, edit: &Edit) -> Result<Edited, Error> {
         let (path, edit) = (path.clone(), edit.clone());
-        self.on_disk(move |place| write::apply_edit(place, &path, &edit)).await
+        self.with_room(move |place| write::apply_edit(place, &path, &edit)).await
     }
 
     async fn stat(&self, path: &WorkspacePath) -> Result<Entry, Error> {
@@ -81,7 +93,7 @@ impl Fs for DirectoryFs {
 
     async fn mkdir(&self, path: &WorkspacePath) -> Result<(), Error> {
         let path = path.clone();
-        self.on_disk(move |place| tree::mkdir(place, &path)).await
+        self.with_room(move |place| tree::mkdir(place, &path)).await
     }
 
     async fn rm(&self, path: &WorkspacePath, recursive: bool) -> Result<(), Error> {
@@ -96,7 +108,7 @@ impl Fs for DirectoryFs {
 
     async fn cp(&self, from: &WorkspacePath, to: &WorkspacePath, options: CpOptions) -> Result<(), Error> {
         let (from, to) = (from.clone(), to.clone());
-        self.on_disk(move |place| tree::cp(place, &from, &to, options)).await
+        self.with_room(move |place| tree::cp(place, &from, &to, options)).await
     }
 
     async fn watch(&self, path: &WorkspacePath) -> Result<ChangeStream, Error> {

@@ -33,7 +33,7 @@ use warren_workspace::Error;
 
 pub use beneath::{Resolution, Root};
 pub use files::DirectoryFs;
-pub use place::{FileLimits, Owner, Place};
+pub use place::{FileLimits, Owner, Place, Room};
 pub use staging::Staging;
 pub use tree::working_directory;
 pub use write::open_emptied;

@@ -34,6 +34,16 @@ impl FileLimits {
     }
 }
 
+/// Whether more may be kept in a workspace; refuses once it is over its limit. May look at the disk.
+#[derive(Clone)]
+pub struct Room(pub Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
+
+impl std::fmt::Debug for Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Room")
+    }
+}
+
 #[derive(Debug)]
 pub struct Place {
     pub(super) root: Root,
@@ -41,6 +51,7 @@ pub struct Place {
     pub(super) max_file_bytes: u64,
     pub(super) max_grep_file_bytes: u64,
     owner: Option<Owner>,
+    room: Option<Room>,
     /// Held while something is put in place, so that an edit cannot lose a write that came in between. Only our own
     /// changes wait here: programs in the workspace write as they like.
     changes: Mutex<()>,
@@ -57,9 +68,21 @@ impl Place {
             max_file_bytes: limits.max_file_bytes,
             max_grep_file_bytes: limits.max_grep_file_bytes,
             owner,
+            room: None,
             changes: Mutex::default(),
             closed: CancellationToken::new(),
         }
+    }
+
+    /// With a limit on all of its files together.
+    pub fn with_room(mut self, room: Room) -> Self {
+        self.room = Some(room);
+        self
+    }
+
+    /// Before anything is added.
+    pub(super) fn check_room(&self) -> Result<(), Error> {
+        self.room.as_ref().map_or(Ok(()), |room| (room.0)())
     }
 
     pub const fn root(&self) -> &Root {

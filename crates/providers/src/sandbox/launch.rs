@@ -169,7 +169,8 @@ impl Cradle {
             return;
         }
         self.next = self.make_group().ok().filter(|group| {
-            let entered = group.enter();
+            // As most boxes want it, so that nothing has to be written while somebody waits.
+            let entered = group.limit_space(&BoxLimits::default()).and_then(|()| group.enter());
             if let Err(error) = &entered {
                 tracing::warn!(%error, "a thread cannot be moved between control groups");
                 let _ = self.cgroups.leave();
@@ -189,7 +190,9 @@ impl Cradle {
                 return;
             }
         };
-        let started = group.limit_space(&limits).and_then(|()| {
+        let is_limited = is_inside && limits == BoxLimits::default();
+        let limited = if is_limited { Ok(()) } else { group.limit_space(&limits) };
+        let started = limited.and_then(|()| {
             let entrances = if is_inside { Vec::new() } else { group.entrances()? };
             if !is_inside {
                 group.limit_time(&limits)?;

@@ -36,6 +36,7 @@ pub(super) struct LiveBox {
     pub(super) greeting: Greeting,
     process: Arc<AsyncFd<OwnedFd>>,
     ended: CancellationToken,
+    cgroup: BoxCgroup,
     /// Boxes die with the thread that started them.
     _launcher: Arc<Launcher>,
 }
@@ -49,6 +50,7 @@ impl LiveBox {
         launcher: Arc<Launcher>,
     ) -> Result<Self, Error> {
         let Started { child, cgroup } = started;
+        let kept = cgroup.clone();
         let process =
             handle_of(&child).map_err(|error| unavailable(format!("the box cannot be watched: {error}")))?;
         let process = Arc::new(process);
@@ -69,7 +71,7 @@ impl LiveBox {
         };
         backend::judge(&greeting)?;
         std::mem::forget(leash);
-        Ok(Self { channel, greeting, process, ended, _launcher: launcher })
+        Ok(Self { channel, greeting, process, ended, cgroup: kept, _launcher: launcher })
     }
 
     /// Ends everything in it, now. `ended` tells when it is done.
@@ -85,6 +87,12 @@ impl LiveBox {
 
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_cancelled() || self.channel.is_gone()
+    }
+
+    /// What the box holds of a device besides what its folder shows.
+    pub(super) fn hidden_bytes(&self) -> crate::boxes::disk::HiddenBytes {
+        let cgroup = self.cgroup.clone();
+        Arc::new(move |device| cgroup.deleted_bytes(device))
     }
 
     /// A handle by which others may end it without keeping it.

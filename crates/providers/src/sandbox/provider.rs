@@ -35,7 +35,9 @@ use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxRules, BoxShell};
 use crate::boxes::syscalls;
-use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, Staging, blocking, errno, open_emptied};
+use crate::directory::{
+    DirectoryFs, FileLimits, Owner, Place, Room, Root, Staging, blocking, errno, open_emptied,
+};
 use crate::process::{self, Spill};
 
 const SCHEMA_VERSION: u32 = 1;
@@ -363,11 +365,16 @@ impl Inner {
             .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
         let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
         let separate = (super::warren_uid() == 0).then_some(owner);
-        let place = Arc::new(Place::new(root, Arc::clone(&self.staging), limits, separate));
+        let meter = self.meter_of(id, folder, config);
+        let room = {
+            let meter = Arc::clone(&meter);
+            Room(Arc::new(move || meter.check_now()))
+        };
+        let place = Place::new(root, Arc::clone(&self.staging), limits, separate).with_room(room);
+        let place = Arc::new(place);
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
-            let meter = self.meter_of(id, folder, config);
-            self.disks.watch(Arc::clone(&meter), live.channel.clone(), live.killer());
+            self.disks.watch(Arc::clone(&meter), live.channel.clone(), live.killer(), live.hidden_bytes());
             let shell = BoxShell::new(BoxParts {
                 channel: live.channel.clone(),
                 rules: BoxRules {
@@ -477,6 +484,9 @@ impl Provider for SandboxProvider {
         let config = config_of(config)?;
         process::check_pass_env(&config.pass_env)?;
         mounts::check(&config.mounts)?;
+        if config.max_timeout_ms == 0 {
+            return Err(Error::permanent(ErrorCode::InvalidConfig, "max_timeout_ms: expected at least 1"));
+        }
         match config.limits.problem() {
             Some(problem) => Err(Error::permanent(ErrorCode::InvalidConfig, problem)),
             None => Ok(()),

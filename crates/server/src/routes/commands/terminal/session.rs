@@ -204,11 +204,10 @@ impl Input<'_> {
 
     async fn carry_out(&self, request: TerminalRequest) -> Result<(), Error> {
         let TerminalRequest::Resize { rows, columns } = request;
-        if rows == 0 || columns == 0 {
-            return Err(Error::operation(
-                ErrorCode::InvalidRequest,
-                "a terminal has at least one row and column",
-            ));
+        let is_sensible = |count: u16| (1..=4_096).contains(&count);
+        if !is_sensible(rows) || !is_sensible(columns) {
+            let detail = "a terminal has from 1 to 4096 rows and columns";
+            return Err(Error::operation(ErrorCode::InvalidRequest, detail));
         }
         self.shell.resize(self.process.id, PtySize { rows, columns }).await
     }
