@@ -83,7 +83,7 @@ async fn programs_that_refuse_to_end_are_gone_soon_after_their_deadline(case: Ca
 #[test]
 fn outside_of_a_box_such_a_program_outlives_a_polite_request() {
     let mut child = program("sh")
-        .args(["-c", "trap '' TERM; echo ready; sleep 60"])
+        .args(["-c", "trap '' TERM; echo ready; exec sleep 60"])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();

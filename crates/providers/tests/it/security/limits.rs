@@ -1,11 +1,15 @@
 //! Limits: what a box uses up is its own.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use warren_doors::Environment;
+use warren_model::ErrorCode;
+use warren_workspace::Error;
+use warren_workspace::shell::Command;
 
-use super::case::{Boxed, Case, Kind, Shape};
+use super::case::{Boxed, Case, Kind, Shape, stdout};
 use super::in_each_box;
 use super::oracles::BoxProcesses;
 use super::outside::Mounted;
@@ -15,6 +19,7 @@ use crate::fixture::number_from_env;
 in_each_box!(
     a_crowd_is_limited_and_leaves_with_its_command,
     memory_in_every_form_is_limited_and_only_the_box_feels_it,
+    what_the_kernel_keeps_for_a_box_counts_as_its_memory,
     a_full_disk_is_full_for_the_box_alone,
 );
 
@@ -82,20 +87,27 @@ const FORMS: [&str; 5] = ["private", "shared", "anonymous", "file:/tmp/fill", "f
 
 /// How many megabytes of `wanted` it got before it was stopped or killed.
 async fn filled(boxed: &Boxed, form: &str, wanted: u32) -> Option<u32> {
-    let said = boxed.says(&format!("/probe fill {form} {wanted}; rm -f /tmp/fill /dev/shm/fill fill")).await;
-    results(&said).get("filled").map(|number| number.parse().unwrap())
+    try_filled(boxed, form, wanted).await.unwrap()
 }
 
-/// The most that the box's control group has held, as the kernel counted it.
-fn peak_mb(processes: &BoxProcesses) -> Option<u64> {
+async fn try_filled(boxed: &Boxed, form: &str, wanted: u32) -> Result<Option<u32>, Error> {
+    let script = format!("/probe fill {form} {wanted}; rm -f /tmp/fill /dev/shm/fill fill");
+    let result = boxed.shell().run(Command::script(script)).await?;
+    Ok(results(&stdout(&result)).get("filled").map(|number| number.parse().unwrap()))
+}
+
+/// Where the kernel counts the most that a box's control group has held. Looked up while the box lives.
+fn peak_file(processes: &BoxProcesses) -> Option<PathBuf> {
     let process = *processes.alive().last()?;
     let groups = std::fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
-    let read = |path: String| Some(std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()? >> 20);
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         match rest.split_once(':')? {
-            ("memory", path) => read(format!("/sys/fs/cgroup/memory{path}/memory.max_usage_in_bytes")),
-            ("", path) => read(format!("/sys/fs/cgroup{path}/memory.peak")),
+            (_, "/") => None,
+            ("memory", path) => Some(format!("/sys/fs/cgroup/memory{path}/memory.max_usage_in_bytes").into()),
+            ("", path) => {
+                Some(PathBuf::from(format!("/sys/fs/cgroup{path}/memory.peak"))).filter(|file| file.exists())
+            }
             _ => None,
         }
     })
@@ -104,28 +116,51 @@ fn peak_mb(processes: &BoxProcesses) -> Option<u64> {
 // sec/S15
 async fn memory_in_every_form_is_limited_and_only_the_box_feels_it(case: Case) {
     let shape = Shape::limited(|limits| (limits.memory_mb, limits.tmp_mb) = (MEMORY_MB, 512));
-    let boxed = case.open_with(&shape).await.unwrap();
     let neighbour = case.open().await;
-    let processes = BoxProcesses::of(&boxed).await;
     for form in FORMS {
-        let got = filled(&boxed, form, 256).await;
-        assert!(got.is_none_or(|got| got <= MEMORY_MB), "{form}: {got:?}");
+        let boxed = case.open_with(&shape).await.unwrap();
+        let processes = BoxProcesses::of(&boxed).await;
+        let peak = peak_file(&processes);
+        match try_filled(&boxed, form, 256).await {
+            Ok(got) => assert!(got.is_none_or(|got| got <= MEMORY_MB), "{form}: {got:?}"),
+            // Memory that is in files is nobody's, so that the kernel may pick process 1. Then the box has ended.
+            Err(error) => assert_eq!(error.code(), ErrorCode::WorkspaceEvicted, "{form}: {error}"),
+        }
+        assert_within_its_limit(peak.as_deref(), form);
         assert_eq!(neighbour.says("echo fine").await, "fine", "{form}");
-        // Killed, perhaps, but with the next command it goes on: process 1 was spared or the box would be gone.
-        assert_eq!(boxed.says("rm -f /tmp/fill /dev/shm/fill; echo fine").await, "fine", "{form}");
+        boxed.close().await;
+        processes.assert_gone().await;
+        let again = case.resolve(&boxed).await;
+        assert_eq!(again.says("echo fine").await, "fine", "{form}");
+        again.close().await;
     }
-    // What the kernel keeps for the box: pages of its files, and names.
-    let pages = filled(&boxed, "file:/workspace/fill", 256).await;
-    assert_eq!(pages, Some(256), "pages of files are given back");
+}
+
+// sec/S15: what the kernel keeps for a box: pages of its files, and names.
+async fn what_the_kernel_keeps_for_a_box_counts_as_its_memory(case: Case) {
+    let shape = Shape::limited(|limits| limits.memory_mb = MEMORY_MB);
+    let boxed = case.open_with(&shape).await.unwrap();
+    let processes = BoxProcesses::of(&boxed).await;
+    let peak = peak_file(&processes);
+    assert_eq!(filled(&boxed, "file:/workspace/fill", 256).await, Some(256), "pages of files are given back");
     let names = number_from_env("WARREN_SECURITY_NAMES", 5_000);
-    boxed
-        .run(&format!("mkdir n; i=0; while [ $i -lt {names} ]; do : > n/$i; i=$((i+1)); done; rm -r n"))
-        .await;
-    let peak = peak_mb(&processes);
-    println!("sec/S15: at most {peak:?} MB of {MEMORY_MB} MB, {names} names");
-    assert!(peak.is_none_or(|peak| peak <= u64::from(MEMORY_MB) + u64::from(MEMORY_MB) / 10), "{peak:?}");
+    let script = format!("mkdir n; i=0; while [ $i -lt {names} ]; do : > n/$i; i=$((i+1)); done; rm -r n");
+    match boxed.shell().run(Command::script(script)).await {
+        Ok(result) => assert!(!result.timed_out, "{result:?}"),
+        // So many that the box had to end; nothing but the box.
+        Err(error) => assert_eq!(error.code(), ErrorCode::WorkspaceEvicted, "{error}"),
+    }
+    assert_within_its_limit(peak.as_deref(), "names");
     boxed.close().await;
     processes.assert_gone().await;
+}
+
+/// A tenth more is what the case allows. A box that has ended has no group to ask.
+fn assert_within_its_limit(peak: Option<&Path>, what: &str) {
+    let peak = peak.and_then(|file| std::fs::read_to_string(file).ok());
+    let peak = peak.and_then(|text| text.trim().parse::<u64>().ok()).map(|bytes| bytes >> 20);
+    println!("sec/S15: {what}: at most {peak:?} MB of {MEMORY_MB} MB");
+    assert!(peak.is_none_or(|peak| peak <= u64::from(MEMORY_MB + MEMORY_MB / 10)), "{what}: {peak:?}");
 }
 
 // control: sec/S15
@@ -172,7 +207,7 @@ async fn a_file_system_that_is_full_is_an_error_inside_and_the_control_plane_goe
         let path = crate::fixture::path("more");
         let contents = crate::fixture::contents(vec![b'x'; 4 << 20]);
         let full = boxed.fs().write(&path, contents, Default::default()).await.unwrap_err();
-        assert_eq!(full.code(), warren_model::ErrorCode::StorageFull, "{kind:?}: {full}");
+        assert_eq!(full.code(), ErrorCode::StorageFull, "{kind:?}: {full}");
         // What lies elsewhere, as a database does, is written as before; and room makes the box usable again.
         std::fs::write(case.beside("database").join("row"), vec![0; 1 << 20]).unwrap();
         assert_eq!(boxed.says("rm fill; echo fine > f; cat f").await, "fine");

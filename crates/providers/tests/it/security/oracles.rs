@@ -148,7 +148,8 @@ impl BoxProcesses {
         Self { namespace, user: Some(user).filter(|&user| user != own) }
     }
 
-    /// Their numbers on the host; those that are dead and not yet asked after count too.
+    /// Their numbers on the host. Those that are dead and not yet asked after count too, unless it is the host's own
+    /// process 1 that has not asked yet: how soon it does is not ours.
     pub(crate) fn alive(&self) -> Vec<i32> {
         let numbers = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
             let entry = entry.ok()?;
@@ -156,7 +157,7 @@ impl BoxProcesses {
             let is_inside = std::fs::read_link(entry.path().join("ns/pid"))
                 .is_ok_and(|namespace| namespace == self.namespace);
             let is_users = self.user.is_some() && entry.metadata().ok().map(|facts| facts.uid()) == self.user;
-            (is_inside || is_users).then_some(number)
+            ((is_inside || is_users) && !is_left_to_the_host(number)).then_some(number)
         });
         numbers.collect()
     }
@@ -178,6 +179,14 @@ impl BoxProcesses {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
+}
+
+/// Dead, and a child of process 1.
+fn is_left_to_the_host(process: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name stands in brackets and may hold anything.
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    after_name.starts_with("Z 1 ")
 }
 
 /// **D**: no form of a canary is in what was answered.
