@@ -330,7 +330,9 @@ fn settings(version: Version, controller: Controller, limits: &BoxLimits) -> Vec
     let quota = (limits.cpus * PERIOD_US as f64) as u64;
     match (version, controller) {
         (Version::One, Controller::Memory) => {
-            vec![("memory.limit_in_bytes", memory.clone()), ("memory.memsw.limit_in_bytes", memory)]
+            // The group may have been limited for another box: memory cannot be raised past memory and swap together.
+            let together = "memory.memsw.limit_in_bytes";
+            vec![(together, "-1".into()), ("memory.limit_in_bytes", memory.clone()), (together, memory)]
         }
         (Version::Two, Controller::Memory) => {
             vec![("memory.max", memory), ("memory.swap.max", "0".into()), ("memory.oom.group", "0".into())]
