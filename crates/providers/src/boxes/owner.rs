@@ -50,13 +50,17 @@ impl Owners {
             return Ok(Self { next: None, first, record: base.join(".owners") });
         }
         let record = base.join(".owners");
-        let recorded = std::fs::read_to_string(&record).ok().and_then(|text| text.trim().parse().ok());
+        let recorded: Option<u32> =
+            std::fs::read_to_string(&record).ok().and_then(|text| text.trim().parse().ok());
         let mut highest = recorded.filter(|uid| (first..first + RANGE).contains(uid)).unwrap_or(first);
         for entry in std::fs::read_dir(base)? {
             let uid = entry?.metadata()?.uid();
             if (first..first + RANGE).contains(&uid) {
                 highest = highest.max(uid);
             }
+        }
+        if recorded.is_none() {
+            std::fs::write(&record, highest.to_string())?;
         }
         Ok(Self { next: Some(Mutex::new(Next { uid: highest + 1, reserved: highest })), first, record })
     }
