@@ -8,7 +8,8 @@ static PROGRAM: &[u8] = include_bytes!(env!("WARREN_INIT_PROGRAM"));
 const NAME: &str = "warren-init";
 
 /// Writes the program to `folder` unless it is there already, and tells where. Readable and executable by all, writable
-/// by nobody; a version that differs is replaced, which running boxes do not notice.
+/// by nobody; a version that differs is replaced, which running boxes do not notice. Not forced to disk: half a file after
+/// a power cut differs, and is replaced too.
 pub(crate) fn install(folder: &Path) -> io::Result<PathBuf> {
     let path = folder.join(NAME);
     if std::fs::read(&path).is_ok_and(|there| there == PROGRAM) {
@@ -19,7 +20,6 @@ pub(crate) fn install(folder: &Path) -> io::Result<PathBuf> {
         std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(&staged)?;
     file.write_all(PROGRAM)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o555))?;
-    file.sync_all()?;
     // Closed for writing before anybody executes it.
     drop(file);
     std::fs::rename(&staged, &path)?;
