@@ -1,6 +1,6 @@
 //! Two workspaces of one Warren: neither knows of the other.
 
-use warren_workspace::shell::{Command, ProcessState, Start};
+use warren_workspace::shell::{Command, Poll, ProcessState, Start};
 
 use super::case::Case;
 use super::in_each_box;
@@ -60,7 +60,9 @@ async fn two_commands_of_one_workspace_see_each_other() {
         let sleeper = Start { command: Command::argv(["sleep", "600"]), pty: None };
         let sleeper = boxed.shell().start(sleeper).await.unwrap();
         boxed.run("kill -9 -1").await;
-        let listed = boxed.shell().list().await.unwrap();
-        assert_ne!(listed.iter().find(|one| one.id == sleeper.id).unwrap().state, ProcessState::Running);
+        // Its end is told as soon as process 1 has heard of it.
+        let wait = Poll { offset: 0, max_bytes: 1, wait_ms: 20_000 };
+        let polled = boxed.shell().poll(sleeper.id, wait).await.unwrap();
+        assert_ne!(polled.state, ProcessState::Running);
     }
 }
