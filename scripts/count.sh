@@ -23,6 +23,8 @@ nextest() {
     match($0, /^ +[A-Z][A-Z0-9 -]* \[[ >]*[0-9.]+s\] (\( *[0-9]+\/[0-9]+\) )?/) {
       status = $1
       test = substr($0, RLENGTH + 1)
+      # `TRY 1 FAIL` of a test that has a second try is no verdict yet; `TRY 2 …` is.
+      if (status == "TRY") { if ($2 == 1 && $3 != "PASS") next; status = $3 }
       if (status == "SLOW" || status == "TERMINATING" || test in seen) next
       seen[test] = 1
       split(test, part, " ")
