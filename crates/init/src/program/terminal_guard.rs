@@ -1,8 +1,8 @@
 //! A last filter that init puts on itself and so on every program of the box: no program types into a terminal that is
 //! not its own (TIOCSTI, TIOCLINUX), and none makes system calls by another architecture's numbers.
 //!
-//! Boxes have a filter from outside already. This one is there because a container's profile cannot say it: it compares
-//! arguments as 64 bits, and the kernel reads 32, so that a high bit would pass.
+//! Boxes have a filter from outside that says the same. This one holds also where init is started without, or with a weaker
+//! one: an operator's runtime may load another profile than ours.
 
 #![expect(unsafe_code, reason = "a filter is handed to the kernel; the block says why it holds")]
 

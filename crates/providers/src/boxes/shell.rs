@@ -29,7 +29,8 @@ use warren_workspace::{Error, WorkspacePath};
 
 use super::channel::{Channel, ChannelError, Conversation};
 use super::disk::DiskMeter;
-use crate::process::{Arguments, HeadTail, Sources, Spill, build_environment};
+use crate::directory::{Place, blocking, open_emptied};
+use crate::process::{Arguments, HeadTail, Sources, Spill, build_environment, program_name};
 
 /// Whatever the config says, one command's kept output stays small enough to answer with.
 pub(crate) const MAX_OUTPUT_BYTES: u64 = 16 << 20;
@@ -52,6 +53,14 @@ const STDIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Opens the file that takes a command's whole output.
 pub(crate) type OpenSpill =
     Arc<dyn Fn(WorkspacePath) -> BoxFuture<'static, Result<Spill, Error>> + Send + Sync>;
+/// Where a box's files are in a folder of the host.
+pub(crate) fn spill_opener(place: Arc<Place>) -> OpenSpill {
+    Arc::new(move |path| {
+        let place = Arc::clone(&place);
+        Box::pin(blocking(move || open_emptied(&place, &path).map(Spill::new)))
+    })
+}
+
 /// Ends the whole box, now.
 pub(crate) type EndBox = Arc<dyn Fn() + Send + Sync>;
 
@@ -560,16 +569,6 @@ fn info_of(summary: &ProcessSummary) -> ProcessInfo {
         started_at: Timestamp::from_micros(summary.started_at),
         output_bytes: summary.output_bytes,
         has_pty: summary.has_terminal,
-    }
-}
-
-/// The last part of the program's path, never its arguments.
-fn program_name(invocation: &Invocation) -> String {
-    match invocation {
-        Invocation::Argv(words) => {
-            words.first().and_then(|program| program.rsplit('/').next()).unwrap_or("").to_owned()
-        }
-        Invocation::Script(_) => "sh".to_owned(),
     }
 }
 

@@ -21,10 +21,10 @@ use super::host::Host;
 use super::image::Image;
 use super::workspace::{Boxed, DockerWorkspace};
 use super::{reaper, relax};
-use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, OpenSpill};
+use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, spill_opener};
 use crate::boxes::{mounts, syscalls};
-use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, blocking, errno, open_emptied};
-use crate::process::{self, Spill};
+use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, blocking, errno};
+use crate::process;
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -316,13 +316,6 @@ impl Provider for DockerProvider {
 fn user_of(config: &DockerConfig) -> Option<Owner> {
     let (uid, gid) = config.relax.user.as_deref().and_then(relax::parse_user)?;
     Some(Owner { uid, gid })
-}
-
-fn spill_opener(place: Arc<Place>) -> OpenSpill {
-    Arc::new(move |path| {
-        let place = Arc::clone(&place);
-        Box::pin(blocking(move || open_emptied(&place, &path).map(Spill::new)))
-    })
 }
 
 /// Ends the whole container, now; its channel ends with it, or at once.

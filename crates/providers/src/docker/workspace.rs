@@ -67,11 +67,11 @@ impl Workspace for DockerWorkspace {
         })
     }
 
-    /// `recreate` takes the container away; `reconnect` leaves it running for whoever opens the workspace next.
     fn loss(&self) -> Option<&'static str> {
         self.boxed.as_ref().filter(|boxed| boxed.channel.is_gone()).map(|_| "the container has ended")
     }
 
+    /// `recreate` takes the container away; `reconnect` leaves it running for whoever opens the workspace next.
     async fn close(&self) -> Result<(), Error> {
         self.place.close();
         let Some(boxed) = &self.boxed else {

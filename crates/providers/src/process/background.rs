@@ -387,7 +387,7 @@ fn open_terminal(size: Option<PtySize>) -> Result<(Option<Arc<Terminal>>, Option
 }
 
 /// The last part of the program's path, never its arguments.
-fn program_name(invocation: &Invocation) -> String {
+pub(crate) fn program_name(invocation: &Invocation) -> String {
     match invocation {
         Invocation::Argv(words) => {
             words.first().and_then(|program| program.rsplit('/').next()).unwrap_or("").to_owned()

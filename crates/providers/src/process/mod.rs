@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy, Environment};
 
 pub(crate) use arguments::Arguments;
-pub(crate) use background::{Background, MAX_RUNNING, RING_BYTES};
+pub(crate) use background::{Background, MAX_RUNNING, RING_BYTES, program_name};
 pub(crate) use capture::HeadTail;
 pub(crate) use environment::{Sources, build as build_environment, check_pass_env};
 pub(crate) use group::end_all_of;

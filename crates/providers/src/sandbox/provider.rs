@@ -33,12 +33,10 @@ use super::workspace::{Boxed, SandboxWorkspace};
 use crate::boxes::disk::{DiskKeeper, DiskMeter};
 use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
-use crate::boxes::shell::{BoxParts, BoxRules, BoxShell};
+use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, spill_opener};
 use crate::boxes::syscalls;
-use crate::directory::{
-    DirectoryFs, FileLimits, Owner, Place, Room, Root, Staging, blocking, errno, open_emptied,
-};
-use crate::process::{self, Spill};
+use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Room, Root, Staging, blocking, errno};
+use crate::process;
 
 const SCHEMA_VERSION: u32 = 1;
 const REFILL_PAUSE: Duration = Duration::from_millis(50);
@@ -604,13 +602,6 @@ impl Provider for SandboxProvider {
         })
         .await
     }
-}
-
-fn spill_opener(place: Arc<Place>) -> crate::boxes::shell::OpenSpill {
-    Arc::new(move |path| {
-        let place = Arc::clone(&place);
-        Box::pin(blocking(move || open_emptied(&place, &path).map(Spill::new)))
-    })
 }
 
 fn config_of(config: &ProviderConfig) -> Result<&SandboxConfig, Error> {
