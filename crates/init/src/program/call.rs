@@ -142,7 +142,7 @@ impl Serve {
         let has_input = spawn.has_more_input || !spawn.input.is_empty();
         let stdio = match spawn.terminal {
             Some(size) => terminal_stdio(size),
-            None => self.pipes(has_input),
+            None => self.pipes(has_input, purpose.has_one_log()),
         }
         .map_err(refused)?;
         let plan = Plan {
@@ -187,9 +187,16 @@ impl Serve {
         openat2(&self.root, path, flags, Mode::empty(), resolve).map(Some).map_err(failed)
     }
 
-    fn pipes(&self, has_input: bool) -> Result<Stdio, Errno> {
+    /// With one log, errors and other output share a pipe: read from two, they could change places.
+    fn pipes(&self, has_input: bool, has_one_log: bool) -> Result<Stdio, Errno> {
         let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stderr_ours, stderr) = if has_one_log {
+            (None, fcntl_dupfd_cloexec(&stdout, 3)?)
+        } else {
+            let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+            rustix::io::ioctl_fionbio(&ours, true)?;
+            (Some(ours), theirs)
+        };
         let (input, input_ours) = if has_input {
             let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
             rustix::io::ioctl_fionbio(&ours, true)?;
@@ -199,9 +206,7 @@ impl Serve {
         };
         // Only our sides: a program that is handed a non-blocking pipe may fail to write to it.
         rustix::io::ioctl_fionbio(&stdout_ours, true)?;
-        rustix::io::ioctl_fionbio(&stderr_ours, true)?;
-        let ours =
-            Ends { input: input_ours, stdout: stdout_ours, stderr: Some(stderr_ours), is_terminal: false };
+        let ours = Ends { input: input_ours, stdout: stdout_ours, stderr: stderr_ours, is_terminal: false };
         Ok(Stdio { ours, input, stdout, stderr })
     }
 

@@ -103,6 +103,14 @@ impl Purpose {
         let output = Ring::new(BACKGROUND_OUTPUT_BYTES);
         Self::Background(Background { process, program, started_at, output, has_terminal })
     }
+
+    /// A run tells its output and its errors apart; a process keeps both in one ring.
+    pub(super) const fn has_one_log(&self) -> bool {
+        match self {
+            Self::Run { .. } => false,
+            Self::Background(_) => true,
+        }
+    }
 }
 
 impl Job {

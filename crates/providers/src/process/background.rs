@@ -4,6 +4,7 @@
 //! them all. Finished ones are kept for a while so that their end can be read.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,8 +12,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use rustix::fd::OwnedFd;
 use rustix::process::Signal as KernelSignal;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::process::ChildStdin;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +29,7 @@ use super::group::Group;
 use super::pty::Terminal;
 use super::ring::Ring;
 use super::run::{READ_BYTES, Started, drained, start, timeout, wait_or};
+use super::spawn::Streams;
 use super::{Doors, Rules};
 
 /// Output kept of each process.
@@ -100,12 +103,14 @@ impl Background {
             let detail = format!("{MAX_RUNNING} background processes are running; end one first");
             return Err(Error::operation(ErrorCode::TooManyRequests, detail));
         }
-        let (terminal, theirs) = open_terminal(request.pty)?;
-        let mut started = start(&request.command, directory, theirs, rules, doors)?;
+        let (output, streams) = open_output(request.pty)?;
+        let mut started = start(&request.command, directory, streams, rules, doors)?;
         table.last_id += 1;
-        let input = match &terminal {
-            Some(terminal) => Some(Input::Terminal(Arc::clone(terminal))),
-            None => started.child.stdin.take().map(Input::Pipe),
+        let (input, terminal) = match &output {
+            Output::Terminal(terminal) => {
+                (Some(Input::Terminal(Arc::clone(terminal))), Some(Arc::clone(terminal)))
+            }
+            Output::Pipe(_) => (started.child.stdin.take().map(Input::Pipe), None),
         };
         let process = Arc::new(Process {
             id: ProcessId(table.last_id),
@@ -124,7 +129,12 @@ impl Background {
         });
         table.processes.insert(process.id, Arc::clone(&process));
         let deadline = request.command.timeout_ms.map(|_| Instant::now() + timeout(&request.command, rules));
-        self.tasks.spawn(Arc::clone(&process).supervise(started, deadline, request.command.stdin.clone()));
+        self.tasks.spawn(Arc::clone(&process).supervise(
+            started,
+            output,
+            deadline,
+            request.command.stdin.clone(),
+        ));
         Ok(process.info())
     }
 
@@ -239,12 +249,17 @@ impl Table {
 }
 
 impl Process {
-    async fn supervise(self: Arc<Self>, started: Started, deadline: Option<Instant>, stdin: Bytes) {
+    async fn supervise(
+        self: Arc<Self>,
+        started: Started,
+        output: Output,
+        deadline: Option<Instant>,
+        stdin: Bytes,
+    ) {
         let Started { mut child, group, leash } = started;
         let ended = CancellationToken::new();
-        let mut outputs = take_outputs(&mut child);
         let ((), (), (status, timed_out)) = tokio::join!(
-            self.pump_all(&mut outputs, &ended),
+            self.pump(output, &ended),
             async {
                 // Nobody reading is the program's choice, and a failed write shows in its output.
                 let feeding = self.write(&stdin, false);
@@ -268,32 +283,12 @@ impl Process {
         });
     }
 
-    async fn pump_all(&self, outputs: &mut Outputs, ended: &CancellationToken) {
-        if let Some(terminal) = &self.terminal {
-            let mut buffer = vec![0; READ_BYTES];
-            loop {
-                let read = tokio::select! {
-                    biased;
-                    read = terminal.read(&mut buffer) => read,
-                    () = drained(ended) => break,
-                };
-                match read {
-                    Ok(count @ 1..) => self.change(|inner| inner.output.push(&buffer[..count])),
-                    Ok(0) | Err(_) => break,
-                }
-            }
-            return;
-        }
-        tokio::join!(self.pump(outputs.stdout.take(), ended), self.pump(outputs.stderr.take(), ended));
-    }
-
-    async fn pump(&self, source: Option<impl AsyncRead + Unpin>, ended: &CancellationToken) {
-        let Some(mut source) = source else { return };
+    async fn pump(&self, mut output: Output, ended: &CancellationToken) {
         let mut buffer = vec![0; READ_BYTES];
         loop {
             let read = tokio::select! {
                 biased;
-                read = source.read(&mut buffer) => read,
+                read = output.read(&mut buffer) => read,
                 () = drained(ended) => break,
             };
             match read {
@@ -366,24 +361,36 @@ impl Process {
     }
 }
 
-struct Outputs {
-    stdout: Option<tokio::process::ChildStdout>,
-    stderr: Option<tokio::process::ChildStderr>,
+/// Our end of what a process prints.
+enum Output {
+    Pipe(pipe::Receiver),
+    Terminal(Arc<Terminal>),
 }
 
-fn take_outputs(child: &mut Child) -> Outputs {
-    Outputs { stdout: child.stdout.take(), stderr: child.stderr.take() }
+impl Output {
+    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Pipe(pipe) => pipe.read(buffer).await,
+            Self::Terminal(terminal) => terminal.read(buffer).await,
+        }
+    }
 }
 
-fn open_terminal(size: Option<PtySize>) -> Result<(Option<Arc<Terminal>>, Option<OwnedFd>), Error> {
-    let Some(size) = size else {
-        return Ok((None, None));
-    };
-    let (terminal, theirs) = Terminal::open(size).map_err(|error| {
-        tracing::error!(%error, "no terminal could be opened");
-        Error::operation(ErrorCode::TooManyRequests, "the host has no terminal to give")
+/// Errors and other output share one pipe, as they share one log: read from two, they could change places.
+fn open_output(terminal: Option<PtySize>) -> Result<(Output, Streams), Error> {
+    if let Some(size) = terminal {
+        let (ours, theirs) = Terminal::open(size).map_err(|error| {
+            tracing::error!(%error, "no terminal could be opened");
+            Error::operation(ErrorCode::TooManyRequests, "the host has no terminal to give")
+        })?;
+        return Ok((Output::Terminal(Arc::new(ours)), Streams::Terminal(theirs)));
+    }
+    let opened = pipe::pipe().and_then(|(theirs, ours)| Ok((ours, theirs.into_blocking_fd()?)));
+    let (ours, theirs) = opened.map_err(|error| {
+        tracing::error!(%error, "no pipe could be opened");
+        Error::operation(ErrorCode::TooManyRequests, "the host has no pipe to give")
     })?;
-    Ok((Some(Arc::new(terminal)), Some(theirs)))
+    Ok((Output::Pipe(ours), Streams::Joined(theirs)))
 }
 
 /// The last part of the program's path, never its arguments.

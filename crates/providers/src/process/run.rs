@@ -22,7 +22,7 @@ use warren_workspace::shell::{Command, Output, RunEvent, RunResult, RunStream};
 use super::arguments::Arguments;
 use super::capture::HeadTail;
 use super::group::{Group, Leash};
-use super::spawn::{Plan, spawn};
+use super::spawn::{Plan, Streams, spawn};
 use super::{Doors, Rules, environment, random_mark};
 
 pub(super) const READ_BYTES: usize = 32 << 10;
@@ -47,7 +47,7 @@ pub(super) struct Started {
 pub(super) fn start(
     command: &Command,
     directory: OwnedFd,
-    terminal: Option<OwnedFd>,
+    streams: Streams,
     rules: &Rules,
     doors: &Doors,
 ) -> Result<Started, Error> {
@@ -57,11 +57,11 @@ pub(super) fn start(
         host: &doors.environment,
         pass_env: &rules.pass_env,
         home: &rules.home,
-        has_terminal: terminal.is_some(),
+        has_terminal: streams.is_terminal(),
         of_command: &command.env,
         mark: Some(&mark),
     })?;
-    let child = spawn(Plan { arguments, environment, directory, terminal })?;
+    let child = spawn(Plan { arguments, environment, directory, streams })?;
     let leader = child
         .id()
         .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
@@ -84,7 +84,7 @@ pub(crate) async fn run(
     rules: &Rules,
     doors: &Doors,
 ) -> Result<RunResult, Error> {
-    let started = start(&command, directory, None, rules, doors)?;
+    let started = start(&command, directory, Streams::Separate, rules, doors)?;
     let supervised = Supervision::new(&command, rules, spill, None).supervise(started);
     rules.foreground.runs.track_future(supervised).await
 }
@@ -96,7 +96,7 @@ pub(crate) fn stream(
     rules: &Rules,
     doors: &Doors,
 ) -> Result<RunStream, Error> {
-    let started = start(command, directory, None, rules, doors)?;
+    let started = start(command, directory, Streams::Separate, rules, doors)?;
     let (sender, receiver) = mpsc::channel(MAX_PENDING_EVENTS);
     let supervision = Supervision::new(command, rules, spill, Some(sender.clone()));
     let task = rules.foreground.runs.spawn(async move {

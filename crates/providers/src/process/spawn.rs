@@ -24,8 +24,24 @@ pub(super) struct Plan {
     pub(super) arguments: Arguments,
     pub(super) environment: Vec<(String, String)>,
     pub(super) directory: OwnedFd,
-    /// The terminal's own end; absent: pipes.
-    pub(super) terminal: Option<OwnedFd>,
+    pub(super) streams: Streams,
+}
+
+/// Where a program's input comes from and its output goes to.
+#[derive(Debug)]
+pub(super) enum Streams {
+    /// A pipe each, since the caller wants to tell output from errors.
+    Separate,
+    /// A pipe for input, and one for output and errors together: they stay in the order in which they were written.
+    Joined(OwnedFd),
+    /// The terminal's own end.
+    Terminal(OwnedFd),
+}
+
+impl Streams {
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self, Self::Terminal(_))
+    }
 }
 
 pub(super) fn spawn(plan: Plan) -> Result<Child, Error> {
@@ -37,13 +53,16 @@ pub(super) fn spawn(plan: Plan) -> Result<Child, Error> {
 fn start(plan: Plan) -> io::Result<Child> {
     let mut command = Command::new(&plan.arguments.program);
     command.args(&plan.arguments.rest).env_clear().envs(plan.environment).kill_on_drop(true);
-    let has_terminal = plan.terminal.is_some();
-    match plan.terminal {
-        Some(terminal) => command
+    let has_terminal = plan.streams.is_terminal();
+    match plan.streams {
+        Streams::Separate => command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
+        Streams::Joined(output) => {
+            command.stdin(Stdio::piped()).stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output))
+        }
+        Streams::Terminal(terminal) => command
             .stdin(Stdio::from(terminal.try_clone()?))
             .stdout(Stdio::from(terminal.try_clone()?))
             .stderr(Stdio::from(terminal)),
-        None => command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
     };
     let directory = plan.directory;
     let descriptors = usual_descriptors();

@@ -129,6 +129,7 @@ macro_rules! contract_tests {
             a_stream_tells_output_and_then_one_end,
             a_dropped_stream_ends_its_command,
             a_background_process_is_polled_by_offset,
+            output_and_errors_of_a_process_keep_their_order,
             a_background_process_takes_input,
             a_terminal_is_a_terminal,
             a_killed_process_tells_its_signal,

@@ -245,6 +245,16 @@ pub async fn a_background_process_is_polled_by_offset(harness: &dyn Harness) {
 }
 
 // W30
+pub async fn output_and_errors_of_a_process_keep_their_order(harness: &dyn Harness) {
+    let workspace = open(harness).await.workspace;
+    let script = "for n in 1 2 3 4 5 6 7 8 9; do echo out $n; echo err $n >&2; done";
+    let id = start(&workspace, script, None).await;
+    let wanted: String = (1..=9).map(|n| format!("out {n}\nerr {n}\n")).collect();
+    let (text, _) = output(&workspace, id, &wanted).await;
+    assert_eq!(text, wanted);
+}
+
+// W30
 pub async fn a_background_process_takes_input(harness: &dyn Harness) {
     let workspace = open(harness).await.workspace;
     let id = start(&workspace, "read line; echo \"got $line\"; cat; echo end", None).await;
