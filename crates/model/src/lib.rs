@@ -11,9 +11,11 @@ mod limits;
 mod principal;
 mod provider_config;
 mod reference;
+mod registration;
 mod text;
 mod time;
 mod token;
+mod vitals;
 mod workspace;
 
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
@@ -31,10 +33,12 @@ pub use provider_config::{
     TmpfsMount, Ulimit,
 };
 pub use reference::{Ref, RefError};
+pub use registration::Registration;
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
+pub use vitals::{Displaced, RuntimeState, Vitals};
 pub use workspace::{
-    Desired, InvalidName, Runtime, RuntimeState, Status, StatusReason, Vitals, Workspace, WorkspaceName,
+    Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,
 };

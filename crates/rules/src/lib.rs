@@ -12,3 +12,5 @@ pub mod reconcile;
 pub mod refusals;
 pub mod registry;
 pub mod startup;
+pub mod tier;
+pub mod vitals;
