@@ -22,7 +22,7 @@ pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
-    Id, IdKind, InvalidId, OrgId, OrgKind, RequestId, TokenId, TokenIdKind, UserId, WorkspaceId,
+    Id, IdKind, InvalidId, OrgId, OrgKind, RequestId, RequestKind, TokenId, TokenIdKind, UserId, WorkspaceId,
     WorkspaceKind,
 };
 pub use limits::{Limits, MIB};

@@ -21,6 +21,8 @@ pub enum Step {
     Destroy,
     /// Nothing is left of it, and somebody wants its rows gone.
     Erase,
+    /// It is as it should be; the note to look again is no longer needed.
+    Settle,
     /// It is as it should be.
     Rest,
 }
@@ -30,11 +32,13 @@ pub fn next_step(workspace: &Workspace) -> Step {
     match workspace.status {
         Status::Removed if workspace.reference.is_some() => Step::Destroy,
         Status::Removed if workspace.is_purged => Step::Erase,
-        Status::Removed => Step::Rest,
         Status::Provisioning => Step::Open { closes_first: workspace.generation > 1 },
         Status::Paused | Status::Hibernated if is_behind => Step::Close,
         Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline if is_behind => {
             Step::Restart
+        }
+        Status::Paused | Status::Hibernated | Status::Removed if workspace.mending.next_at.is_some() => {
+            Step::Settle
         }
         Status::AwaitingAgent
         | Status::Online
@@ -42,7 +46,8 @@ pub fn next_step(workspace: &Workspace) -> Step {
         | Status::Offline
         | Status::Failed
         | Status::Paused
-        | Status::Hibernated => Step::Rest,
+        | Status::Hibernated
+        | Status::Removed => Step::Rest,
     }
 }
 
@@ -81,7 +86,82 @@ pub fn is_well_again(workspace: &Workspace, now: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use warren_model::{
+        CapabilitySet, MemoryConfig, Mending, OrgId, ProviderConfig, Ref, WorkspaceId, WorkspaceSpec,
+    };
+
     use super::*;
+
+    fn workspace(status: Status, generation: u64, observed_generation: u64) -> Workspace {
+        let start = Timestamp::from_micros(0);
+        let provider = ProviderConfig::Memory(MemoryConfig::default());
+        Workspace {
+            id: WorkspaceId::from_parts(start, [1; 10]),
+            org_id: OrgId::DEFAULT,
+            parent_id: None,
+            name: "a".parse().unwrap(),
+            spec: WorkspaceSpec::new(provider, CapabilitySet::EMPTY),
+            generation,
+            observed_generation,
+            version: 1,
+            status,
+            reason: None,
+            reference: None,
+            created_at: start,
+            updated_at: start,
+            provisioning_started_at: None,
+            provision_deadline: None,
+            mending: Mending::default(),
+            removed_at: None,
+            is_purged: false,
+        }
+    }
+
+    fn reference() -> Ref {
+        Ref {
+            provider: "memory".into(),
+            schema_version: 1,
+            capabilities: CapabilitySet::EMPTY,
+            payload: serde_json::Value::Null,
+        }
+    }
+
+    proptest! {
+        // F3, Q6
+        #[test]
+        fn a_generation_that_was_not_brought_about_is_never_left_alone(
+            status in proptest::sample::select(Status::ALL), generation in 2..9_u64, behind in 0..2_u64,
+        ) {
+            let row = workspace(status, generation, generation - behind);
+            let step = next_step(&row);
+            match status {
+                Status::Provisioning => prop_assert_eq!(step, Step::Open { closes_first: true }),
+                // Whoever failed waits to be reset.
+                Status::Failed | Status::Removed => prop_assert_eq!(step, Step::Rest),
+                _ => prop_assert_eq!(step == Step::Rest, behind == 0),
+            }
+        }
+
+        // F8
+        #[test]
+        fn what_is_removed_is_deleted_before_it_is_erased(has_remains: bool, is_purged: bool) {
+            let reference = has_remains.then(reference);
+            let row = Workspace { reference, is_purged, ..workspace(Status::Removed, 2, 2) };
+            let expected = match (has_remains, is_purged) {
+                (true, _) => Step::Destroy,
+                (false, true) => Step::Erase,
+                (false, false) => Step::Rest,
+            };
+            prop_assert_eq!(next_step(&row), expected);
+        }
+    }
+
+    // F2
+    #[test]
+    fn a_first_generation_is_opened_without_closing_what_its_first_user_opened() {
+        assert_eq!(next_step(&workspace(Status::Provisioning, 1, 0)), Step::Open { closes_first: false });
+    }
 
     // F16
     #[test]

@@ -73,6 +73,22 @@ impl WorkspaceReads for Transaction<'_> {
         let count = self.first("workspaces", COUNT, &[org_id.into()], read_count)?;
         Ok(count.unwrap_or(0))
     }
+
+    fn living_workspace_ids(
+        &mut self,
+        after: Option<WorkspaceId>,
+        limit: u32,
+    ) -> Result<Vec<WorkspaceId>, Error> {
+        let mut select = Select::new("SELECT id FROM workspaces");
+        select.and("status <> 'removed'");
+        if let Some(after) = after {
+            select.and_value("id >", after);
+        }
+        let (sql, values) = select.page("id", limit);
+        let mut ids = self.rows("workspaces", &sql, &values, |row| row.id())?;
+        ids.truncate(limit as usize);
+        Ok(ids)
+    }
 }
 
 impl WorkspaceWrites for Transaction<'_> {

@@ -41,6 +41,12 @@ pub trait WorkspaceReads {
     fn workspaces(&mut self, query: &WorkspaceQuery) -> Result<Page<Workspace, WorkspaceId>, Error>;
     /// How many workspaces of the org are not removed.
     fn count_workspaces(&mut self, org_id: OrgId) -> Result<u64, Error>;
+    /// Ids of all that are not removed, in order.
+    fn living_workspace_ids(
+        &mut self,
+        after: Option<WorkspaceId>,
+        limit: u32,
+    ) -> Result<Vec<WorkspaceId>, Error>;
 }
 
 pub trait WorkspaceWrites {

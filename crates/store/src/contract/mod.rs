@@ -31,6 +31,7 @@ macro_rules! contract_tests {
                 removed_is_terminal
                 a_removed_workspace_can_still_be_written
                 what_one_engine_could_not_keep_is_refused
+                living_ids_come_in_order_and_without_the_removed
                 only_a_removed_workspace_is_erased_and_its_tokens_with_it
             }
             vitals {

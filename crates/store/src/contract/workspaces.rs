@@ -301,6 +301,20 @@ pub async fn what_one_engine_could_not_keep_is_refused(store: Arc<dyn Store>) {
     assert!(matches!(result, Err(Error::Refused(_))), "NUL in a principal: {result:?}");
 }
 
+// F20
+pub async fn living_ids_come_in_order_and_without_the_removed(store: Arc<dyn Store>) {
+    let rows: Vec<_> = (0..4).map(|_| workspace()).collect();
+    for row in &rows {
+        insert(&*store, row).await;
+    }
+    insert(&*store, &Workspace { status: Status::Removed, ..workspace() }).await;
+    let first = store.read(|tx| tx.living_workspace_ids(None, 3)).await;
+    assert_eq!(first, Ok(ids(&rows[..3])));
+    let after = rows[2].id;
+    let rest = store.read(move |tx| tx.living_workspace_ids(Some(after), 3)).await;
+    assert_eq!(rest, Ok(ids(&rows[3..])));
+}
+
 // F8
 pub async fn only_a_removed_workspace_is_erased_and_its_tokens_with_it(store: Arc<dyn Store>) {
     let (living, removed) = (workspace(), Workspace { status: Status::Removed, ..workspace() });
