@@ -1,6 +1,7 @@
 //! Signals through the one table, and what follows from them in the same transaction.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use warren_model::{
@@ -22,12 +23,24 @@ const MAX_CONFLICT_RETRIES: usize = 8;
 /// Whoever began something looks after it; if they die, somebody else looks after so long.
 pub(crate) const LOOK_AGAIN_MS: i64 = 60_000;
 
-/// What the fleet expects of its workspaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What the fleet expects of its workspaces, and its callers of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     pub expectations: Expectations,
     /// A time for provisioning that holds for all (F5).
     pub provision_timeout_ms: Option<i64>,
+    /// How long the caller of a removal waits to hear how it went. What is not done by then goes on (F8).
+    pub removal_patience: Duration,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            expectations: Expectations::default(),
+            provision_timeout_ms: None,
+            removal_patience: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Who signals, when, and under which terms.

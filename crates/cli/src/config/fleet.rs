@@ -39,6 +39,7 @@ impl FleetSection {
                 idle_timeout_ms: ms(self.idle_timeout_seconds),
             },
             provision_timeout_ms: self.provision_timeout_seconds.map(ms),
+            ..Terms::default()
         }
     }
 }
