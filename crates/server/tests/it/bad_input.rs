@@ -286,6 +286,9 @@ async fn a_report_with_numbers_that_cannot_be_is_refused_as_a_whole() {
         r#"{"uptime_s": 5, "no_such_field": 1}"#,
         r#"{"uptime_s": 5"#,
         "[]",
+        "[0.5]",
+        r#""wedged""#,
+        "null",
     ] {
         let call = warren.call("POST", "/api/v1/registry/heartbeat").token(&runtime);
         let refused = call.header("content-type", "application/json").body(text).send().await;
@@ -311,7 +314,7 @@ async fn a_tree_has_no_cycles_and_an_end() {
     for (child, parent) in [(0, 0), (0, 1), (0, 4), (2, 3), (3, 3)] {
         let path = format!("/api/v1/workspaces/{}", chain[child]);
         let refused = warren.patch(&path, &json!({ "parent_id": chain[parent].to_string() })).await;
-        assert_eq!((refused.status, refused.code()), (409, "parent_cycle".into()), "{child} below {parent}");
+        assert_eq!((refused.status, refused.code()), (422, "parent_cycle".into()), "{child} below {parent}");
     }
     let mut last = *chain.last().unwrap();
     let mut depth = chain.len();
