@@ -67,6 +67,22 @@ async fn a_runtime_that_comes_back_wedged_is_degraded_and_not_online() {
     assert_eq!(status_after(&warren, runtime, &json!({})).await, "degraded", "it never took the wedge back");
 }
 
+// F12: what Warren does to the workspace does not cure a runtime that goes on elsewhere
+#[tokio::test]
+async fn neither_a_restart_nor_a_pause_takes_back_the_wedge_of_a_runtime_elsewhere() {
+    let warren = Warren::start().await;
+    let (id, runtime) = reporting(&warren).await;
+    assert_eq!(status_after(&warren, &runtime, &json!({ "runtime_state": "wedged" })).await, "degraded");
+    for asked in [&["restart"][..], &["pause", "resume"], &["hibernate", "wake"]] {
+        for what in asked {
+            assert_eq!(ask(&warren, id, what).await.status, 200, "{what}");
+        }
+        warren.wait_for_status(id, Status::AwaitingAgent).await;
+        assert_eq!(status_after(&warren, &runtime, &json!({})).await, "degraded", "{asked:?}");
+    }
+    assert_eq!(status_after(&warren, &runtime, &json!({ "runtime_state": "" })).await, "online");
+}
+
 // F13
 #[tokio::test]
 async fn error_rates_degrade_from_a_half_and_recover_below_a_tenth() {
@@ -371,6 +387,28 @@ async fn a_fleet_wide_time_for_provisioning_holds_for_all() {
     for id in ids {
         warren.wait_for_status(id, Status::Online).await;
     }
+}
+
+// F5: found by the simulation
+#[tokio::test]
+async fn an_agent_is_not_waited_for_without_end_when_its_place_was_late() {
+    let clock = clock();
+    let faults = Arc::new(Faults::default());
+    faults.hold_opens();
+    let warren = Warren::builder().clock(Arc::clone(&clock)).faults(Arc::clone(&faults)).start().await;
+    let body = json!({ "name": "late", "provider": memory(), "runtime": "external" });
+    let id = create(&warren, &body).await;
+    clock.advance_ms(600_000);
+    sweep(&warren, "provisioning").await;
+    assert_eq!(status(&warren, id).await, "failed");
+    faults.release_opens();
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
+    clock.advance_ms(599_999);
+    sweep(&warren, "provisioning").await;
+    assert_eq!(status(&warren, id).await, "awaiting_agent");
+    clock.advance_ms(1);
+    sweep(&warren, "provisioning").await;
+    assert_eq!(status(&warren, id).await, "failed");
 }
 
 // F15
