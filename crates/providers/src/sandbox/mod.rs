@@ -23,6 +23,7 @@ mod living;
 mod pool;
 mod provider;
 pub mod seatbelt;
+mod vestibule;
 mod workspace;
 
 pub use backend::{Bubblewrap, Version};
