@@ -107,14 +107,11 @@ pub(super) struct Started {
 
 impl Launcher {
     /// `instance` begins the names of its control groups.
-    pub(super) fn new(
-        cgroups: Arc<Cgroups>,
-        instance: String,
-        vestibule: Option<Plan>,
-    ) -> io::Result<Self> {
+    pub(super) fn new(cgroups: Arc<Cgroups>, instance: String, vestibule: Option<Plan>) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new().name("box-launcher".into()).spawn(move || {
-            let mut cradle = Cradle { cgroups, instance, made: 0, next: None, plan: vestibule, vestibule: None };
+            let mut cradle =
+                Cradle { cgroups, instance, made: 0, next: None, plan: vestibule, vestibule: None };
             // Tried again, and told, when the first box is started.
             let _ = cradle.build_vestibule();
             cradle.prepare();

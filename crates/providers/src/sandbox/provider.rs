@@ -28,7 +28,7 @@ use super::cgroup::Cgroups;
 use super::furnishing;
 use super::launch::{Handed, Launch, Launcher};
 use super::living::LiveBox;
-use super::pool::{Pool, Spare};
+use super::pool::{Policy, Pool, Spare};
 use super::workspace::{Boxed, SandboxWorkspace};
 use crate::boxes::disk::{DiskKeeper, DiskMeter};
 use crate::boxes::mounts::{self, Grant};
@@ -116,7 +116,8 @@ impl SandboxProvider {
         let instance = process::random_mark(entropy);
         let staging = Staging::open(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the sandboxes' folder cannot be used"))?;
-        let etc = furnishing::furnish(&base.join(".box")).map_err(failed("what boxes are given cannot be written"))?;
+        let etc = furnishing::furnish(&base.join(".box"))
+            .map_err(failed("what boxes are given cannot be written"))?;
         sweep_pool(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let owners = Owners::of(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let group = group_name(&base).map_err(failed("the sandboxes' folder cannot be written"))?;
@@ -204,11 +205,6 @@ impl Inner {
         let new = backend::find(isolation, &self.settings.bubblewrap, version_of)?;
         *found = Some(new.clone());
         Ok(new)
-    }
-
-    /// All that decides how a box is shut, as text.
-    fn policy(&self, config: &SandboxConfig, bubblewrap: &Bubblewrap) -> String {
-        format!("{bubblewrap:?} {:?} {:?} {:?}", config.isolation, config.limits, config.mounts)
     }
 
     /// A folder for a workspace, and whose it is.
@@ -331,7 +327,7 @@ impl Inner {
 
     async fn make_spare(&self) -> Result<Spare, Error> {
         let config = SandboxConfig::default();
-        let policy = self.policy(&config, &self.bubblewrap(config.isolation)?);
+        let policy = Policy::of(&config, self.bubblewrap(config.isolation)?);
         let folder = self.base.join(format!("{POOL_PREFIX}{}-{}", self.instance, self.pool.next_number()));
         let owner = self.make_folder(&folder)?;
         match self.make_box(&folder, owner, &config).await {
@@ -346,7 +342,7 @@ impl Inner {
     /// A box from the pool, its folder renamed to `folder`, if one fits.
     async fn take_spare(&self, folder: &Path, config: &SandboxConfig) -> Option<(LiveBox, Owner)> {
         let bubblewrap = self.bubblewrap(config.isolation).ok()?;
-        let spare = self.pool.take(&self.policy(config, &bubblewrap))?;
+        let spare = self.pool.take(&Policy::of(config, bubblewrap))?;
         // Never over a folder that is there: it would be a workspace's.
         match rustix::fs::renameat_with(CWD, &spare.folder, CWD, folder, rustix::fs::RenameFlags::NOREPLACE) {
             Ok(()) => Some((spare.live, spare.owner)),

@@ -13,7 +13,10 @@
 //! Each box is started in a copy. What the host mounts below `/usr` later is followed here, and seen by boxes that are
 //! opened from then on.
 
-#![expect(unsafe_code, reason = "a thread leaves the mount namespace of the others; the block says why it holds")]
+#![expect(
+    unsafe_code,
+    reason = "a thread leaves the mount namespace of the others; the block says why it holds"
+)]
 
 use std::fs::File;
 use std::io;
@@ -73,8 +76,7 @@ fn build(system: &System, etc: &Path) -> io::Result<OwnedFd> {
     // descriptors are not concerned.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
-    let etc =
-        open_tree(CWD, etc, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?;
+    let etc = open_tree(CWD, etc, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?;
     mount("warren", SITE, "tmpfs", PLAIN, SMALL)?;
     let root = Path::new(SITE);
     for (folder, link) in system.folders() {
