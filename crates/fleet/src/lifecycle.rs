@@ -11,6 +11,7 @@ use warren_model::{
 use warren_rules::access::Action;
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
 pub(crate) use warren_rules::reconcile::LOOK_AGAIN_MS;
+use warren_rules::sweeps::Retention;
 use warren_rules::vitals::{Expectations, after_change};
 use warren_store::{Store, WriteTx};
 
@@ -27,6 +28,7 @@ pub struct Terms {
     pub expectations: Expectations,
     /// A time for provisioning that holds for all (F5).
     pub provision_timeout_ms: Option<i64>,
+    pub retention: Retention,
     /// How long the caller of a removal waits to hear how it went. What is not done by then goes on (F8).
     pub removal_patience: Duration,
 }
@@ -36,6 +38,7 @@ impl Default for Terms {
         Self {
             expectations: Expectations::default(),
             provision_timeout_ms: None,
+            retention: Retention::default(),
             removal_patience: Duration::from_secs(10),
         }
     }

@@ -11,6 +11,7 @@ mod fleet;
 mod heartbeats;
 mod identity;
 mod lifecycle;
+mod limits;
 mod matrix;
 mod operations;
 mod processes;

@@ -55,6 +55,8 @@ const NEEDS: &[(&str, Need)] = &[
     ("create_workspace", Need::InOrg(Scope::WorkspacesWrite)),
     ("show_workspace", Need::On(Deed::See)),
     ("workspace_health", Need::On(Deed::See)),
+    ("show_budget", Need::On(Deed::See)),
+    ("set_budget", Need::On(Deed::Write)),
     ("read_file", Need::On(Deed::See)),
     ("write_file", Need::On(Deed::Use)),
     ("delete_file", Need::On(Deed::Use)),
@@ -412,6 +414,7 @@ impl Stage {
                 let link = self.warren.fleet.mint_sign_in().await.unwrap();
                 json!({ "secret": link.secret.reveal() })
             }
+            "set_budget" => json!({ "monthly_limit_micros": 1_000_000 }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),

@@ -9,7 +9,8 @@ use warren_testkit::{Faults, Warren};
 use crate::fleet::{clock, create, reporting, status, sweep};
 use crate::{local, memory};
 
-const NAMES: [&str; 6] = ["liveness", "stalls", "provisioning", "mending", "hibernation", "orphans"];
+const NAMES: [&str; 7] =
+    ["liveness", "stalls", "provisioning", "mending", "hibernation", "orphans", "retention"];
 
 async fn report(warren: &Warren, name: &str) -> Value {
     let list = warren.get("/api/v1/admin/sweeps").await.json();
