@@ -3,7 +3,9 @@
 //! A report can lie, by mistake or by a wrong clock. So times of the runtime are never taken to be in the future, and
 //! what is swept later (silence, stalls, idleness) is a deadline by Warren's own clock.
 
-use warren_model::{Displaced, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8};
+use warren_model::{
+    Displaced, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
+};
 
 /// What a runtime said, field by field.
 #[derive(Debug, Clone, PartialEq, Default)]

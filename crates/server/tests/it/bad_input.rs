@@ -308,7 +308,8 @@ async fn a_tree_has_no_cycles_and_an_end() {
     let warren = Warren::start().await;
     let mut chain = vec![warren.workspace(memory()).await];
     for _ in 0..4 {
-        let body = json!({ "name": "next", "provider": memory(), "parent_id": chain.last().unwrap().to_string() });
+        let body =
+            json!({ "name": "next", "provider": memory(), "parent_id": chain.last().unwrap().to_string() });
         chain.push(crate::fleet::create(&warren, &body).await);
     }
     for (child, parent) in [(0, 0), (0, 1), (0, 4), (2, 3), (3, 3)] {

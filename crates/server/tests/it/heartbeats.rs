@@ -219,8 +219,16 @@ async fn work_without_progress_is_found_out_although_heartbeats_go_on() {
     let progress = json!({ "last_progress_at": show(&warren, id).await["vitals"]["last_heartbeat_at"] });
     assert_eq!(status_after(&warren, &runtime, &progress).await, "online", "progress ends it");
     clock.advance_ms(120_000);
-    assert_eq!(status_after(&warren, &runtime, &json!({})).await, "degraded", "the report itself shows it too");
-    assert_eq!(status_after(&warren, &runtime, &json!({ "active_tasks": 0 })).await, "online", "no work, no stall");
+    assert_eq!(
+        status_after(&warren, &runtime, &json!({})).await,
+        "degraded",
+        "the report itself shows it too"
+    );
+    assert_eq!(
+        status_after(&warren, &runtime, &json!({ "active_tasks": 0 })).await,
+        "online",
+        "no work, no stall"
+    );
 }
 
 // F14, and the bad input: a clock in the future
@@ -250,7 +258,11 @@ async fn what_a_runtime_declared_survives_a_restart_of_warren() {
     let vitals = show(&warren, id).await["vitals"].clone();
     assert_eq!(vitals["displaces"], json!(["scheduler", "session", "status_mgmt"]));
     assert_eq!(vitals["idle_timeout_seconds"], 45);
-    assert_eq!(status_after(&warren, &runtime, &json!({ "error_rate": 1.0 })).await, "online", "still no inference");
+    assert_eq!(
+        status_after(&warren, &runtime, &json!({ "error_rate": 1.0 })).await,
+        "online",
+        "still no inference"
+    );
     clock.advance_ms(45_000);
     sweep(&warren, "stalls").await;
     assert_eq!(status(&warren, id).await, "degraded", "its own idle timeout still holds");
@@ -319,7 +331,11 @@ async fn a_silent_resident_is_restarted_at_once_and_then_with_growing_waits() {
         sweep(&warren, "mending").await;
         assert_ne!(status(&warren, id).await, "offline", "after {wait} ms");
         assert_eq!(show(&warren, id).await["generation"], before + 1);
-        assert_eq!(try_beat(&warren, &runtime, &json!({})).await.status, 401, "its credential was the boot's");
+        assert_eq!(
+            try_beat(&warren, &runtime, &json!({})).await.status,
+            401,
+            "its credential was the boot's"
+        );
     }
 }
 
@@ -380,7 +396,10 @@ async fn a_fleet_wide_time_for_provisioning_holds_for_all() {
     sweep(&warren, "provisioning").await;
     for id in &ids {
         let row = show(&warren, *id).await;
-        assert_eq!((&row["status"], &row["reason"]), (&json!("failed"), &json!("The workspace was not ready in time.")));
+        assert_eq!(
+            (&row["status"], &row["reason"]),
+            (&json!("failed"), &json!("The workspace was not ready in time."))
+        );
     }
     // A place that is ready too late is ready all the same.
     faults.release_opens();
@@ -427,7 +446,10 @@ async fn every_heartbeat_is_told_live_and_none_is_stored() {
     beat(&warren, &runtime, &json!({})).await;
     for _ in 0..3 {
         let (sse_id, frame) = frames.next().await.unwrap();
-        assert_eq!((&frame["type"], &frame["event"]["kind"]), (&json!("live"), &json!("workspace.heartbeat")));
+        assert_eq!(
+            (&frame["type"], &frame["event"]["kind"]),
+            (&json!("live"), &json!("workspace.heartbeat"))
+        );
         assert_eq!(frame["event"]["workspace_id"], id.to_string());
         assert_eq!((&frame["event"]["data"]["active_tasks"], sse_id), (&json!(1), None));
     }

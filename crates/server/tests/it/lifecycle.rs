@@ -124,7 +124,10 @@ async fn a_restart_raises_the_generation_ends_processes_and_keeps_files() {
     assert!(proc.exists(), "it runs");
     let before = show(&warren, id).await["generation"].as_u64().unwrap();
     let restarted = ask(&warren, id, "restart").await.json();
-    assert_eq!((&restarted["status"], &restarted["generation"]), (&json!("provisioning"), &json!(before + 1)));
+    assert_eq!(
+        (&restarted["status"], &restarted["generation"]),
+        (&json!("provisioning"), &json!(before + 1))
+    );
     warren.wait_for_status(id, Status::Online).await;
     assert!(!proc.exists(), "the restart ended it");
     assert_eq!(warren.get(&pid_file).await.text().trim(), pid, "its files are there");

@@ -268,19 +268,22 @@ impl Stage {
         ];
         for whose in [Whose::Same, Whose::Other] {
             let of = Some(self.workspace(whose));
-            for (who, kind) in [
-                (Who::Workspace(whose), TokenKind::Workspace),
-                (Who::Join(whose), TokenKind::Join),
-            ] {
+            for (who, kind) in
+                [(Who::Workspace(whose), TokenKind::Workspace), (Who::Join(whose), TokenKind::Join)]
+            {
                 made.push((who, self.insert(kind, ScopeSet::EMPTY, of, OrgId::DEFAULT).await));
             }
         }
         for scope in Scope::ALL {
-            let secret = self.mint(&json!({ "kind": "user", "name": "one", "scopes": [scope.as_str()] })).await.0;
+            let secret =
+                self.mint(&json!({ "kind": "user", "name": "one", "scopes": [scope.as_str()] })).await.0;
             made.push((Who::User(scope), secret));
         }
         let names = Scope::ALL.map(Scope::as_str);
-        made.push((Who::UserWithAll, self.mint(&json!({ "kind": "user", "name": "all", "scopes": names })).await.0));
+        made.push((
+            Who::UserWithAll,
+            self.mint(&json!({ "kind": "user", "name": "all", "scopes": names })).await.0,
+        ));
         let (revoked, id) = self.mint(&json!({ "kind": "admin", "name": "revoked" })).await;
         assert_eq!(self.warren.delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
         made.push((Who::Revoked, revoked));
@@ -299,7 +302,13 @@ impl Stage {
     }
 
     /// A token that no route makes.
-    async fn insert(&self, kind: TokenKind, scopes: ScopeSet, of: Option<WorkspaceId>, org_id: OrgId) -> String {
+    async fn insert(
+        &self,
+        kind: TokenKind,
+        scopes: ScopeSet,
+        of: Option<WorkspaceId>,
+        org_id: OrgId,
+    ) -> String {
         let mark = unique();
         let mut random = [0; 32];
         random[..4].copy_from_slice(&mark.to_ne_bytes());
@@ -420,7 +429,9 @@ impl Stage {
             "run_command" | "start_process" => json!({ "argv": ["true"] }),
             "resize_process" => json!({ "rows": 1, "columns": 1 }),
             "signal_process" => json!({ "signal": "terminate" }),
-            "write_file" | "write_process_input" | "call_tool" | "register_runtime" | "heartbeat" => json!({}),
+            "write_file" | "write_process_input" | "call_tool" | "register_runtime" | "heartbeat" => {
+                json!({})
+            }
             _ => return None,
         })
     }
@@ -433,7 +444,9 @@ impl Stage {
             return (Verdict::LetIn, String::new());
         }
         let text = response.text().await.unwrap_or_default();
-        let code = serde_json::from_str::<Value>(&text).ok().and_then(|json| json["code"].as_str().map(str::to_owned));
+        let code = serde_json::from_str::<Value>(&text)
+            .ok()
+            .and_then(|json| json["code"].as_str().map(str::to_owned));
         let verdict = match (status, code.as_deref()) {
             (401, _) => Verdict::Unauthenticated,
             (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
@@ -507,7 +520,10 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
             let call = stage.request(operation, verdict).await;
             let (seen, answer) = stage.verdict_of(stage.authorize(call, who, *need).await).await;
             if seen != verdict {
-                wrong.push(format!("{} with {who:?}: expected {verdict:?}, was {seen:?}: {answer}", operation.id));
+                wrong.push(format!(
+                    "{} with {who:?}: expected {verdict:?}, was {seen:?}: {answer}",
+                    operation.id
+                ));
             }
             // Otherwise the call shows nothing: it was refused for what it said and not for who said it.
             let is_about_state = ["sign_out", "resize_process"].contains(&operation.id.as_str());
@@ -516,7 +532,10 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
             }
             let knows_nothing = matches!(
                 who,
-                Who::UserOfOtherOrg | Who::WorkspaceOfOtherOrg | Who::Workspace(Whose::Other) | Who::Runner(Whose::Other)
+                Who::UserOfOtherOrg
+                    | Who::WorkspaceOfOtherOrg
+                    | Who::Workspace(Whose::Other)
+                    | Who::Runner(Whose::Other)
             );
             if knows_nothing && answer.contains(&stage.target.to_string()) && seen == Verdict::LetIn {
                 wrong.push(format!("{} with {who:?} tells of the workspace: {answer}", operation.id));
@@ -524,9 +543,14 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
             cells += 1;
         }
     }
-    println!("route × credential: {} operations × {} kinds = {cells} cells", operations.len(), everybody().len());
+    println!(
+        "route × credential: {} operations × {} kinds = {cells} cells",
+        operations.len(),
+        everybody().len()
+    );
     assert!(wrong.is_empty(), "{} of {cells} cells:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(cells, operations.len() * everybody().len());
     let row = stage.warren.get(&format!("/api/v1/workspaces/{}", stage.other)).await.json();
-    assert_eq!((&row["name"], &row["status"]), (&json!("test"), &json!("online")), "the other one is untouched");
+    let as_made = (&json!("test"), &json!("running"), &json!(1));
+    assert_eq!((&row["name"], &row["desired"], &row["generation"]), as_made, "the other one is untouched");
 }

@@ -7,7 +7,8 @@ use warren_model::Status;
 use warren_testkit::Warren;
 
 use crate::fleet::{
-    ask, clock, create, events, external, join_token, register, reporting, show, status, try_beat, try_register,
+    ask, clock, create, events, external, join_token, register, reporting, show, status, try_beat,
+    try_register,
 };
 use crate::{local, memory};
 
@@ -17,7 +18,8 @@ async fn a_join_token_works_once_for_the_workspace_it_was_made_for() {
     let warren = Warren::start().await;
     let (id, other) = (external(&warren).await, external(&warren).await);
     let join = join_token(&warren, id).await;
-    let body = json!({ "version": "1.2.3", "agent_card": { "name": "a" }, "heartbeat": { "active_tasks": 1 } });
+    let body =
+        json!({ "version": "1.2.3", "agent_card": { "name": "a" }, "heartbeat": { "active_tasks": 1 } });
     let registered = try_register(&warren, &join, &body).await;
     assert_eq!(registered.status, 200, "{}", registered.text());
     let registered = registered.json();
@@ -140,7 +142,8 @@ async fn join_and_runner_tokens_open_their_one_door_each() {
     assert_eq!(warren.call("GET", &own).token(&runner).send().await.status, 200);
     let elsewhere = format!("/api/v1/workspaces/{other}");
     assert_eq!(warren.call("GET", &elsewhere).token(&runner).send().await.status, 404);
-    for (method, path) in [("DELETE", own.clone()), ("POST", format!("{own}/pause")), ("PATCH", own.clone())] {
+    for (method, path) in [("DELETE", own.clone()), ("POST", format!("{own}/pause")), ("PATCH", own.clone())]
+    {
         let answer = warren.call(method, &path).token(&runner).json(&json!({})).send().await;
         assert_eq!(answer.status, 403, "{method} {path}");
     }

@@ -50,7 +50,11 @@ async fn a_stop_that_fails_keeps_the_files_is_told_with_counts_and_is_finished_b
     assert_eq!(removed.json()["status"], "removed");
     assert!(place(&warren, id).exists(), "a place that could not be stopped keeps its files");
     let again = warren.delete(&path(id)).await;
-    assert_eq!((again.status, counts(&again.json())), (202, [1, 0, 1, 0]), "a retry tries, and may fail again");
+    assert_eq!(
+        (again.status, counts(&again.json())),
+        (202, [1, 0, 1, 0]),
+        "a retry tries, and may fail again"
+    );
     assert_eq!(faults.destroys(), 2);
     sweep(&warren, "mending").await;
     assert_eq!(faults.destroys(), 2, "the sweep does not hurry");
@@ -97,7 +101,11 @@ async fn a_workspace_that_is_removed_while_it_boots_leaves_nothing() {
     let id = create(&warren, &json!({ "name": "booting", "provider": local() })).await;
     eventually("the open begins", async || faults.opens() == 1).await;
     let removed = warren.delete(&path(id)).await;
-    assert_eq!((removed.status, counts(&removed.json())), (202, [1, 0, 0, 1]), "it cannot be done yet, and says so");
+    assert_eq!(
+        (removed.status, counts(&removed.json())),
+        (202, [1, 0, 0, 1]),
+        "it cannot be done yet, and says so"
+    );
     assert_eq!(removed.json()["status"], "removed");
     faults.release_opens();
     eventually("the removal is finished", async || {
@@ -129,7 +137,8 @@ async fn a_caller_that_hangs_up_does_not_stop_the_removal() {
     caller.abort();
     assert!(caller.await.unwrap_err().is_cancelled(), "nobody waits for the answer");
     faults.release_opens();
-    eventually("both are gone", async || !place(&warren, id).exists() && !place(&warren, child).exists()).await;
+    eventually("both are gone", async || !place(&warren, id).exists() && !place(&warren, child).exists())
+        .await;
     assert_eq!(counts(&warren.delete(&path(id)).await.json()), [2, 2, 0, 0]);
 }
 

@@ -143,7 +143,8 @@ async fn hold_record(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
 async fn what_a_killed_replica_left_of_its_sweep_the_other_finishes() {
     let database = PostgresDatabase::create();
     let clock = clock();
-    let doomed = Warren::builder().database(database.url()).clock(Arc::clone(&clock)).crashable().start().await;
+    let doomed =
+        Warren::builder().database(database.url()).clock(Arc::clone(&clock)).crashable().start().await;
     let other = replica(&database.url(), &clock).await;
     let holder = replica(&database.url(), &clock).await;
     let (id, _) = reporting(&other).await;

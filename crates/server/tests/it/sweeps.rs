@@ -59,7 +59,10 @@ async fn a_sweep_that_panics_is_counted_runs_again_and_stops_no_other() {
     faults.panic_in_reap(Some(ProviderKind::Memory));
     for panics in [1, 2] {
         let ran = sweep(&warren, "orphans").await;
-        assert_eq!((&ran["last_run"]["outcome"]["kind"], &ran["panics"]), (&json!("panicked"), &json!(panics)));
+        assert_eq!(
+            (&ran["last_run"]["outcome"]["kind"], &ran["panics"]),
+            (&json!("panicked"), &json!(panics))
+        );
     }
     clock.advance_ms(90_000);
     sweep(&warren, "liveness").await;

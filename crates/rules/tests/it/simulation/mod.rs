@@ -21,7 +21,10 @@ fn run(seed: u64, days: i64, faults: Faults) -> u64 {
     world.checks()
 }
 
-#[expect(clippy::disallowed_methods, reason = "whoever replays a seed says so by a variable; no rule reads it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever replays a seed says so by a variable; no rule reads it"
+)]
 fn asked_seed() -> Option<u64> {
     std::env::var("WARREN_SIMULATION_SEED").ok().map(|text| text.parse().unwrap())
 }

@@ -34,14 +34,33 @@ pub(crate) struct Faults {
 enum Event {
     Sweep,
     /// The runtime says something, or would.
-    Beat { at: usize, boot: u32 },
+    Beat {
+        at: usize,
+        boot: u32,
+    },
     /// What it said comes in.
-    Report { at: usize, boot: u32, report: Report },
+    Report {
+        at: usize,
+        boot: u32,
+        report: Report,
+    },
     /// The provider answers; `life` is the life of Warren that asked.
-    OpenAnswers { at: usize, generation: u64, is_open: bool, life: u32 },
-    RuntimeStarts { at: usize, boot: u32 },
-    RuntimeDies { at: usize },
-    Asked { at: usize },
+    OpenAnswers {
+        at: usize,
+        generation: u64,
+        is_open: bool,
+        life: u32,
+    },
+    RuntimeStarts {
+        at: usize,
+        boot: u32,
+    },
+    RuntimeDies {
+        at: usize,
+    },
+    Asked {
+        at: usize,
+    },
     WarrenDies,
     WarrenStarts,
     ClockJumps,
@@ -102,9 +121,8 @@ impl World {
             checks: 0,
             fingerprint: 0,
         };
-        for (number, runtime) in [Runtime::Resident, Runtime::Resident, Runtime::External, Runtime::Hosted]
-            .into_iter()
-            .enumerate()
+        for (number, runtime) in
+            [Runtime::Resident, Runtime::Resident, Runtime::External, Runtime::Hosted].into_iter().enumerate()
         {
             world.create(number, runtime);
         }
@@ -258,7 +276,12 @@ impl World {
                     place.vitals = vitals;
                 }
                 let is_boxed = place.row.spec.runtime == Runtime::Resident;
-                if is_boxed && matches!(place.row.status, Status::Paused | Status::Hibernated | Status::Provisioning | Status::Removed) {
+                if is_boxed
+                    && matches!(
+                        place.row.status,
+                        Status::Paused | Status::Hibernated | Status::Provisioning | Status::Removed
+                    )
+                {
                     place.agent = Agent { boot: place.agent.boot + 1, ..Agent::default() };
                 }
                 true
@@ -311,7 +334,10 @@ impl World {
             let before = row.status;
             self.signal(at, if is_open { Signal::PlaceReady } else { Signal::PlaceFailed });
             let row = &self.places[at].row;
-            if before != row.status && row.status == Status::AwaitingAgent && row.spec.runtime == Runtime::Resident {
+            if before != row.status
+                && row.status == Status::AwaitingAgent
+                && row.spec.runtime == Runtime::Resident
+            {
                 let wait = self.chance.one_of(&[1_000, 10_000, 120_000]);
                 self.start_runtime(at, wait);
             }
@@ -528,7 +554,10 @@ impl World {
             assert!(is_expected, "a silent one is taken for alive: {place:#?}");
         }
         if is_booting(row.status) {
-            assert!(row.provision_deadline.is_some_and(|deadline| deadline > now), "it boots for ever: {place:#?}");
+            assert!(
+                row.provision_deadline.is_some_and(|deadline| deadline > now),
+                "it boots for ever: {place:#?}"
+            );
         }
         if row.status == Status::Offline && row.spec.runtime == Runtime::Resident {
             assert!(row.mending.next_at.is_some_and(|at| at > now), "nobody mends it: {place:#?}");
