@@ -29,6 +29,7 @@ fn asked_seed() -> Option<u64> {
     std::env::var("WARREN_SIMULATION_SEED").ok().map(|text| text.parse().unwrap())
 }
 
+#[expect(clippy::print_stdout, reason = "how much was simulated is told to whoever looks")]
 fn run_all(seeds: u64, days: i64, faults: Faults) {
     let seeds = asked_seed().map_or_else(|| (0..seeds).collect::<Vec<_>>(), |seed| vec![seed]);
     let mut checks = 0;

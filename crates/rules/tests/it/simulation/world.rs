@@ -321,8 +321,7 @@ impl World {
                 Step::Restart => {
                     self.signal(at, Signal::Restart);
                 }
-                Step::Destroy | Step::Erase => return,
-                Step::Rest => return,
+                Step::Destroy | Step::Erase | Step::Rest => return,
             }
         }
     }
@@ -487,9 +486,8 @@ impl World {
                 self.reconcile(at);
             }
             90..98 => {
-                if self.signal(at, Signal::Reset) {
-                    self.reconcile(at);
-                }
+                self.signal(at, Signal::Reset);
+                self.reconcile(at);
             }
             _ if self.places[at].row.status != Status::Removed => {
                 self.wish(at, Desired::Removed);
