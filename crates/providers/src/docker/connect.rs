@@ -62,9 +62,20 @@ pub(super) async fn wait_for<F: Future<Output = bool>>(
     tokio::time::timeout(patience, trying).await.unwrap_or(Ok(None))
 }
 
-pub(super) async fn greet(stream: UnixStream) -> Result<(Channel, Greeting), ChannelError> {
+/// A process 1 that answers.
+#[derive(Debug)]
+pub(super) struct Met {
+    pub(super) channel: Channel,
+    pub(super) greeting: Greeting,
+    /// The number that it has here; absent where it cannot be seen from here.
+    pub(super) process: Option<u32>,
+}
+
+pub(super) async fn greet(stream: UnixStream) -> Result<Met, ChannelError> {
+    let process = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
     let (reading, writing) = stream.into_split();
-    Channel::open(Box::new(reading), Box::new(writing), GREETING_PATIENCE).await
+    let (channel, greeting) = Channel::open(Box::new(reading), Box::new(writing), GREETING_PATIENCE).await?;
+    Ok(Met { channel, greeting, process: process.filter(|&number| number != 0) })
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@
 use std::time::Duration;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
-use warren_init::{Facts as BoxFacts, Greeting};
+use warren_init::Facts as BoxFacts;
 use warren_model::{DockerConfig, ErrorCode, PullPolicy, Reuse, WorkspaceId};
 use warren_workspace::Error;
 
-use super::connect;
+use super::connect::{self, Met};
 use super::daemon::{Daemon, DaemonError, ImageFacts};
 use super::drift::{self, Drift};
 use super::folders::Folders;
@@ -45,6 +45,8 @@ pub(super) struct Entered {
     pub(super) id: String,
     pub(super) generation: u64,
     pub(super) channel: Channel,
+    /// Process 1, by the number that it has here; absent where it cannot be seen from here.
+    pub(super) process: Option<u32>,
     pub(super) facts: BoxFacts,
     /// Names of limits that this host does not enforce.
     pub(super) unenforced: Vec<String>,
@@ -223,7 +225,7 @@ impl Plan<'_> {
             }
         };
         match connect::greet(stream).await {
-            Ok((channel, greeting)) => Ok(Some(self.entered(running, channel, greeting, drift, true))),
+            Ok(met) => Ok(Some(self.entered(running, met, drift, true))),
             Err(ChannelError::Gone | ChannelError::Silent) => Ok(None),
             Err(ChannelError::Version | ChannelError::TooLong) => {
                 let detail = "process 1 of the living container is of another version of Warren; set `reuse: recreate`, \
@@ -311,17 +313,17 @@ impl Plan<'_> {
         let Some(stream) = stream else {
             return Err(self.post_mortem(&made.id).await);
         };
-        let (channel, greeting) = connect::greet(stream).await.map_err(|error| {
+        let met = connect::greet(stream).await.map_err(|error| {
             tracing::warn!(%error, "process 1 of a new container does not answer");
             gone()
         })?;
         self.maker.folders.lock_run(self.workspace)?;
-        self.judge(&greeting.facts)?;
+        self.judge(&met.greeting.facts)?;
         if let Err(error) = self.maker.folders.record_generation(self.workspace, made.identity.generation) {
             // The number is for people; names stay unique, since earlier containers are removed first.
             tracing::warn!(%error, "a container's number could not be recorded");
         }
-        Ok(self.entered(made, channel, greeting, drift, false))
+        Ok(self.entered(made, met, drift, false))
     }
 
     /// Whether the box is as tight as it was asked to be, seen from inside, before any program runs in it.
@@ -360,22 +362,16 @@ impl Plan<'_> {
         Error::transient(ErrorCode::WorkspaceFailed, detail)
     }
 
-    fn entered(
-        &self,
-        container: &Listed,
-        channel: Channel,
-        greeting: Greeting,
-        drift: Drift,
-        is_reconnected: bool,
-    ) -> Entered {
+    fn entered(&self, container: &Listed, met: Met, drift: Drift, is_reconnected: bool) -> Entered {
         if !drift.unenforced.is_empty() {
             tracing::warn!(limits = ?drift.unenforced, "this host does not enforce some of a container's limits");
         }
         Entered {
             id: container.id.clone(),
             generation: container.identity.generation,
-            channel,
-            facts: greeting.facts,
+            channel: met.channel,
+            process: met.process,
+            facts: met.greeting.facts,
             unenforced: drift.unenforced,
             is_reconnected,
         }

@@ -21,6 +21,7 @@ use super::host::Host;
 use super::image::Image;
 use super::workspace::{Boxed, DockerWorkspace};
 use super::{reaper, relax};
+use crate::boxes::disk::{self, DiskKeeper, DiskMeter, HiddenBytes};
 use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, spill_opener};
 use crate::boxes::{mounts, syscalls};
 use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, blocking, errno};
@@ -42,6 +43,7 @@ pub struct DockerSettings {
 pub struct DockerProvider {
     maker: Maker,
     held: HeldBoxes,
+    disks: DiskKeeper,
     environment: Arc<Environment>,
     clock: Arc<dyn Clock>,
 }
@@ -72,6 +74,7 @@ impl DockerProvider {
                 seccomp: syscalls::docker_profile().to_string().into(),
             },
             held: HeldBoxes::default(),
+            disks: DiskKeeper::default(),
             environment: Arc::new(environment),
             clock,
         })
@@ -84,17 +87,20 @@ impl DockerProvider {
         owner: Owner,
         declared: CapabilitySet,
     ) -> Result<Arc<dyn Workspace>, Error> {
-        let root = Root::open(&self.maker.folders.files(id))
+        let folder = self.maker.folders.files(id);
+        let root = Root::open(&folder)
             .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
         let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
         let staging = Arc::clone(&self.maker.folders.staging);
-        let place = Arc::new(Place::new(root, staging, limits, is_root().then_some(owner)));
+        let meter = self.disks.meter_of(id, &folder, config.limits.disk_mb);
+        let place = Place::new(root, staging, limits, is_root().then_some(owner)).with_room(meter.room());
+        let place = Arc::new(place);
         let (boxed, confinement) = if declared.contains(Capability::Shell) {
             let opening = self.held.begin(id);
             let entered = self.maker.enter(id, config, owner).await?;
             opening.finish(&entered.id);
             let confinement = confinement(config, owner, &entered);
-            (Some(self.boxed(config, entered, Arc::clone(&place))), confinement)
+            (Some(self.boxed(config, entered, Arc::clone(&place), meter)), confinement)
         } else {
             (None, serde_json::Value::Null)
         };
@@ -109,8 +115,17 @@ impl DockerProvider {
         }))
     }
 
-    fn boxed(&self, config: &DockerConfig, entered: Entered, place: Arc<Place>) -> Boxed {
+    fn boxed(
+        &self,
+        config: &DockerConfig,
+        entered: Entered,
+        place: Arc<Place>,
+        meter: Arc<DiskMeter>,
+    ) -> Boxed {
         let daemon = Arc::clone(&self.maker.daemon);
+        let end_box = killer(Arc::clone(&daemon), entered.id.clone(), entered.channel.clone());
+        let hidden = hidden_bytes(entered.process);
+        self.disks.watch(Arc::clone(&meter), entered.channel.clone(), Arc::clone(&end_box), hidden);
         let shell = BoxShell::new(BoxParts {
             channel: entered.channel.clone(),
             rules: BoxRules {
@@ -125,8 +140,9 @@ impl DockerProvider {
             environment: Arc::clone(&self.environment),
             clock: Arc::clone(&self.clock),
             open_spill: spill_opener(place),
-            end_box: killer(Arc::clone(&daemon), entered.id.clone(), entered.channel.clone()),
-        });
+            end_box,
+        })
+        .with_disk(meter);
         Boxed { shell, channel: entered.channel, container: entered.id, daemon, held: self.held.clone() }
     }
 
@@ -206,7 +222,7 @@ fn confinement(config: &DockerConfig, owner: Owner, entered: &Entered) -> serde_
             "cpu": { "cpus": config.limits.cpus, "enforced_by": by("NanoCpus") },
             "pids": { "count": config.limits.pids, "enforced_by": by("PidsLimit") },
             "tmp": { "mb": config.limits.tmp_mb, "enforced_by": "tmpfs size" },
-            "disk": { "mb": config.limits.disk_mb, "enforced_by": "rlimit, per file" },
+            "disk": { "mb": config.limits.disk_mb, "enforced_by": "measured each second; per file by rlimit" },
         },
     })
 }
@@ -290,6 +306,7 @@ impl Provider for DockerProvider {
             let containers = self.maker.containers_of(id).await?;
             self.maker.remove_all(&containers).await?;
         }
+        self.disks.forget(id);
         let folders = Arc::clone(&self.maker.folders);
         blocking(move || {
             let failed = |errno| errno::opening(errno, "the workspace's files cannot be deleted");
@@ -316,6 +333,11 @@ impl Provider for DockerProvider {
 fn user_of(config: &DockerConfig) -> Option<Owner> {
     let (uid, gid) = config.relax.user.as_deref().and_then(relax::parse_user)?;
     Some(Owner { uid, gid })
+}
+
+/// What the box holds of a device besides what its folder shows. Where its processes cannot be seen nobody can tell.
+fn hidden_bytes(process: Option<u32>) -> HiddenBytes {
+    Arc::new(move |device| process.map_or(0, |process| disk::deleted_bytes(disk::family_of(process), device)))
 }
 
 /// Ends the whole container, now; its channel ends with it, or at once.

@@ -1,6 +1,6 @@
 //! The provider: makes, finds, ends and sweeps sandboxes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -30,12 +30,12 @@ use super::launch::{Handed, Launch, Launcher};
 use super::living::LiveBox;
 use super::pool::{Pool, Spare};
 use super::workspace::{Boxed, SandboxWorkspace};
-use crate::boxes::disk::{DiskKeeper, DiskMeter};
+use crate::boxes::disk::DiskKeeper;
 use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, spill_opener};
 use crate::boxes::syscalls;
-use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Room, Root, Staging, blocking, errno};
+use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, Staging, blocking, errno};
 use crate::process;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -87,8 +87,6 @@ struct Inner {
     instance: String,
     pool: Pool,
     disks: DiskKeeper,
-    /// Outlive boxes: one that was ended for its files must not be opened again as if nothing were.
-    meters: Mutex<BTreeMap<WorkspaceId, Arc<DiskMeter>>>,
     found: Mutex<Option<Bubblewrap>>,
 }
 
@@ -137,7 +135,6 @@ impl SandboxProvider {
                 instance,
                 pool: Pool::new(settings.pool_size),
                 disks: DiskKeeper::default(),
-                meters: Mutex::default(),
                 found: Mutex::default(),
                 settings,
                 base,
@@ -363,13 +360,9 @@ impl Inner {
             .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
         let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
         let separate = (super::warren_uid() == 0).then_some(owner);
-        let meter = self.meter_of(id, folder, config);
-        let room = {
-            let meter = Arc::clone(&meter);
-            Room(Arc::new(move || meter.check_now()))
-        };
-        let place = Place::new(root, Arc::clone(&self.staging), limits, separate).with_room(room);
-        let place = Arc::new(place);
+        let meter = self.disks.meter_of(id, folder, config.limits.disk_mb);
+        let place = Place::new(root, Arc::clone(&self.staging), limits, separate);
+        let place = Arc::new(place.with_room(meter.room()));
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
             self.disks.watch(Arc::clone(&meter), live.channel.clone(), live.killer(), live.hidden_bytes());
@@ -397,17 +390,6 @@ impl Inner {
             config: config.clone(),
             confinement,
         }))
-    }
-
-    /// The meter of a workspace; a new one when its limit was changed.
-    fn meter_of(&self, id: WorkspaceId, folder: &Path, config: &SandboxConfig) -> Arc<DiskMeter> {
-        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = DiskMeter::new(folder, config.limits.disk_mb);
-        let meter = meters.entry(id).or_insert_with(|| Arc::new(new));
-        if meter.max_mb() != config.limits.disk_mb {
-            *meter = Arc::new(DiskMeter::new(folder, config.limits.disk_mb));
-        }
-        Arc::clone(meter)
     }
 
     /// What really holds, for `describe()`.
@@ -559,7 +541,7 @@ impl Provider for SandboxProvider {
 
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
         let workspace = read_payload(reference, workspace_id)?.workspace;
-        self.inner.meters.lock().unwrap_or_else(PoisonError::into_inner).remove(&workspace);
+        self.inner.disks.forget(workspace);
         let (base, staging) = (self.inner.base.clone(), Arc::clone(&self.inner.staging));
         blocking(move || {
             let failed = |errno| errno::opening(errno, "the workspace's files cannot be deleted");
