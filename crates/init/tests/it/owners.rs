@@ -68,6 +68,7 @@ fn init_lets_go_of_what_it_was_started_with() {
             || target.starts_with("socket:")
             || target.starts_with("anon_inode:")
             || target.ends_with("/children")
+            || target.ends_with("/oom_score_adj")
             || *target == inside.root.path().to_string_lossy()
     };
     assert!(targets.iter().all(is_expected), "{targets:?}");

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
+use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, MIB, WorkspaceId};
 use warren_workspace::Error;
 
-use super::channel::Channel;
 use super::shell::EndBox;
 use crate::directory::{Room, blocking};
 
@@ -113,7 +113,7 @@ impl std::fmt::Debug for Watch {
 #[derive(Clone)]
 struct Watched {
     meter: Arc<DiskMeter>,
-    channel: Channel,
+    end: CancellationToken,
     end_box: EndBox,
     hidden: HiddenBytes,
 }
@@ -138,16 +138,16 @@ impl DiskKeeper {
         self.meters.lock().unwrap_or_else(PoisonError::into_inner).remove(&workspace);
     }
 
-    /// From now until its box ends. Must be called within the runtime.
+    /// From now until its box ends. Must be called within the runtime. Keeps nothing of the box.
     pub(crate) fn watch(
         &self,
         meter: Arc<DiskMeter>,
-        channel: Channel,
+        end: CancellationToken,
         end_box: EndBox,
         hidden: HiddenBytes,
     ) {
         let mut watch = self.lock();
-        watch.boxes.push(Watched { meter, channel, end_box, hidden });
+        watch.boxes.push(Watched { meter, end, end_box, hidden });
         if !std::mem::replace(&mut watch.is_running, true) {
             tokio::spawn(self.clone().run());
         }
@@ -159,7 +159,7 @@ impl DiskKeeper {
             tokio::time::sleep(INTERVAL).await;
             let boxes = {
                 let mut watch = self.lock();
-                watch.boxes.retain(|one| !one.channel.is_gone());
+                watch.boxes.retain(|one| !one.end.is_cancelled());
                 if watch.boxes.is_empty() {
                     watch.is_running = false;
                     return;
@@ -186,7 +186,7 @@ fn look(boxes: &[Watched], free_before: Option<u64>) -> Option<u64> {
     }
     let device = rustix::fs::stat(&boxes.first()?.meter.folder).ok()?.st_dev;
     for one in boxes {
-        if !one.channel.is_gone() && one.meter.measure((one.hidden)(device)) {
+        if !one.end.is_cancelled() && one.meter.measure((one.hidden)(device)) {
             tracing::warn!(folder = %one.meter.folder.display(), "a workspace is over its disk limit; its box is ended");
             (one.end_box)();
         }

@@ -168,25 +168,3 @@ async fn with_live_restore_a_container_outlives_its_daemon() {
     opened.workspace.close().await.unwrap();
     assert!(containers_of(&daemon.host, opened.id).is_empty());
 }
-
-// W12: a daemon elsewhere is refused rather than half served.
-#[test]
-fn a_daemon_on_another_machine_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let settings = warren_providers::DockerSettings {
-        host: Some("tcp://203.0.113.7:2375".into()),
-        ..Default::default()
-    };
-    let clock = std::sync::Arc::new(warren_doors::SystemClock);
-    let refused = warren_providers::DockerProvider::new(
-        folder.path(),
-        settings,
-        warren_doors::Environment::default(),
-        clock,
-        &warren_doors::OsEntropy,
-    );
-    assert!(matches!(
-        refused,
-        Err(Error::Failed { transient: false, code: ErrorCode::ProviderUnavailable, .. })
-    ));
-}
