@@ -51,6 +51,14 @@ impl Host {
     pub(super) const fn is_remote(&self) -> bool {
         matches!(self, Self::Remote { .. })
     }
+
+    /// Whether nobody can be on the way to it.
+    pub(super) fn is_on_loopback(&self) -> bool {
+        match self {
+            Self::Local { .. } => true,
+            Self::Remote { address, .. } => name_of(address).is_some_and(is_loopback),
+        }
+    }
 }
 
 fn remote(address: &str, access: &Access) -> Result<Host, String> {

@@ -19,6 +19,7 @@ mod container;
 mod daemon;
 mod drift;
 mod folders;
+mod found;
 mod held;
 mod host;
 mod identity;
@@ -31,4 +32,5 @@ mod volumes;
 mod workspace;
 
 pub use daemon::Patience;
+pub use found::{Found, Problem, look_for_daemon};
 pub use provider::{DockerProvider, DockerSettings};

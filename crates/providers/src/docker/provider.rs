@@ -43,6 +43,14 @@ pub struct DockerSettings {
     pub private: Vec<PathBuf>,
 }
 
+impl DockerSettings {
+    pub(super) fn read_host(&self) -> Result<Host, String> {
+        let access =
+            Access { certificates: self.certificates.clone(), allow_plain_tcp: self.allow_plain_tcp };
+        Host::parse(self.host.as_deref(), &access)
+    }
+}
+
 #[derive(Debug)]
 pub struct DockerProvider {
     maker: Maker,
@@ -80,10 +88,8 @@ impl DockerProvider {
         entropy: &dyn Entropy,
     ) -> Result<Self, Error> {
         let folders = Folders::open(base, entropy)?;
-        let access =
-            Access { certificates: settings.certificates, allow_plain_tcp: settings.allow_plain_tcp };
         // Whoever uses another provider does not need this one.
-        let host = Host::parse(settings.host.as_deref(), &access).inspect_err(|problem| {
+        let host = settings.read_host().inspect_err(|problem| {
             tracing::warn!(problem, "the provider `docker` cannot be used");
         });
         let daemon = Daemon::new(host, settings.patience);

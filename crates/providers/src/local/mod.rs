@@ -133,6 +133,7 @@ impl Provider for LocalProvider {
 
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
+        self.check(&request.config)?;
         let missing = request.declared.without(self.capabilities());
         if !missing.is_empty() {
             let detail = format!("the provider `local` does not offer {missing}");

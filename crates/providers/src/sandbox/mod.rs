@@ -26,7 +26,7 @@ pub mod seatbelt;
 mod workspace;
 
 pub use backend::{Bubblewrap, Version};
-pub use provider::{SandboxProvider, SandboxSettings};
+pub use provider::{SandboxProvider, SandboxSettings, find_bubblewrap};
 
 fn warren_uid() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -65,6 +65,11 @@ impl Default for SandboxSettings {
     }
 }
 
+/// The bubblewrap that sandboxes with these settings would use, or why there is none. For people who ask.
+pub fn find_bubblewrap(settings: &SandboxSettings) -> Result<Bubblewrap, Error> {
+    backend::find(Isolation::Auto, &settings.bubblewrap, version_of)
+}
+
 /// Cheap to clone: what it holds is shared.
 #[derive(Debug, Clone)]
 pub struct SandboxProvider {

@@ -10,14 +10,15 @@ use tempfile::TempDir;
 use warren_model::{
     BoxLimits, Capability, DockerConfig, ErrorCode, Mount, MountMode, ProviderConfig, Reuse, WorkspaceId,
 };
-use warren_providers::DockerProvider;
 use warren_providers::docker::Patience;
+use warren_providers::{DockerProvider, DockerSettings};
 use warren_workspace::contract::Harness;
 use warren_workspace::shell::Command;
 use warren_workspace::{Error, OpenRequest, Provider, Workspace};
 
 use super::daemon::{
-    Box_, Docker, brief, config, containers_of, docker_says, provider_at, remove_all_of, run_in, shared, text,
+    Box_, Daemon, Docker, brief, config, containers_of, docker_says, program, provider_at, remove_all_of,
+    run_in, shared, text,
 };
 use crate::fixture::{contents, new_id, path};
 
@@ -405,4 +406,63 @@ async fn boxes_that_are_opened_at_once_share_one_program() {
     let label = format!("label=dev.warren.instance={}", docker.instance());
     let listed = docker_says(&docker.host, &["ps", "--all", "--quiet", "--filter", &label]);
     assert_eq!(listed.lines().count(), 4, "no furnishing container is left");
+}
+
+/// An authority, and a certificate of it for each name: `server` for 127.0.0.1, and `client`.
+fn make_certificates(folder: &Path) {
+    let openssl = |words: &[&str]| {
+        let made = program("openssl").current_dir(folder).args(words).output();
+        let made = made.expect("install the Debian package openssl");
+        assert!(made.status.success(), "{words:?}: {}", String::from_utf8_lossy(&made.stderr));
+    };
+    let new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    let authority =
+        ["-x509", "-days", "2", "-subj", "/CN=authority", "-keyout", "ca-key.pem", "-out", "ca.pem"];
+    openssl(&[&["req"], &new_key[..], &authority].concat());
+    for (name, subject, use_) in [
+        ("server", "/CN=daemon", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth"),
+        ("client", "/CN=warren", "extendedKeyUsage=clientAuth"),
+    ] {
+        let (key, request, certificate) =
+            (format!("{name}-key.pem"), format!("{name}.csr"), format!("{name}.pem"));
+        std::fs::write(folder.join("extensions"), use_).unwrap();
+        openssl(&[&["req"], &new_key[..], &["-subj", subject, "-keyout", &key, "-out", &request]].concat());
+        let signed = ["x509", "-req", "-days", "2", "-in", &request, "-CA", "ca.pem", "-CAkey", "ca-key.pem"];
+        openssl(
+            &[&signed[..], &["-CAcreateserial", "-extfile", "extensions", "-out", &certificate]].concat(),
+        );
+    }
+    std::fs::copy(folder.join("client-key.pem"), folder.join("key.pem")).unwrap();
+    std::fs::copy(folder.join("client.pem"), folder.join("cert.pem")).unwrap();
+}
+
+// W83: the way that other machines are reached by.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_asks_for_certificates_is_given_them() {
+    let folder = tempfile::tempdir().unwrap();
+    make_certificates(folder.path());
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let host = format!("tcp://127.0.0.1:{port}");
+    let flags = [
+        ["--host", &host],
+        ["--tlscacert", &at("ca.pem")],
+        ["--tlscert", &at("server.pem")],
+        ["--tlskey", &at("server-key.pem")],
+    ];
+    let flags: Vec<&'static str> = flags.concat().into_iter().map(|flag| &*flag.to_owned().leak()).collect();
+    let daemon = Daemon::start([vec!["--tlsverify"], flags].concat().leak());
+    let made = |certificates| {
+        let settings = DockerSettings { host: Some(host.clone()), certificates, ..DockerSettings::default() };
+        let clock = Arc::new(warren_doors::SystemClock);
+        let base = folder.path().join("base");
+        DockerProvider::new(&base, settings, Default::default(), clock, &warren_doors::OsEntropy).unwrap()
+    };
+    assert!(made(None).availability().await.is_err(), "in the clear it does not answer");
+    let provider = made(Some(folder.path().to_owned()));
+    provider.availability().await.unwrap();
+    let workspace = open_in(&provider).await.unwrap();
+    assert_eq!(text(&run_in(workspace.as_ref(), "seq 20000 | tail -1").await), "20000");
+    workspace.close().await.unwrap();
+    drop(daemon);
 }
