@@ -13,12 +13,14 @@ mod info;
 mod problem;
 mod processes;
 mod providers;
+mod runtimes;
+mod sweeps;
 mod tools;
 mod unique_keys;
 mod workspaces;
 
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
-pub use events::{Event, EventFrame, EventPage};
+pub use events::{Event, EventFrame, EventPage, LiveEvent};
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
 pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
@@ -34,9 +36,15 @@ pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
 };
+pub use runtimes::{
+    Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
+    Vitals,
+};
+pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
-    Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,
+    Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
+    Tier, Workspace, WorkspacePage,
 };
 
 /// The media type of problem documents.

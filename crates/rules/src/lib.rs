@@ -12,3 +12,6 @@ pub mod reconcile;
 pub mod refusals;
 pub mod registry;
 pub mod startup;
+pub mod sweeps;
+pub mod tier;
+pub mod vitals;

@@ -20,6 +20,7 @@ mod session;
 pub mod sqlite;
 mod tokens;
 mod transaction;
+mod vitals;
 mod workspaces;
 
 use std::sync::Arc;

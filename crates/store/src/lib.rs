@@ -18,8 +18,9 @@ mod transaction;
 pub use error::Error;
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use transaction::{
-    EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, TokenReads, TokenWrites, WorkspaceReads,
-    WorkspaceWrites, WriteTx,
+    Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
+    RegistrationWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites, WorkspaceReads, WorkspaceWrites,
+    WriteTx,
 };
 
 use std::sync::{Arc, Mutex, PoisonError};

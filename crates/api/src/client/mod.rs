@@ -17,6 +17,7 @@ mod frames;
 mod identity;
 mod platform;
 mod processes;
+mod runtimes;
 pub mod sse;
 mod terminal;
 mod workspaces;

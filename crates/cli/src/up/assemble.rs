@@ -98,6 +98,7 @@ async fn put_together(
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         limits,
+        terms: config.fleet.terms(),
     });
     let server_config = ServerConfig {
         allowed_hosts: config.server.allowed_hosts.clone(),

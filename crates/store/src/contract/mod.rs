@@ -9,6 +9,7 @@ pub mod leases;
 mod samples;
 pub mod tokens;
 pub mod transactions;
+pub mod vitals;
 pub mod workspaces;
 
 /// Makes one `#[tokio::test]` for each case of the suite, in one module per noun.
@@ -30,6 +31,16 @@ macro_rules! contract_tests {
                 removed_is_terminal
                 a_removed_workspace_can_still_be_written
                 what_one_engine_could_not_keep_is_refused
+                living_ids_come_in_order_and_without_the_removed
+                only_a_removed_workspace_is_erased_and_its_tokens_with_it
+            }
+            vitals {
+                reports_come_back_as_they_were_written_and_touch_no_version
+                reports_of_unknown_workspaces_and_odd_values_are_refused
+                reports_of_many_are_read_at_once
+                what_is_due_is_found_the_longest_overdue_first
+                the_last_registration_is_kept
+                a_runtimes_tokens_end_together_and_others_stay
             }
             events {
                 every_kind_comes_back_as_it_was_written
@@ -100,6 +111,7 @@ mod tests {
             include_str!("leases.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
+            include_str!("vitals.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {
