@@ -24,7 +24,7 @@ use warren_workspace::{Error, WorkspacePath};
 use super::beneath::{Spot, refuse_special};
 use super::blocking;
 use super::errno;
-use super::place::{Place, refuse_root};
+use super::place::Place;
 use super::staging::Staged;
 use crate::edit;
 

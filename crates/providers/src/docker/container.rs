@@ -78,7 +78,8 @@ impl Maker {
         // Before anything is ended: a config that names no image must not cost what is there.
         let facts = self.provide_image(&image, config.pull_policy).await?;
         self.remove_all(&there).await?;
-        plan.make(&facts).await
+        // On the heap: it is many steps long, and openings are many at once.
+        Box::pin(plan.make(&facts)).await
     }
 
     async fn grants(&self, config: &DockerConfig) -> Result<Vec<Granted>, Error> {

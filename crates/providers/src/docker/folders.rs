@@ -4,6 +4,7 @@
 //!   <base>/<workspace id>/                   one workspace's files, owned by the box's user
 //!   <base>/.boxes/<workspace id>/run/        the directory that process 1 has its socket in
 //!   <base>/.boxes/<workspace id>/generation  the number of the last container that was given out
+//!   <base>/.boxes/<workspace id>/volume-owner  whom its volume belongs to, with a daemon elsewhere
 //!   <base>/.program/warren-init              process 1
 //!   <base>/.instance                         who made the containers, also after a restart
 //! ```
@@ -34,6 +35,7 @@ use crate::process;
 const BOXES: &str = ".boxes";
 const PROGRAM: &str = ".program";
 const INSTANCE: &str = ".instance";
+const VOLUME_OWNER: &str = "volume-owner";
 const MAX_INSTANCE_BYTES: usize = 64;
 
 #[derive(Debug)]
@@ -164,6 +166,17 @@ impl Folders {
         let staged = folder.join("generation.new");
         std::fs::write(&staged, generation.to_string())?;
         std::fs::rename(staged, folder.join("generation"))
+    }
+
+    /// Whom the workspace's volume was given to, with a daemon elsewhere.
+    pub(super) fn volume_owner(&self, workspace: WorkspaceId) -> Option<Owner> {
+        let recorded = std::fs::read_to_string(self.of_box(workspace).join(VOLUME_OWNER)).ok()?;
+        let (uid, gid) = recorded.trim().split_once(':')?;
+        Some(Owner { uid: uid.parse().ok()?, gid: gid.parse().ok()? })
+    }
+
+    pub(super) fn record_volume_owner(&self, workspace: WorkspaceId, owner: Owner) -> io::Result<()> {
+        std::fs::write(self.of_box(workspace).join(VOLUME_OWNER), format!("{}:{}", owner.uid, owner.gid))
     }
 
     /// Workspaces that have had a box.

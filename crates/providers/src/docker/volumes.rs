@@ -16,7 +16,7 @@ use super::spec::{self, Furnishing, INIT};
 use crate::boxes::program;
 use crate::directory::Owner;
 
-/// Also the sign that they were given to their owner: a new volume has another.
+/// Also a sign that they were given away: a new volume has another.
 const FILES_MODE: u32 = 0o700;
 const PROGRAM_MODE: u32 = 0o555;
 const ROOT: Owner = Owner { uid: 0, gid: 0 };
@@ -46,7 +46,9 @@ impl Plan<'_> {
             facts.bytes == program::contents().len() as u64 && facts.permissions == PROGRAM_MODE
         });
         let files = daemon.look_at(container, WORKSPACE_ROOT).await.map_err(step)?;
-        let has_owner = files.is_some_and(|facts| facts.permissions == FILES_MODE);
+        // The daemon does not tell whose they are, and the config may have named another user since.
+        let has_owner = files.is_some_and(|facts| facts.permissions == FILES_MODE)
+            && self.maker.folders.volume_owner(self.workspace) == Some(self.box_user());
         let mut entries = Vec::new();
         if !has_program {
             let contents = Some(program::contents());
@@ -65,7 +67,13 @@ impl Plan<'_> {
         if let Err(error) = daemon.remove(&furnisher).await {
             tracing::warn!(%error, "a furnishing container is left to the reaper");
         }
-        put
+        put?;
+        let recorded = self.maker.folders.record_volume_owner(self.workspace, self.box_user());
+        if let Err(error) = recorded {
+            // Then it is given to them again next time.
+            tracing::warn!(%error, "whom a volume was given to could not be recorded");
+        }
+        Ok(())
     }
 
     async fn make_furnisher(&self, image: &ImageFacts) -> Result<String, Error> {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use warren_model::{
-    BoxLimits, Capability, DockerConfig, ErrorCode, Mount, MountMode, ProviderConfig, Reuse, WorkspaceId,
+    BoxLimits, Capability, DockerConfig, DockerRelaxations, ErrorCode, Mount, MountMode, ProviderConfig,
+    Reuse, WorkspaceId,
 };
 use warren_providers::docker::Patience;
 use warren_providers::{DockerProvider, DockerSettings};
@@ -203,6 +204,24 @@ async fn files_outlive_containers_and_restarts_and_go_with_destroy() {
     assert!(containers_of(&docker.host, opened.id).is_empty());
     assert!(!docker.base().join(opened.id.to_string()).exists());
     restarted.destroy(opened.id, &opened.reference).await.expect("done twice, it is done");
+}
+
+// W83, W74: files follow the user that the config names, there and back.
+#[tokio::test]
+async fn files_in_a_volume_belong_to_whoever_the_config_names() {
+    let (docker, _tunnel) = remote();
+    let opened = docker.open().await;
+    opened.run("echo kept > file; chmod 666 file").await;
+    let relax = DockerRelaxations { user: Some("4321:4321".into()), ..DockerRelaxations::default() };
+    let relaxed = ProviderConfig::Docker(DockerConfig { relax, ..config() });
+    for (config, is_named) in [(&relaxed, true), (&opened.config, false)] {
+        let again = docker.provider.resolve(opened.id, config, &opened.reference).await.unwrap();
+        let seen =
+            text(&run_in(again.as_ref(), "id -u; cat file; echo x > made_by_$(id -u) && echo made").await);
+        let lines: Vec<&str> = seen.lines().collect();
+        assert_eq!((lines[0] == "4321", &lines[1..]), (is_named, &["kept", "made"][..]), "{seen}");
+        again.close().await.unwrap();
+    }
 }
 
 // W83, W32: a command that does not end is ended there too.
