@@ -18,8 +18,8 @@ use super::launch::Launcher;
 use super::limits::{FIRST_OWNER_PATIENCE, KILL_PATIENCE, SWEEP_INTERVAL};
 use super::options::{Linger, Options};
 use super::owner::{Owner, Received, Tokens};
-use super::shared;
 use super::signals;
+use super::system_v;
 use super::table::Table;
 
 const SIGNALS: u64 = 0;
@@ -192,7 +192,7 @@ impl Serve {
         }
         // Before anybody hears that it has ended: the next one may make its own.
         if self.has_own_ipc && self.table.has_no_leader() {
-            shared::remove_all();
+            system_v::remove_all();
         }
         self.is_sweeping = self.table.jobs().any(|job| job.is_alive() && job.killed.is_some());
         for slot in self.table.slots() {
