@@ -4,6 +4,7 @@
 //! happen afterwards (open, close, delete) is found again from the row itself, so that a crash between the two
 //! loses nothing: the next start asks the same question and gets the same answer.
 
+mod budgets;
 mod error;
 mod identity;
 mod journal;
@@ -18,6 +19,7 @@ mod sweeps;
 mod tree;
 mod workspaces;
 
+pub use budgets::Budget;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
 pub use journal::Use;
@@ -29,6 +31,10 @@ pub use removal::{Removal, RemovalCounts};
 pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
+/// How fast one caller may ask.
+pub use warren_rules::rate;
+/// How long things are kept.
+pub use warren_rules::sweeps::Retention;
 /// What a runtime says, and how it is judged.
 pub use warren_rules::vitals;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};

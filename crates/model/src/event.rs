@@ -53,6 +53,8 @@ event_kinds! {
     WorkspaceCommandFinished = "workspace.command.finished", "program, process, exit_code, signal, timed_out, abandoned, duration_ms";
     /// A tool call was refused by policy, or several were: a roll-up carries their exact count.
     WorkspaceToolRefused = "workspace.tool.refused", "kind, count, tool, sentence";
+    /// A workspace has spent its budget for the month.
+    WorkspaceBudgetExhausted = "workspace.budget.exhausted", "month, limit_micros, spent_micros";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

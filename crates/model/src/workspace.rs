@@ -160,6 +160,9 @@ pub struct WorkspaceSpec {
     /// Tasks that it takes at once; absent: the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrent_tasks: Option<u32>,
+    /// What it may spend in a month, in millionths of the currency's unit; absent: no limit (F36).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monthly_budget_micros: Option<u64>,
 }
 
 impl WorkspaceSpec {
@@ -175,6 +178,7 @@ impl WorkspaceSpec {
             provision_timeout_seconds: None,
             hibernate_after_seconds: None,
             max_concurrent_tasks: None,
+            monthly_budget_micros: None,
         }
     }
 }

@@ -11,17 +11,31 @@ use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
 pub trait ReadTx:
-    WorkspaceReads + VitalsReads + RegistrationReads + EventReads + TokenReads + LeaseReads
+    WorkspaceReads + VitalsReads + RegistrationReads + EventReads + TokenReads + SpendingReads + LeaseReads
 {
 }
 impl<T> ReadTx for T where
-    T: WorkspaceReads + VitalsReads + RegistrationReads + EventReads + TokenReads + LeaseReads + ?Sized
+    T: WorkspaceReads
+        + VitalsReads
+        + RegistrationReads
+        + EventReads
+        + TokenReads
+        + SpendingReads
+        + LeaseReads
+        + ?Sized
 {
 }
 
 /// Everything that can be read and written.
 pub trait WriteTx:
-    ReadTx + WorkspaceWrites + VitalsWrites + RegistrationWrites + EventWrites + TokenWrites + LeaseWrites
+    ReadTx
+    + WorkspaceWrites
+    + VitalsWrites
+    + RegistrationWrites
+    + EventWrites
+    + TokenWrites
+    + SpendingWrites
+    + LeaseWrites
 {
 }
 impl<T> WriteTx for T where
@@ -31,6 +45,7 @@ impl<T> WriteTx for T where
         + RegistrationWrites
         + EventWrites
         + TokenWrites
+        + SpendingWrites
         + LeaseWrites
         + ?Sized
 {
@@ -108,11 +123,15 @@ pub trait EventReads {
     fn events(&mut self, query: &EventQuery) -> Result<Page<Event, u64>, Error>;
     /// The highest sequence, 0 for an empty log.
     fn newest_event_seq(&mut self) -> Result<u64, Error>;
+    /// The lowest sequence that is still kept; none for an empty log.
+    fn oldest_event_seq(&mut self) -> Result<Option<u64>, Error>;
 }
 
 pub trait EventWrites {
     /// Appends to the outbox. The sequence is given at commit, without gaps, in commit order.
     fn append_event(&mut self, event: &NewEvent) -> Result<(), Error>;
+    /// Deletes the oldest events that happened before this moment, at most `limit`. Answers how many.
+    fn prune_events(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }
 
 pub trait TokenReads {
@@ -139,6 +158,18 @@ pub trait TokenWrites {
         kind: TokenKind,
         at: Timestamp,
     ) -> Result<u64, Error>;
+    /// Deletes tokens that ended before this moment, at most `limit`. Answers how many.
+    fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
+}
+
+pub trait SpendingReads {
+    /// What a workspace spent in a month, such as `2026-11`, in millionths.
+    fn spent(&mut self, id: WorkspaceId, month: &str) -> Result<u64, Error>;
+}
+
+pub trait SpendingWrites {
+    /// Adds to what was spent and answers with the sum. Of many at once, none is lost.
+    fn add_spending(&mut self, id: WorkspaceId, month: &str, micros: u64) -> Result<u64, Error>;
 }
 
 /// A claim on a named piece of work, with a fence that only grows.

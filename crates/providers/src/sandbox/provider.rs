@@ -28,7 +28,7 @@ use super::cgroup::Cgroups;
 use super::furnishing;
 use super::launch::{Handed, Launch, Launcher};
 use super::living::LiveBox;
-use super::pool::{Pool, Spare};
+use super::pool::{Policy, Pool, Spare};
 use super::workspace::{Boxed, SandboxWorkspace};
 use crate::boxes::config::{BoxConfig, check_offered};
 use crate::boxes::disk::DiskKeeper;
@@ -79,7 +79,8 @@ pub struct SandboxProvider {
 #[derive(Debug)]
 struct Inner {
     base: PathBuf,
-    given: PathBuf,
+    /// What boxes find there.
+    etc: PathBuf,
     settings: SandboxSettings,
     staging: Arc<Staging>,
     owners: Owners,
@@ -127,23 +128,25 @@ impl SandboxProvider {
         let instance = process::random_mark(entropy);
         let staging = Staging::open(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the sandboxes' folder cannot be used"))?;
-        let given = base.join(".box");
-        furnishing::furnish(&given).map_err(failed("what boxes are given cannot be written"))?;
+        let etc = furnishing::furnish(&base.join(".box"))
+            .map_err(failed("what boxes are given cannot be written"))?;
         sweep_pool(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let owners = Owners::of(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let group = group_name(&base).map_err(failed("the sandboxes' folder cannot be written"))?;
         let cgroups = Arc::new(Cgroups::of_host(&group));
-        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone())
+        let system = System::of_host();
+        let vestibule = (super::warren_uid() == 0).then(|| (system.clone(), etc.clone()));
+        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone(), vestibule)
             .map_err(failed("no thread can be started"))?;
         Ok(Self {
             inner: Arc::new(Inner {
-                given,
+                etc,
                 staging: Arc::new(staging),
                 owners,
                 cgroups,
                 launcher: Arc::new(launcher),
                 filters: syscalls::filters()?,
-                system: System::of_host(),
+                system,
                 environment: Arc::new(environment),
                 clock,
                 instance,
@@ -215,11 +218,6 @@ impl Inner {
         Ok(new)
     }
 
-    /// All that decides how a box is shut, as text.
-    fn policy(&self, config: &SandboxConfig, bubblewrap: &Bubblewrap) -> String {
-        format!("{bubblewrap:?} {:?} {:?} {:?}", config.isolation, config.limits, config.mounts)
-    }
-
     /// A folder for a workspace, and whose it is.
     fn make_folder(&self, folder: &Path) -> Result<Owner, Error> {
         let failed = |errno| errno::opening(errno, "the workspace's folder cannot be made");
@@ -284,7 +282,11 @@ impl Inner {
         let mut stage = Stage { is_root, handed: Vec::new() };
         let folder_handle = open_folder(folder)?;
         let workspace = stage.put(&folder_handle, folder, true)?;
-        let given = stage.put(&open_folder(&self.given)?, &self.given, true)?;
+        let program = bubblewrap.path.canonicalize()?;
+        let program = match self.system.holds(&program) {
+            true => program,
+            false => stage.put(&open_program(&program)?, &program, false)?,
+        };
         let mut binds = Vec::new();
         for grant in grants {
             let source = stage.put(&grant.handle, &grant.source, grant.is_directory)?;
@@ -293,8 +295,8 @@ impl Inner {
         let arguments = command_line(&Shape {
             system: &self.system,
             workspace: &workspace,
-            init: &given.join("warren-init"),
-            etc: &given.join("etc"),
+            etc: if is_root { Path::new("/etc") } else { &self.etc },
+            devices: is_root.then_some(Path::new("/dev")),
             mounts: &binds,
             limits: &config.limits,
             filters: self.filters.len(),
@@ -302,7 +304,7 @@ impl Inner {
         let (ours, theirs) = UnixStream::pair()?;
         let (complaints, complaining) = io::pipe()?;
         let launch = Launch {
-            program: bubblewrap.path.clone(),
+            program,
             arguments,
             owner: is_root.then_some(owner),
             handed: stage.handed,
@@ -335,7 +337,7 @@ impl Inner {
 
     async fn make_spare(&self) -> Result<Spare, Error> {
         let config = SandboxConfig::default();
-        let policy = self.policy(&config, &self.bubblewrap(config.isolation)?);
+        let policy = Policy::of(&config, self.bubblewrap(config.isolation)?);
         let folder = self.base.join(format!("{POOL_PREFIX}{}-{}", self.instance, self.pool.next_number()));
         let owner = self.make_folder(&folder)?;
         match self.make_box(&folder, owner, &config).await {
@@ -350,7 +352,7 @@ impl Inner {
     /// A box from the pool, its folder renamed to `folder`, if one fits.
     async fn take_spare(&self, folder: &Path, config: &SandboxConfig) -> Option<(LiveBox, Owner)> {
         let bubblewrap = self.bubblewrap(config.isolation).ok()?;
-        let spare = self.pool.take(&self.policy(config, &bubblewrap))?;
+        let spare = self.pool.take(&Policy::of(config, bubblewrap))?;
         // Never over a folder that is there: it would be a workspace's.
         match rustix::fs::renameat_with(CWD, &spare.folder, CWD, folder, rustix::fs::RenameFlags::NOREPLACE) {
             Ok(()) => Some((spare.live, spare.owner)),
@@ -589,6 +591,10 @@ fn config_of(config: &ProviderConfig) -> Result<&SandboxConfig, Error> {
 
 fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn open_program(path: &Path) -> Result<OwnedFd, Errno> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Folders of spare boxes whose process is gone. They are empty, or were never given out.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
 use warren_model::{BoxLimits, Capability, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId};
 use warren_providers::{SandboxProvider, SandboxSettings};
-use warren_workspace::shell::{Command, RunResult};
+use warren_workspace::shell::{Command, Poll, PtySize, RunResult, Start};
 use warren_workspace::{Error, OpenRequest, Opened, Provider as _, Workspace};
 
 fn provider(base: &Path, pool_size: usize) -> SandboxProvider {
@@ -126,6 +126,33 @@ async fn no_program_limits_or_ends_process_1() {
     let own = output(&workspace, "prlimit --nofile=64:64 sh -c 'ulimit -n'").await;
     assert_eq!(own, "64\n", "its own limits are a program's business");
     assert_eq!(output(&workspace, "echo alive").await, "alive\n");
+}
+
+// W72, sec/S20: devices are the same for all boxes and nobody's to change; terminals are each box's own.
+#[tokio::test(flavor = "multi_thread")]
+async fn boxes_share_no_terminals_and_cannot_change_their_devices() {
+    let base = tempfile::tempdir().unwrap();
+    let provider = provider(base.path(), 0);
+    let mut boxes = Vec::new();
+    for _ in 0..2 {
+        boxes.push(open(&provider, SandboxConfig::default()).await.unwrap().workspace);
+    }
+    let command = Command::script("tty; sleep 60");
+    let start = Start { command, pty: Some(PtySize { rows: 24, columns: 80 }) };
+    let shell = boxes[0].shell().unwrap();
+    let process = shell.start(start).await.unwrap().id;
+    let polled = shell.poll(process, Poll { offset: 0, max_bytes: 100, wait_ms: 10_000 }).await.unwrap();
+    assert!(polled.bytes.starts_with(b"/dev/pts/0"), "{polled:?}");
+    assert_eq!(output(&boxes[0], "ls /dev/pts").await, "0\nptmx\n");
+    assert_eq!(output(&boxes[1], "ls /dev/pts").await, "ptmx\n");
+    let change = "for f in /dev/new /dev/pts/new; do touch $f && echo made $f; done; rm /dev/null && echo removed; \
+                  chmod 777 /dev/zero && echo changed; mv /dev/full /dev/empty && echo moved; \
+                  echo x > /dev/null && head -c 2 /dev/zero | wc -c; echo x > /dev/shm/f && cat /dev/shm/f";
+    let told = output(&boxes[1], &format!("exec 2>/dev/null; {change}")).await;
+    assert_eq!(told, "2\nx\n");
+    for one in boxes {
+        one.close().await.unwrap();
+    }
 }
 
 // W72: the pool's boxes are bound late, and only where they are exactly what would be made.

@@ -8,6 +8,7 @@ mod commands;
 mod events;
 mod files;
 mod identity;
+mod limits;
 mod operations;
 mod processes;
 mod terminal;

@@ -55,6 +55,7 @@ fn full_workspace(parent: &Workspace) -> Workspace {
             provision_timeout_seconds: Some(7),
             hibernate_after_seconds: Some(u32::MAX),
             max_concurrent_tasks: Some(3),
+            monthly_budget_micros: Some(u64::MAX),
             ..plain.spec
         },
         generation: 7,
