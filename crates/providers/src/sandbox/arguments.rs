@@ -105,6 +105,7 @@ pub(super) fn command_line(shape: &Shape<'_>) -> Vec<OsString> {
     }
     let channel = format!("fd:{CHANNEL_FD}");
     line.words(["--", INIT, "--channel", &channel, "--root", WORKSPACE_ROOT, "--landlock", "try"]);
+    line.words(["--ipc", "own"]);
     let writable = shape.mounts.iter().filter(|mount| mount.is_writable).map(|mount| mount.target.as_str());
     for path in [WORKSPACE_ROOT, "/tmp", "/dev"].into_iter().chain(writable) {
         line.words(["--writable", path]);

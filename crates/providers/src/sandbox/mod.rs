@@ -27,7 +27,7 @@ mod vestibule;
 mod workspace;
 
 pub use backend::{Bubblewrap, Version};
-pub use provider::{SandboxProvider, SandboxSettings};
+pub use provider::{SandboxProvider, SandboxSettings, find_bubblewrap};
 
 fn warren_uid() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
-use warren_model::{
-    BoxLimits, Capability, ErrorCode, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId,
-};
+use warren_model::{BoxLimits, Capability, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId};
 use warren_providers::{SandboxProvider, SandboxSettings};
 use warren_workspace::shell::{Command, Poll, PtySize, RunResult, Start};
 use warren_workspace::{Error, OpenRequest, Opened, Provider as _, Workspace};
@@ -115,52 +113,6 @@ async fn limits_hold_and_are_told() {
     assert_ne!(hungry.exit_code, Some(0), "{hungry:?}");
     assert_eq!(output(&workspace, "echo still here").await, "still here\n");
     workspace.close().await.unwrap();
-}
-
-// W72, sec/S16
-#[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_over_its_disk_limit_runs_nothing_until_files_are_deleted() {
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    let provider = provider(base.path(), 0);
-    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
-    let opened =
-        open(&provider, SandboxConfig { limits: limits.clone(), ..SandboxConfig::default() }).await.unwrap();
-    let workspace = opened.workspace;
-    let fill = "for i in 1 2 3 4 5; do head -c 8000000 /dev/urandom > f$i; done; sleep 60";
-    let ended = run(&workspace, fill).await.unwrap_err();
-    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
-    assert!(run(&workspace, "true").await.unwrap_err().is_evicted(), "the box is gone");
-    let config = ProviderConfig::Sandbox(SandboxConfig { limits, ..SandboxConfig::default() });
-    let again = provider.resolve(workspace.id(), &config, &opened.reference).await.unwrap();
-    assert_eq!(run(&again, "true").await.unwrap_err().code(), ErrorCode::StorageFull);
-    let more = warren_workspace::WorkspacePath::parse("more").unwrap();
-    let refused = again.fs().unwrap().append(&more, "more".into()).await.unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::StorageFull, "nor does the files API add to it");
-    for number in 1..=5 {
-        let path = warren_workspace::WorkspacePath::parse(&format!("f{number}")).unwrap();
-        let _ = again.fs().unwrap().rm(&path, false).await;
-    }
-    assert_eq!(run(&again, "true").await.unwrap().exit_code, Some(0));
-    again.close().await.unwrap();
-}
-
-// sec/S16: what is deleted but open takes space too.
-#[tokio::test(flavor = "multi_thread")]
-async fn deleted_files_that_are_held_open_count() {
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
-    let config = SandboxConfig { limits, ..SandboxConfig::default() };
-    let workspace = open(&provider(base.path(), 0), config).await.unwrap().workspace;
-    let told = workspace.limits();
-    if told["box"]["limits"]["memory"]["enforced_by"] == "rlimit, per process" {
-        // Without control groups nobody can tell whose they are, and that is said.
-        assert_eq!(told["box"]["user_of_its_own"], false, "{told}");
-        return;
-    }
-    let hide =
-        "exec 3>a 4>b 5>c; rm a b c; for n in 3 4 5; do head -c 9000000 /dev/urandom >&$n; done; sleep 60";
-    let ended = run(&workspace, hide).await.unwrap_err();
-    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
 }
 
 // W77: process 1 is of the same user as the programs, and yet out of their reach.
