@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use warren_doors::ManualClock;
 use warren_model::WorkspaceId;
@@ -181,20 +182,23 @@ async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_ba
     reader.history().await;
     let operator = warren.fleet.identify(&warren.token).await.unwrap();
     server.halt();
-    for path in ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events?after=0"] {
-        let answer = warren.get(path).await;
-        assert_eq!((answer.status, answer.code()), (503, "platform_unavailable".into()), "{path}");
+    // At once: each waits for a connection for as long as it is told to.
+    let paths = ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events?after=0"];
+    let (nothing, ready) = (json!({}), warren.call("GET", "/readyz"));
+    let (answers, late, ready, ran) = tokio::join!(
+        join_all(paths.map(|path| warren.get(path))),
+        crate::fleet::try_beat(&warren, &runtime, &nothing),
+        ready.send(),
+        warren.fleet.run_sweep(&operator, "liveness"),
+    );
+    for answer in answers.iter().chain([&late]) {
+        assert_eq!((answer.status, answer.code()), (503, "platform_unavailable".into()));
         assert!(answer.header("retry-after").is_some());
     }
-    let late = crate::fleet::try_beat(&warren, &runtime, &json!({})).await;
-    assert_eq!((late.status, late.code()), (503, "platform_unavailable".into()));
-    assert_eq!(warren.call("GET", "/readyz").send().await.status, 503);
+    assert_eq!(ready.status, 503);
     assert_eq!(warren.call("GET", "/healthz").send().await.status, 200);
-    let ran = warren.fleet.run_sweep(&operator, "liveness").await.unwrap();
-    assert!(
-        matches!(ran.last_run.unwrap().outcome, warren_fleet::SweepOutcome::Failed { .. }),
-        "the sweep fails and is told"
-    );
+    let outcome = ran.unwrap().last_run.unwrap().outcome;
+    assert!(matches!(outcome, warren_fleet::SweepOutcome::Failed { .. }), "the sweep fails and is told");
     server.resume();
     eventually("it answers again", async || warren.get("/api/v1/workspaces").await.status == 200).await;
     assert_eq!(beat(&warren, &runtime, &json!({})).await["status"], "online");
