@@ -4,11 +4,14 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod audit;
 pub mod backoff;
 pub mod capabilities;
 pub mod command_policy;
 pub mod lifecycle;
 pub mod reconcile;
+pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod secrets;
 pub mod startup;

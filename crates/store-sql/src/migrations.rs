@@ -34,12 +34,16 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     1 "0001_workspaces_events_leases",
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
+    4 "0004_secrets",
+    5 "0005_audit",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
     1 "0001_workspaces_events_leases",
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
+    4 "0004_secrets",
+    5 "0005_audit",
 );
 
 /// The table that records what was applied; the same text on both engines.

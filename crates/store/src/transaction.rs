@@ -4,15 +4,32 @@ use warren_model::{
     Event, NewEvent, OrgId, Principal, Timestamp, Token, TokenHash, TokenId, Workspace, WorkspaceId,
 };
 
+use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
-pub trait ReadTx: WorkspaceReads + EventReads + TokenReads + LeaseReads {}
-impl<T: WorkspaceReads + EventReads + TokenReads + LeaseReads + ?Sized> ReadTx for T {}
+pub trait ReadTx: WorkspaceReads + EventReads + TokenReads + LeaseReads + SecretReads + AuditReads {}
+impl<T: WorkspaceReads + EventReads + TokenReads + LeaseReads + SecretReads + AuditReads + ?Sized> ReadTx
+    for T
+{
+}
 
 /// Everything that can be read and written.
-pub trait WriteTx: ReadTx + WorkspaceWrites + EventWrites + TokenWrites + LeaseWrites {}
-impl<T: ReadTx + WorkspaceWrites + EventWrites + TokenWrites + LeaseWrites + ?Sized> WriteTx for T {}
+pub trait WriteTx:
+    ReadTx + WorkspaceWrites + EventWrites + TokenWrites + LeaseWrites + SecretWrites + AuditWrites
+{
+}
+impl<T> WriteTx for T where
+    T: ReadTx
+        + WorkspaceWrites
+        + EventWrites
+        + TokenWrites
+        + LeaseWrites
+        + SecretWrites
+        + AuditWrites
+        + ?Sized
+{
+}
 
 pub trait WorkspaceReads {
     fn workspace(&mut self, id: WorkspaceId) -> Result<Option<Workspace>, Error>;
