@@ -3,6 +3,7 @@
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
+mod audit;
 #[cfg(feature = "client")]
 pub mod client;
 mod commands;
@@ -13,10 +14,12 @@ mod info;
 mod problem;
 mod processes;
 mod providers;
+mod secrets;
 mod tools;
 mod unique_keys;
 mod workspaces;
 
+pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage};
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
@@ -34,6 +37,7 @@ pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
 };
+pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,

@@ -4,6 +4,7 @@
 //! happen afterwards (open, close, delete) is found again from the row itself, so that a crash between the two
 //! loses nothing: the next start asks the same question and gets the same answer.
 
+mod audit;
 mod error;
 mod identity;
 mod journal;
@@ -11,6 +12,7 @@ mod losses;
 mod reconcile;
 mod refs;
 mod refusals;
+mod secrets;
 mod workspaces;
 
 pub use error::Error;
@@ -18,6 +20,9 @@ pub use identity::{Identity, MintToken, Minted};
 pub use journal::Use;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
+pub use secrets::{
+    FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
+};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
 pub use workspaces::{CreateWorkspace, PatchWorkspace};
@@ -43,6 +48,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub limits: Limits,
+    /// What secrets are sealed with.
+    pub keys: Keys,
 }
 
 /// The control plane. Cheap to clone; all clones are one.
@@ -58,6 +65,7 @@ struct Inner {
     under_way: reconcile::UnderWay,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
+    refusal_windows: audit::RefusalWindows,
 }
 
 impl Fleet {
@@ -70,6 +78,7 @@ impl Fleet {
             tasks,
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
+            refusal_windows: audit::RefusalWindows::default(),
         }))
     }
 
@@ -78,6 +87,12 @@ impl Fleet {
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.take_up_workspaces().await?;
         self.append(self.server_event(EventKind::ServerStarted, version)).await?;
+        let fleet = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = fleet.resume_rotation().await {
+                tracing::warn!(%error, "secrets could not be looked through");
+            }
+        });
         let fleet = self.clone();
         self.0.tasks.spawn(async move { fleet.keep_house().await });
         Ok(())

@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    CapabilitySet, Desired, ErrorCode, EventKind, NewEvent, OrgId, Principal, ProviderConfig, Runtime,
-    Status, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId, WorkspaceName, WorkspaceSpec,
+    AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, EventKind, NewEvent, OrgId, Principal,
+    ProviderConfig, Runtime, Status, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId, WorkspaceName,
+    WorkspaceSpec,
 };
 use warren_rules::access::{Action, Target};
+use warren_rules::audit::relaxations;
 use warren_rules::lifecycle::{self, Decision, Facts, Signal, Usability};
 use warren_store::{Page, Store, WorkspaceQuery, WriteTx};
 
+use crate::audit::Actor;
 use crate::{Error, Fleet, Identity};
 
 /// How deep the tree may be, and so how far a walk towards the root goes.
@@ -48,7 +51,13 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
-        who.may(action, Target::Workspace { id, org_id: row.org_id })?;
+        if let Err(refusal) = who.may(action, Target::Workspace { id, org_id: row.org_id }) {
+            // Told that it does not exist, which it does: somebody reaches for what is not theirs.
+            if refusal.code == ErrorCode::WorkspaceNotFound {
+                self.audit_refusal(who, AuditTargetKind::Workspace, id.to_string());
+            }
+            return Err(refusal);
+        }
         Ok(row)
     }
 
@@ -115,7 +124,7 @@ impl Fleet {
             provisioning_started_at: Some(now),
             removed_at: None,
         };
-        let (row, by) = (workspace.clone(), who.principal.clone());
+        let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
         let max = u64::from(self.limits().max_workspaces_per_org);
         self.store()
             .write(move |tx| {
@@ -131,7 +140,14 @@ impl Fleet {
                     "provider": row.spec.provider.kind().as_str(),
                     "status": row.status.as_str(),
                 });
-                tx.append_event(&event_of(&row, EventKind::WorkspaceCreated, &by, now, data))?;
+                tx.append_event(&event_of(&row, EventKind::WorkspaceCreated, &by, now, data.clone()))?;
+                tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
+                let relaxed = relaxations(&row.spec.provider);
+                if !relaxed.is_empty() {
+                    let details = json!({ "knobs": relaxed });
+                    let action = AuditAction::IsolationRelaxed;
+                    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+                }
                 Ok(())
             })
             .await?;
@@ -152,7 +168,7 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
         let now = self.clock().now();
-        let by = who.principal.clone();
+        let (by, actor) = (who.principal.clone(), Actor::of(who));
         let changed = self
             .write_with_retries(expected_version.is_none(), move |tx| {
                 let mut row = live_row(tx, id)?;
@@ -163,7 +179,8 @@ impl Fleet {
                 }
                 row.updated_at = now;
                 let data = json!({ "fields": fields, "generation": row.generation });
-                tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &by, now, data))?;
+                tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &by, now, data.clone()))?;
+                tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceChanged, id, data))?;
                 row.version = tx.update_workspace(&row, row.version)?;
                 Ok(row)
             })
@@ -174,10 +191,23 @@ impl Fleet {
 
     /// Has a failed workspace tried again (W14: operators only).
     pub async fn reset_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let row = self.workspace(who, Action::Operate, id).await?;
+        self.workspace(who, Action::Operate, id).await?;
         // The registry may not have tried it in this process; then it has nothing to forget.
         let _ = self.registry().reset(id);
-        let reset = self.signal(row.id, Signal::Reset, &who.principal, None).await?;
+        let (by, actor, now) = (who.principal.clone(), Actor::of(who), self.clock().now());
+        let reset = self
+            .write_with_retries(true, move |tx| {
+                let known = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+                let mut row = known.clone();
+                apply_signal(tx, &mut row, Signal::Reset, &by, now, None)?;
+                if row != known {
+                    row.version = tx.update_workspace(&row, row.version)?;
+                }
+                let details = json!({ "from": known.status.as_str() });
+                tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceReset, id, details))?;
+                Ok(row)
+            })
+            .await?;
         self.reconcile_in_background(id);
         Ok(reset)
     }
@@ -192,7 +222,7 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
         let now = self.clock().now();
-        let by = who.principal.clone();
+        let (by, actor) = (who.principal.clone(), Actor::of(who));
         let removed = self
             .write_with_retries(expected_version.is_none(), move |tx| {
                 let root = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
@@ -204,6 +234,10 @@ impl Fleet {
                         row.generation += 1;
                         apply_signal(tx, &mut row, Signal::Remove, &by, now, None)?;
                         row.version = tx.update_workspace(&row, row.version)?;
+                        let secrets = tx.delete_secrets_of(row.id)?;
+                        let details = json!({ "name": row.name.as_str(), "secrets": secrets });
+                        let action = AuditAction::WorkspaceRemoved;
+                        tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
                     }
                     removed.push(row);
                 }
@@ -293,7 +327,7 @@ fn check_version(row: &Workspace, expected: Option<u64>) -> Result<(), Error> {
     }
 }
 
-fn live_row(tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<Workspace, Error> {
+pub(crate) fn live_row(tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<Workspace, Error> {
     let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
     row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))
 }

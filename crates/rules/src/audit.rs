@@ -1,6 +1,6 @@
 //! Whether the audit log is still what was written (F35), and how much of what was refused goes into it.
 
-use warren_model::{AuditEntry, AuditHead, Timestamp};
+use warren_model::{AuditEntry, AuditHead, MountMode, ProviderConfig, Timestamp};
 
 /// Where the log stops being what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +87,29 @@ impl Verification {
             None => Ok(self.head),
         }
     }
+}
+
+/// What in a provider's config keeps a workspace in less strictly than usual: knobs by name, worth an entry of its
+/// own. `local` is one: nothing keeps a command in.
+pub fn relaxations(config: &ProviderConfig) -> Vec<&'static str> {
+    let mut knobs = Vec::new();
+    let mut note = |is_set: bool, knob| knobs.extend(is_set.then_some(knob));
+    match config {
+        ProviderConfig::Memory(_) => {}
+        ProviderConfig::Local(_) => note(true, "local"),
+        ProviderConfig::Sandbox(sandbox) => {
+            note(sandbox.mounts.iter().any(|mount| mount.mode == MountMode::Rw), "mounts.rw");
+        }
+        ProviderConfig::Docker(docker) => {
+            note(docker.mounts.iter().any(|mount| mount.mode == MountMode::Rw), "mounts.rw");
+            note(!docker.relax.cap_add.is_empty(), "relax.cap_add");
+            note(!docker.relax.ulimits.is_empty(), "relax.ulimits");
+            note(!docker.relax.tmpfs.is_empty(), "relax.tmpfs");
+            note(docker.relax.memory_swap_mb.is_some(), "relax.memory_swap_mb");
+            note(docker.relax.user.is_some(), "relax.user");
+        }
+    }
+    knobs
 }
 
 /// Refused attempts of one principal that are written in full within a minute. A program that tries every id must

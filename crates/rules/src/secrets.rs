@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use warren_model::{Capability, SealedSecret, SecretName, Status, Workspace, WorkspaceId};
 
-use crate::command_policy::is_reserved_variable;
+use crate::command_policy::{Refusal, RefusalKind, is_reserved_variable};
 
 /// Whether a secret may have this name: not one that changes how programs are found or loaded, and none of Warren's.
 pub fn check_name(name: &SecretName) -> Result<(), &'static str> {
@@ -32,6 +32,15 @@ pub fn in_effect(secrets: Vec<SealedSecret>) -> BTreeMap<SecretName, SealedSecre
         }
     }
     nearest
+}
+
+/// Why a model cannot set this variable for a command.
+pub fn not_for_models(name: &str) -> Refusal {
+    Refusal {
+        kind: RefusalKind::Variable,
+        sentence: format!("the variable `{name}` is a secret of this workspace and may not be set"),
+        allowed: "the secret is in the command's environment already; other variables may be set".into(),
+    }
 }
 
 /// Whether a change of secrets means anything to what runs in this workspace. Without a shell nothing there has an

@@ -1,11 +1,13 @@
 //! The routes. Each module is one noun; `api()` is the one list of them, from which both the router and the
 //! OpenAPI document come.
 
+mod audit;
 mod commands;
 mod events;
 mod files;
 mod info;
 mod operations;
+mod secrets;
 mod session;
 mod tokens;
 mod tools;
@@ -48,6 +50,13 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tools::call))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::remove))
+        .routes(routes!(secrets::rotate_key))
+        .routes(routes!(secrets::list_of_workspace))
+        .routes(routes!(secrets::set_of_workspace, secrets::remove_of_workspace))
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::head))
         .routes(routes!(session::sign_in, session::show, session::sign_out))
         .routes(routes!(session::make_link))
         .routes(routes!(events::stream))
