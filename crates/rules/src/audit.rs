@@ -40,14 +40,15 @@ impl BreakKind {
 #[derive(Debug, Clone)]
 pub struct Verification {
     head: AuditHead,
-    /// A head that was noted earlier, until it is passed.
-    noted: Option<AuditHead>,
+    /// Heads that the log is known to have had, until they are passed.
+    noted: Vec<AuditHead>,
 }
 
 impl Verification {
-    /// With a head that was noted earlier, a log that was cut or written anew since is found out.
-    pub fn new(noted: Option<AuditHead>) -> Self {
-        Self { head: AuditHead::EMPTY, noted: noted.filter(|noted| noted.seq > 0) }
+    /// With heads that were noted earlier, or that the log itself names as its end, a log that was cut or written anew
+    /// since is found out.
+    pub fn new(noted: impl IntoIterator<Item = AuditHead>) -> Self {
+        Self { head: AuditHead::EMPTY, noted: noted.into_iter().filter(|noted| noted.seq > 0).collect() }
     }
 
     /// Takes the next entry.
@@ -62,30 +63,19 @@ impl Verification {
         if entry.previous_hash != self.head.hash {
             return broken(BreakKind::NotChained);
         }
-        if let Some(noted) = self.noted.filter(|noted| noted.seq == entry.seq) {
-            if noted.hash != entry.hash {
-                return broken(BreakKind::NotAsNoted);
-            }
-            self.noted = None;
+        if self.noted.iter().any(|noted| noted.seq == entry.seq && noted.hash != entry.hash) {
+            return broken(BreakKind::NotAsNoted);
         }
         self.head = entry.head();
         Ok(())
     }
 
-    /// The log is over. `recorded` is the head that the log itself names, where it is known.
-    pub fn finish(self, recorded: Option<AuditHead>) -> Result<AuditHead, Broken> {
-        if let Some(recorded) = recorded {
-            if recorded.seq > self.head.seq {
-                return Err(Broken { seq: self.head.seq + 1, why: BreakKind::CutOff });
-            }
-            if recorded != self.head {
-                return Err(Broken { seq: recorded.seq.max(1), why: BreakKind::NotAsNoted });
-            }
+    /// The log is over.
+    pub fn finish(self) -> Result<AuditHead, Broken> {
+        if self.noted.iter().any(|noted| noted.seq > self.head.seq) {
+            return Err(Broken { seq: self.head.seq + 1, why: BreakKind::CutOff });
         }
-        match self.noted {
-            Some(_) => Err(Broken { seq: self.head.seq + 1, why: BreakKind::CutOff }),
-            None => Ok(self.head),
-        }
+        Ok(self.head)
     }
 }
 
@@ -177,7 +167,7 @@ mod tests {
     fn verify(entries: &[AuditEntry], noted: Option<AuditHead>) -> Result<AuditHead, Broken> {
         let mut verification = Verification::new(noted);
         entries.iter().try_for_each(|entry| verification.push(entry))?;
-        verification.finish(None)
+        verification.finish()
     }
 
     fn broken(seq: u64, why: BreakKind) -> Result<AuditHead, Broken> {
@@ -226,9 +216,6 @@ mod tests {
         let noted = entries[4].head();
         assert!(verify(&entries[..3], None).is_ok(), "by itself it looks whole");
         assert_eq!(verify(&entries[..3], Some(noted)), broken(4, BreakKind::CutOff));
-        let mut verification = Verification::new(None);
-        entries[..3].iter().for_each(|entry| verification.push(entry).unwrap());
-        assert_eq!(verification.finish(Some(noted)), broken(4, BreakKind::CutOff));
     }
 
     // F35, sec/U09

@@ -41,6 +41,11 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, Error> {
     Ok(Arc::new(SqliteStore::open(path, SqliteOptions::default()).await?))
 }
 
+/// The schema that this Warren brings a database to.
+pub fn newest_schema() -> u32 {
+    migrations::SQLITE.last().map_or(0, |migration| migration.version)
+}
+
 fn sqlite_path(address: &str) -> Result<&str, Error> {
     if let Some(rest) = address.strip_prefix("sqlite:") {
         return Ok(rest.strip_prefix("//").unwrap_or(rest));

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod audit;
 mod boxes;
 mod config;
 mod confirm;
@@ -16,6 +17,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod secrets;
 mod shell;
 mod shutdown;
 mod start_up;

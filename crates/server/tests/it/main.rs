@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod access;
+mod audit;
 mod bad_input;
 mod commands;
 mod events;
@@ -10,6 +11,8 @@ mod files;
 mod identity;
 mod operations;
 mod processes;
+mod redaction;
+mod secrets;
 mod terminal;
 mod tools;
 mod transport;

@@ -86,9 +86,9 @@ impl Bed {
         let read: Result<_, Error> =
             self.store().read(|tx| Ok((tx.audit(&AuditQuery::all(0, 100))?.rows, tx.audit_head()?))).await;
         let (entries, recorded) = read.unwrap();
-        let mut verification = Verification::new(noted);
+        let mut verification = Verification::new(noted.into_iter().chain([recorded]));
         entries.iter().try_for_each(|entry| verification.push(entry))?;
-        verification.finish(Some(recorded))
+        verification.finish()
     }
 }
 
