@@ -66,7 +66,7 @@ async fn commands_get_their_workspaces_secrets_before_their_orgs_and_a_person_ma
 #[tokio::test]
 async fn background_processes_terminals_and_tools_get_them_too() {
     let warren = Warren::start().await;
-    let policy = json!({ "kind": "local", "run": { "allow": ["tee", "sh", "env"] } });
+    let policy = json!({ "kind": "local", "run": { "allow": ["sh"] } });
     let id = warren.workspace(policy).await;
     set(&warren, "/api/v1/secrets/API_KEY", "hunter2-hunter2").await;
     let base = format!("/api/v1/workspaces/{id}");
@@ -99,10 +99,10 @@ async fn background_processes_terminals_and_tools_get_them_too() {
 #[tokio::test]
 async fn a_model_cannot_put_something_else_in_a_secrets_place() {
     let warren = Warren::start().await;
-    let id = warren.workspace(json!({ "kind": "local", "run": { "allow": ["env"] } })).await;
+    let id = warren.workspace(json!({ "kind": "local", "run": { "allow": ["printenv"] } })).await;
     set(&warren, "/api/v1/secrets/API_BASE_URL", "https://api.example.com").await;
     let call = async |env: Value| {
-        let body = json!({ "argv": ["env"], "env": env });
+        let body = json!({ "argv": ["printenv"], "env": env });
         warren.post(&format!("/api/v1/workspaces/{id}/tools/workspace_run"), &body).await.json()
     };
     let refused = call(json!({ "API_BASE_URL": "https://evil.example.com" })).await;
