@@ -16,12 +16,32 @@ pub struct Event {
     pub data: serde_json::Value,
 }
 
+/// A fact that is told and not stored: it has no sequence, and whoever was not there missed it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LiveEvent {
+    /// RFC 3339.
+    pub at: String,
+    pub kind: String,
+    pub workspace_id: Option<String>,
+    #[schema(value_type = Object)]
+    pub data: serde_json::Value,
+}
+
 /// One frame of a stream, as SSE `data:` or a WebSocket text message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventFrame {
     Event {
         event: Event,
+    },
+    /// Only for who asks with `live=true`.
+    Live {
+        event: LiveEvent,
+    },
+    /// Events after what was asked for are no longer kept; the stream goes on from `oldest`.
+    Truncated {
+        after: u64,
+        oldest: u64,
     },
     /// Everything up to `seq` was sent; what follows happens now.
     CaughtUp {

@@ -55,6 +55,8 @@ pub enum MintableKind {
     Admin,
     User,
     Workspace,
+    /// Lets the runtime of one workspace register, once, within an hour unless told.
+    Join,
 }
 
 /// A token to be made.
@@ -67,7 +69,7 @@ pub struct CreateToken {
     /// For `user`: what it may do. See the reference for the names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
-    /// For `workspace`: the only one it speaks for.
+    /// For `workspace` and `join`: the only one it speaks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<String>,
     /// Absent: does not expire.

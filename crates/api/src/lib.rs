@@ -4,6 +4,7 @@
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
 mod audit;
+mod budgets;
 #[cfg(feature = "client")]
 pub mod client;
 mod commands;
@@ -14,14 +15,17 @@ mod info;
 mod problem;
 mod processes;
 mod providers;
+mod runtimes;
 mod secrets;
+mod sweeps;
 mod tools;
 mod unique_keys;
 mod workspaces;
 
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
+pub use budgets::{Budget, SetBudget};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
-pub use events::{Event, EventFrame, EventPage};
+pub use events::{Event, EventFrame, EventPage, LiveEvent};
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
 pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
@@ -37,10 +41,16 @@ pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
 };
+pub use runtimes::{
+    Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
+    Vitals,
+};
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
+pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
-    Capability, CreateWorkspace, Desired, PatchWorkspace, Runtime, Status, Workspace, WorkspacePage,
+    Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
+    Tier, Workspace, WorkspacePage,
 };
 
 /// The media type of problem documents.

@@ -38,6 +38,18 @@ pub enum Runtime {
     External,
 }
 
+/// How much a workspace is given beyond its own box. Everything above `basic` is given by operators only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Nothing but its box.
+    Basic,
+    /// Folders or variables of the host are passed into its box.
+    Extended,
+    /// The hardening of its box is relaxed, or it has none.
+    Privileged,
+}
+
 /// What a workspace can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -66,6 +78,19 @@ pub struct Workspace {
     #[schema(value_type = crate::ProviderConfig)]
     pub provider: serde_json::Value,
     pub capabilities: Vec<Capability>,
+    pub tier: Tier,
+    /// What it is there for, in a few words.
+    pub role: Option<String>,
+    /// How long it may take from the start of provisioning to its first sign of life, in milliseconds.
+    pub provision_timeout_ms: u64,
+    /// When its place began to be brought up, the last time.
+    pub provisioning_started_at: Option<String>,
+    /// Asleep after so long without a task; absent: never.
+    pub hibernate_after_seconds: Option<u32>,
+    /// Tasks that it takes at once; absent: the default.
+    pub max_concurrent_tasks: Option<u32>,
+    /// What its runtime reported; absent: nothing yet.
+    pub vitals: Option<crate::Vitals>,
     /// Raised by each change of what is wanted.
     pub generation: u64,
     /// The generation that was last brought about.
@@ -98,6 +123,42 @@ pub struct CreateWorkspace {
     /// Absent: `hosted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
+    /// Absent: the least that the provider's config needs. Above `basic`: operators only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// What it is there for: 1 to 100 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 100)]
+    pub role: Option<String>,
+    /// Absent: ten minutes, or what this Warren is configured to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 31536000)]
+    pub provision_timeout_seconds: Option<u32>,
+    /// Asleep after so long without a task. Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 31536000)]
+    pub hibernate_after_seconds: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub max_concurrent_tasks: Option<u32>,
+}
+
+impl CreateWorkspace {
+    /// With nothing said but what must be.
+    pub fn new(name: impl Into<String>, provider: serde_json::Value) -> Self {
+        Self {
+            name: name.into(),
+            provider,
+            capabilities: None,
+            parent_id: None,
+            runtime: None,
+            tier: None,
+            role: None,
+            provision_timeout_seconds: None,
+            hibernate_after_seconds: None,
+            max_concurrent_tasks: None,
+        }
+    }
 }
 
 /// A partial change: what is absent stays as it is.
@@ -111,14 +172,50 @@ pub struct PatchWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub parent_id: Option<Option<String>>,
-    /// `running`, `paused` or `hibernated`.
+    /// `running`, `paused` or `hibernated`. Pausing and resuming reach all below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired: Option<Desired>,
+    /// `null` takes it back.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 100)]
+    pub role: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 31536000)]
+    pub provision_timeout_seconds: Option<Option<u32>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 31536000)]
+    pub hibernate_after_seconds: Option<Option<u32>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    pub max_concurrent_tasks: Option<Option<u32>>,
 }
 
 /// Tells `null` from absent.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(deserializer).map(Some)
+fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
+}
+
+/// A workspace that was removed, and how far that went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RemovedWorkspace {
+    #[serde(flatten)]
+    pub workspace: Workspace,
+    pub removal: RemovalCounts,
+}
+
+/// Of the workspace and all below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RemovalCounts {
+    /// Marked as removed, now or before.
+    pub marked: u32,
+    /// Nothing is left of them.
+    pub finished: u32,
+    /// Could not be stopped: their files are kept, and it is tried again.
+    pub failed: u32,
+    /// Still being stopped.
+    pub pending: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

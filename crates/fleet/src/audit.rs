@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use warren_model::{
-    AuditAction, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry, OrgId, Principal,
-    Timestamp, TokenId, WorkspaceId,
+    AuditAction, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, Desired, NewAuditEntry, OrgId,
+    Principal, Timestamp, TokenId, WorkspaceId,
 };
 use warren_rules::access::Action;
 use warren_rules::audit::RefusalWindow;
@@ -70,6 +70,14 @@ impl Actor {
         details: Value,
     ) -> NewAuditEntry {
         self.did(at, action, AuditTargetKind::Workspace, &id.to_string(), details)
+    }
+}
+
+impl Actor {
+    /// A new wish for a workspace, and for those below it where it reaches them.
+    pub(crate) fn wished(&self, at: Timestamp, id: WorkspaceId, desired: Desired) -> NewAuditEntry {
+        let details = json!({ "fields": ["desired"], "desired": desired.as_str() });
+        self.did_to_workspace(at, AuditAction::WorkspaceChanged, id, details)
     }
 }
 

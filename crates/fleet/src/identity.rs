@@ -15,6 +15,8 @@ use crate::{Error, Fleet};
 const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
 /// How long a browser stays signed in.
 const SESSION_LIFETIME_MS: i64 = 7 * 24 * 3_600 * 1_000;
+/// How long a join token waits for its runtime, unless told.
+const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
 const MAX_NAME_CHARACTERS: usize = 100;
 
 /// Who is asking, proven by a token.
@@ -40,12 +42,14 @@ impl Identity {
         }
     }
 
+    /// Whether this is somebody who runs this Warren.
+    pub fn is_operator(&self) -> bool {
+        matches!(self.token.kind, TokenKind::Admin | TokenKind::Session)
+    }
+
     /// The org whose rows this caller may see; `None` for operators, who see all.
     pub fn visible_org(&self) -> Option<OrgId> {
-        match self.token.kind {
-            TokenKind::Admin | TokenKind::Session => None,
-            _ => Some(self.token.org_id),
-        }
+        (!self.is_operator()).then_some(self.token.org_id)
     }
 
     /// Asks the one access rule.
@@ -133,7 +137,10 @@ impl Fleet {
     }
 
     /// Makes a token for somebody who asks for it.
-    pub async fn mint(&self, who: &Identity, request: MintToken) -> Result<Minted, Error> {
+    pub async fn mint(&self, who: &Identity, mut request: MintToken) -> Result<Minted, Error> {
+        if request.kind == TokenKind::Join {
+            request.expires_in_ms = request.expires_in_ms.or(Some(JOIN_LIFETIME_MS));
+        }
         who.may_in_own_org(Action::WriteTokens)?;
         let wish =
             MintRequest { kind: request.kind, scopes: request.scopes, workspace_id: request.workspace_id };

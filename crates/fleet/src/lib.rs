@@ -5,40 +5,61 @@
 //! loses nothing: the next start asks the same question and gets the same answer.
 
 mod audit;
+mod budgets;
 mod error;
 mod identity;
 mod journal;
+mod lifecycle;
 mod losses;
 mod reconcile;
 mod refs;
 mod refusals;
+mod registration;
+mod removal;
 mod secrets;
+mod sweeps;
+mod tree;
 mod workspaces;
 
+pub use budgets::Budget;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
 pub use journal::Use;
+pub use lifecycle::Terms;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
+pub use registration::{Heard, Register, Registered};
+pub use removal::{Removal, RemovalCounts};
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
 };
+pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
-pub use workspaces::{CreateWorkspace, PatchWorkspace};
+/// How fast one caller may ask.
+pub use warren_rules::rate;
+/// How long things are kept.
+pub use warren_rules::sweeps::Retention;
+/// What a runtime says, and how it is judged.
+pub use warren_rules::vitals;
+pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
-use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal};
+use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal, RequestKind};
 use warren_store::{Store, StoreHealth};
 use warren_workspace::{RefusalLog, Registry};
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Live events that a listener may be behind before it misses some.
+const LIVE_BUFFER: usize = 1_024;
 
 /// What the fleet is made of. Everything comes from outside; two fleets can live in one process.
 #[derive(Debug, Clone)]
@@ -50,6 +71,7 @@ pub struct Parts {
     pub limits: Limits,
     /// What secrets are sealed with.
     pub keys: Keys,
+    pub terms: Terms,
 }
 
 /// The control plane. Cheap to clone; all clones are one.
@@ -59,10 +81,15 @@ pub struct Fleet(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
+    /// Tells this fleet from others on the same database.
+    instance: String,
     /// Work that must finish even if the client that asked for it hangs up.
     tasks: TaskTracker,
     stopping: CancellationToken,
     under_way: reconcile::UnderWay,
+    /// Events that are told and not stored (F15).
+    live: broadcast::Sender<Arc<NewEvent>>,
+    sweeps: sweeps::Board,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
@@ -72,13 +99,17 @@ impl Fleet {
     pub fn new(parts: Parts) -> Self {
         let tasks = TaskTracker::new();
         let sink = refusals::RefusalEvents::new(&parts, tasks.clone());
+        let instance = parts.entropy.id::<RequestKind>(parts.clock.now()).to_string();
         Self(Arc::new(Inner {
+            instance,
             refusals: Mutex::new(Some(RefusalLog::new(Arc::new(sink)))),
             parts,
             tasks,
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
             refusal_windows: audit::RefusalWindows::default(),
+            live: broadcast::channel(LIVE_BUFFER).0,
+            sweeps: sweeps::Board::default(),
         }))
     }
 
@@ -93,8 +124,7 @@ impl Fleet {
                 tracing::warn!(%error, "secrets could not be looked through");
             }
         });
-        let fleet = self.clone();
-        self.0.tasks.spawn(async move { fleet.keep_house().await });
+        self.start_sweeps();
         Ok(())
     }
 
@@ -122,6 +152,11 @@ impl Fleet {
     pub fn refusals(&self) -> Result<RefusalLog, Error> {
         let log = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone();
         log.ok_or_else(|| Error::new(ErrorCode::ShuttingDown))
+    }
+
+    /// Events that are not stored, from now on.
+    pub fn live_events(&self) -> broadcast::Receiver<Arc<NewEvent>> {
+        self.0.live.subscribe()
     }
 
     pub fn limits(&self) -> &Limits {

@@ -9,7 +9,7 @@ use warren_rules::lifecycle::Signal;
 use warren_store::Store;
 use warren_workspace::registry::LossSink;
 
-use crate::workspaces::send_signal;
+use crate::lifecycle::{Moment, Terms, send_signal};
 
 /// Records losses in the workspace's row, as the table in `rules` decides.
 #[derive(Debug, Clone)]
@@ -31,9 +31,11 @@ impl LossSink for StoredLosses {
         id: WorkspaceId,
         error: &warren_workspace::Error,
     ) -> Result<(), warren_workspace::Error> {
-        let by = Principal::system("registry");
+        // A loss begins nothing, so that no term of the fleet's matters to it.
+        let moment =
+            Moment { by: Principal::system("registry"), now: self.clock.now(), terms: Terms::default() };
         let reason = Some(error.to_string());
-        match send_signal(&self.store, self.clock.now(), id, Signal::PlaceFailed, &by, reason).await {
+        match send_signal(&self.store, moment, id, Signal::PlaceFailed, reason).await {
             Ok(_) => Ok(()),
             // Removed meanwhile: there is no row left to say it in.
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => Ok(()),

@@ -1,38 +1,42 @@
 //! The carrier of `rules::reconcile`: one worker per workspace at a time, asked again after each step.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warren_model::{ErrorCode, Principal, Workspace, WorkspaceId};
+use tokio::sync::Notify;
+use warren_model::{Mending, Principal, Workspace, WorkspaceId};
 use warren_rules::lifecycle::Signal;
-use warren_rules::reconcile::{Step, next_step};
+use warren_rules::reconcile::{Opened, Step, judge_open, next_step};
 use warren_rules::startup::{self, StartAction};
 use warren_store::WorkspaceQuery;
 use warren_workspace::registry::{Declaration, LostPolicy};
 
+use crate::lifecycle::{Particulars, apply_signal};
 use crate::{Error, Fleet};
 
 /// How many rows a pass over all workspaces reads at a time.
 const PAGE: u32 = 500;
-/// How often leftovers are looked for: removals that failed, places that nobody owns.
-const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Workspaces that a worker is busy with; `true` when it was asked to look again.
+/// Workspaces that a worker is busy with.
 #[derive(Debug, Default)]
-pub(crate) struct UnderWay(Mutex<HashMap<WorkspaceId, bool>>);
+pub(crate) struct UnderWay {
+    /// `true` when the worker was asked to look again.
+    busy: Mutex<HashMap<WorkspaceId, bool>>,
+    /// Told whenever a worker is done.
+    done: Notify,
+}
 
 impl UnderWay {
     /// Whether the caller is to work; otherwise the one at work looks again.
     fn begin(&self, id: WorkspaceId) -> bool {
-        let mut busy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match busy.get_mut(&id) {
-            Some(again) => {
-                *again = true;
+        match self.busy().entry(id) {
+            Entry::Occupied(mut again) => {
+                again.insert(true);
                 false
             }
-            None => {
-                busy.insert(id, false);
+            Entry::Vacant(free) => {
+                free.insert(false);
                 true
             }
         }
@@ -40,17 +44,31 @@ impl UnderWay {
 
     /// Whether the work is over; `false` when somebody asked for another look meanwhile.
     fn finish(&self, id: WorkspaceId) -> bool {
-        let mut busy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match busy.get_mut(&id) {
-            Some(again) if *again => {
-                *again = false;
-                false
-            }
-            _ => {
-                busy.remove(&id);
-                true
-            }
+        let mut busy = self.busy();
+        if busy.get_mut(&id).is_some_and(std::mem::take) {
+            return false;
         }
+        busy.remove(&id);
+        drop(busy);
+        self.done.notify_waiters();
+        true
+    }
+
+    /// Waits until no worker is busy with it.
+    pub(crate) async fn idle(&self, id: WorkspaceId) {
+        loop {
+            let mut done = std::pin::pin!(self.done.notified());
+            // Before the look, so that an end between the two is not missed.
+            done.as_mut().enable();
+            if !self.busy().contains_key(&id) {
+                return;
+            }
+            done.await;
+        }
+    }
+
+    fn busy(&self) -> MutexGuard<'_, HashMap<WorkspaceId, bool>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -89,18 +107,27 @@ impl Fleet {
         loop {
             let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
             let Some(row) = row else { return Ok(()) };
+            if self.0.stopping.is_cancelled() {
+                return Ok(());
+            }
             match next_step(&row) {
                 Step::Rest => return Ok(()),
-                Step::Open => self.carry_out_open(&row, &by).await?,
+                Step::Open { closes_first } => {
+                    if closes_first {
+                        self.registry().close(id).await?;
+                    }
+                    self.carry_out_open(&row, &by).await?;
+                }
                 Step::Close => {
                     self.registry().close(id).await?;
                     self.mark_observed(&row).await?;
                 }
-                Step::Destroy => {
-                    self.declare(&row)?;
-                    self.registry().destroy(id).await?;
-                    self.forget_reference(id).await?;
+                Step::Restart => {
+                    self.signal(id, Signal::Restart, &by, None).await?;
                 }
+                Step::Destroy => self.carry_out_removal(&row).await?,
+                Step::Erase => self.erase(id).await?,
+                Step::Settle => self.mark_observed(&row).await?,
             }
         }
     }
@@ -110,15 +137,41 @@ impl Fleet {
             Ok(()) => self.registry().acquire(row.id).await.map(|_| ()),
             Err(error) => Err(error),
         };
-        match opened {
-            Ok(()) => self.signal(row.id, Signal::PlaceReady, by, None).await?,
+        let (signal, reason) = match opened {
+            Ok(()) => (Signal::PlaceReady, None),
             Err(error) if self.0.stopping.is_cancelled() => return Err(error.into()),
             Err(error) => {
                 tracing::warn!(workspace.id = %row.id, %error, "a workspace could not be opened");
-                self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?
+                (Signal::PlaceFailed, Some(error.to_string()))
             }
         };
-        Ok(())
+        self.signal_opened(row, signal, reason, by).await
+    }
+
+    /// Tells how an open went, of the generation that was read before it. What changed meanwhile is opened again.
+    async fn signal_opened(
+        &self,
+        opened: &Workspace,
+        signal: Signal,
+        reason: Option<String>,
+        by: &Principal,
+    ) -> Result<(), Error> {
+        let (id, generation) = (opened.id, opened.generation);
+        let (moment, particulars) = (self.moment(by), Particulars { reason, is_forced: false });
+        self.write_with_retries(true, move |tx| {
+            let Some(known) = tx.workspace(id)? else { return Ok(()) };
+            let mut row = known.clone();
+            row.observed_generation = row.observed_generation.max(generation);
+            match judge_open(row.generation, generation) {
+                Opened::AsWanted => apply_signal(tx, &mut row, signal, &moment, &particulars)?,
+                Opened::Outdated => {}
+            }
+            if row != known {
+                tx.update_workspace(&row, row.version)?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn mark_observed(&self, seen: &Workspace) -> Result<(), Error> {
@@ -126,17 +179,9 @@ impl Fleet {
         self.write_with_retries(true, move |tx| {
             let Some(mut row) = tx.workspace(id)? else { return Ok(()) };
             row.observed_generation = row.observed_generation.max(generation);
-            tx.update_workspace(&row, row.version)?;
-            Ok(())
-        })
-        .await
-    }
-
-    async fn forget_reference(&self, id: WorkspaceId) -> Result<(), Error> {
-        self.write_with_retries(true, move |tx| {
-            let Some(mut row) = tx.workspace(id)? else { return Ok(()) };
-            row.reference = None;
-            row.observed_generation = row.generation;
+            if row.generation == generation {
+                row.mending = Mending::default();
+            }
             tx.update_workspace(&row, row.version)?;
             Ok(())
         })
@@ -180,45 +225,5 @@ impl Fleet {
             StartAction::FinishRemoval => self.reconcile_in_background(row.id),
         }
         Ok(())
-    }
-
-    /// Finishes what was left: places without an owner, removals that failed at first.
-    pub(crate) async fn keep_house(&self) {
-        let mut ticks = tokio::time::interval(HOUSEKEEPING_INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = self.0.stopping.cancelled() => return,
-                _ = ticks.tick() => {}
-            }
-            let report = self.registry().reap_once(&BTreeSet::new()).await;
-            for problem in &report.problems {
-                tracing::warn!(problem, "the reaper could not remove something; it tries again");
-            }
-            if let Err(error) = self.retry_removals().await
-                && error.code != ErrorCode::PlatformUnavailable
-            {
-                tracing::warn!(%error, "removals could not be looked through");
-            }
-        }
-    }
-
-    async fn retry_removals(&self) -> Result<(), Error> {
-        let mut query = WorkspaceQuery {
-            includes_removed: true,
-            statuses: vec![warren_model::Status::Removed],
-            ..WorkspaceQuery::all(PAGE)
-        };
-        loop {
-            let asked = query.clone();
-            let page = self.store().read(move |tx| tx.workspaces(&asked).map_err(Error::from)).await?;
-            for row in page.rows.iter().filter(|row| row.reference.is_some()) {
-                self.reconcile_in_background(row.id);
-            }
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return Ok(()),
-            }
-        }
     }
 }

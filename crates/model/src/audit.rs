@@ -39,6 +39,7 @@ audit_words! {
     AuditAction {
         WorkspaceCreated = "workspace.created",
         WorkspaceChanged = "workspace.changed",
+        WorkspaceRestarted = "workspace.restarted",
         WorkspaceReset = "workspace.reset",
         WorkspaceRemoved = "workspace.removed",
         /// A workspace was made that is kept in less strictly than usual; the details name the knobs.

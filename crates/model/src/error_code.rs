@@ -79,6 +79,8 @@ error_codes! {
     SecretKeyUnusable = "secret_key_unusable", 500, "The key for secrets cannot be used.", "Check `[secrets]` in the config: exactly one of `key_file`, `key_env` and `key_command`, with keys of 32 bytes in base64.";
     // Audit
     AuditBroken = "audit_broken", 500, "The audit log is not what it was when it was written.", "Compare it with a backup or an export; `detail` names the first entry that does not fit.";
+    BudgetExhausted = "budget_exhausted", 402, "The workspace has spent its budget for this month.", "Raise it with PUT …/budget, or wait for the next month.";
+    SweepNotFound = "sweep_not_found", 404, "There is no such sweep.", "List them with GET /api/v1/admin/sweeps.";
     // Files
     InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";

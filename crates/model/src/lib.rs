@@ -12,10 +12,12 @@ mod limits;
 mod principal;
 mod provider_config;
 mod reference;
+mod registration;
 mod secret;
 mod text;
 mod time;
 mod token;
+mod vitals;
 mod workspace;
 
 pub use audit::{
@@ -26,7 +28,7 @@ pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
-    Id, IdKind, InvalidId, OrgId, OrgKind, RequestId, TokenId, TokenIdKind, UserId, WorkspaceId,
+    Id, IdKind, InvalidId, OrgId, OrgKind, RequestId, RequestKind, TokenId, TokenIdKind, UserId, WorkspaceId,
     WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
@@ -37,13 +39,15 @@ pub use provider_config::{
     TmpfsMount, Ulimit,
 };
 pub use reference::{Ref, RefError};
+pub use registration::Registration;
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
 };
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
+pub use vitals::{Displaced, RuntimeState, Vitals};
 pub use workspace::{
-    Desired, InvalidName, Runtime, RuntimeState, Status, StatusReason, Vitals, Workspace, WorkspaceName,
+    Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,
 };

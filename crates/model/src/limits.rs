@@ -20,6 +20,8 @@ pub struct Limits {
     pub max_secret_bytes: u64,
     /// Secrets of one org, and of one workspace.
     pub max_secrets_per_owner: u32,
+    /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
+    pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
     pub max_event_streams: u32,
     /// Connections open at once.
@@ -43,6 +45,7 @@ impl Default for Limits {
             max_workspaces_per_org: 100_000,
             max_secret_bytes: 64 << 10,
             max_secrets_per_owner: 100,
+            max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,
             header_timeout_ms: 8_000,

@@ -78,6 +78,19 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// How much a workspace may be given beyond its own box (F9). Everything above `basic` is named and audited, and
+    /// given by operators only.
+    Tier {
+        /// Nothing but its box.
+        Basic = "basic",
+        /// Folders of the host may be mounted into its box.
+        Extended = "extended",
+        /// The hardening of its box may be relaxed, knob by knob.
+        Privileged = "privileged",
+    }
+}
+
 /// Why a workspace has its status: a public sentence, never an internal cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusReason(String);
@@ -133,47 +146,52 @@ pub struct WorkspaceSpec {
     pub provider: ProviderConfig,
     /// What its users may count on; within what the provider offers (W3).
     pub capabilities: CapabilitySet,
+    #[serde(default = "least_privilege")]
+    pub tier: Tier,
+    /// What it is there for, in a few words, such as `reviewer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// How long it may take from the start of provisioning to its first sign of life; absent: the default (F5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provision_timeout_seconds: Option<u32>,
+    /// Asleep after so long without a task; absent: never (F7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hibernate_after_seconds: Option<u32>,
+    /// Tasks that it takes at once; absent: the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_concurrent_tasks: Option<u32>,
+    /// What it may spend in a month, in millionths of the currency's unit; absent: no limit (F36).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monthly_budget_micros: Option<u64>,
 }
 
-/// What a runtime says of itself beyond being alive.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum RuntimeState {
-    #[default]
-    Well,
-    Wedged,
-    /// A word of its own that Warren keeps and does not interpret.
-    Other(String),
-}
-
-impl RuntimeState {
-    pub fn from_report(text: &str) -> Self {
-        match text {
-            "" => Self::Well,
-            "wedged" => Self::Wedged,
-            other => Self::Other(crate::truncate_utf8(other, 64).to_owned()),
+impl WorkspaceSpec {
+    /// A hosted workspace that runs on this provider, with nothing else said.
+    pub fn new(provider: ProviderConfig, capabilities: CapabilitySet) -> Self {
+        Self {
+            desired: Desired::Running,
+            runtime: Runtime::Hosted,
+            provider,
+            capabilities,
+            tier: Tier::Basic,
+            role: None,
+            provision_timeout_seconds: None,
+            hibernate_after_seconds: None,
+            max_concurrent_tasks: None,
+            monthly_budget_micros: None,
         }
     }
-
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Well => "",
-            Self::Wedged => "wedged",
-            Self::Other(word) => word,
-        }
-    }
 }
 
-/// What is known about a workspace's runtime from its reports. Absent means unchanged (F11).
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Vitals {
-    pub error_rate: f64,
-    pub active_tasks: u32,
-    pub runtime_state: RuntimeState,
-    /// The runtime declared `status_mgmt`: Warren infers nothing from its numbers (F13).
-    pub manages_own_status: bool,
-    pub last_heartbeat_at: Option<Timestamp>,
-    /// Silent past this: offline (F16).
-    pub liveness_deadline: Option<Timestamp>,
+const fn least_privilege() -> Tier {
+    Tier::Basic
+}
+
+/// Tries to bring a workspace back without anybody's asking: restarts after silence, stops that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mending {
+    pub attempts: u32,
+    pub next_at: Option<Timestamp>,
 }
 
 /// A workspace as it stands in the database.
@@ -194,11 +212,17 @@ pub struct Workspace {
     pub reason: Option<StatusReason>,
     /// How its provider finds it again; absent until it was first opened.
     pub reference: Option<Ref>,
-    pub vitals: Vitals,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// The clock of provisioning: when its place began to be brought up, not when the row was last touched (F4).
     pub provisioning_started_at: Option<Timestamp>,
+    /// Not alive by then: failed (F5). Absent once it is.
+    pub provision_deadline: Option<Timestamp>,
+    /// When the next try to mend it alone is due, and how many there were since it was last well.
+    pub mending: Mending,
     pub removed_at: Option<Timestamp>,
+    /// Somebody wants the rows erased once nothing is left behind them (F8).
+    pub is_purged: bool,
 }
 
 #[cfg(test)]

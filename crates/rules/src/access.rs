@@ -264,19 +264,23 @@ pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRef
         TokenKind::Admin | TokenKind::User if request.workspace_id.is_some() => {
             Err(MintRefusal::WorkspaceNotForKind)
         }
-        TokenKind::Admin | TokenKind::Workspace if !request.scopes.is_empty() => {
+        TokenKind::Admin | TokenKind::Workspace | TokenKind::Join if !request.scopes.is_empty() => {
             Err(MintRefusal::ScopesNotForKind)
         }
         TokenKind::Admin => Ok(()),
         TokenKind::User if request.scopes.is_empty() => Err(MintRefusal::ScopesMissing),
         TokenKind::User if is_operator || request.scopes.is_within(caller.scopes) => Ok(()),
         TokenKind::User => Err(MintRefusal::WiderThanOwn),
-        TokenKind::Workspace if request.workspace_id.is_none() => Err(MintRefusal::WorkspaceMissing),
-        TokenKind::Workspace if is_operator || caller.scopes.contains(Scope::WorkspacesUse) => Ok(()),
-        TokenKind::Workspace => Err(MintRefusal::WiderThanOwn),
-        TokenKind::Join | TokenKind::Runner | TokenKind::Login | TokenKind::Session => {
-            Err(MintRefusal::KindNotOffered)
+        TokenKind::Workspace | TokenKind::Join if request.workspace_id.is_none() => {
+            Err(MintRefusal::WorkspaceMissing)
         }
+        TokenKind::Workspace | TokenKind::Join
+            if is_operator || caller.scopes.contains(Scope::WorkspacesUse) =>
+        {
+            Ok(())
+        }
+        TokenKind::Workspace | TokenKind::Join => Err(MintRefusal::WiderThanOwn),
+        TokenKind::Runner | TokenKind::Login | TokenKind::Session => Err(MintRefusal::KindNotOffered),
     }
 }
 
@@ -438,7 +442,7 @@ mod tests {
     #[test]
     fn kinds_that_are_not_made_on_request_are_refused() {
         let admin = caller(TokenKind::Admin, &[]);
-        for kind in [TokenKind::Join, TokenKind::Runner, TokenKind::Login, TokenKind::Session] {
+        for kind in [TokenKind::Runner, TokenKind::Login, TokenKind::Session] {
             let request = MintRequest { kind, scopes: ScopeSet::EMPTY, workspace_id: None };
             assert_eq!(decide_mint(&admin, &request), Err(MintRefusal::KindNotOffered));
         }

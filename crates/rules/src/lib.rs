@@ -6,12 +6,17 @@
 pub mod access;
 pub mod audit;
 pub mod backoff;
+pub mod budget;
 pub mod capabilities;
 pub mod command_policy;
 pub mod lifecycle;
+pub mod rate;
 pub mod reconcile;
 pub mod redaction;
 pub mod refusals;
 pub mod registry;
 pub mod secrets;
 pub mod startup;
+pub mod sweeps;
+pub mod tier;
+pub mod vitals;

@@ -44,7 +44,7 @@ pub fn not_for_models(name: &str) -> Refusal {
 }
 
 /// Whether a change of secrets means anything to what runs in this workspace. Without a shell nothing there has an
-/// environment, and the change is observed by being written down.
+/// environment, and no change reaches it.
 pub fn concerns(workspace: &Workspace) -> bool {
     workspace.spec.capabilities.contains(Capability::Shell)
 }
@@ -67,8 +67,6 @@ impl Default for Pace {
 pub struct RollOut {
     /// To be restarted now.
     pub restart: Vec<WorkspaceId>,
-    /// To be marked as observed: nothing there has an environment.
-    pub observe: Vec<WorkspaceId>,
     /// Left for a later pass.
     pub waiting: usize,
 }
@@ -76,20 +74,20 @@ pub struct RollOut {
 /// Plans the next stretch of a roll-out over the workspaces whose generation is ahead of what was observed (F33).
 ///
 /// It needs no memory of its own: who is behind stands in the rows, and so does who is on its way up. A pass that
-/// crashed is planned anew. Workspaces without tasks go first, then the longest unchanged, so that the busy are
+/// crashed is planned anew. Each comes with the number of its active tasks: workspaces without tasks go first, then the longest unchanged, so that the busy are
 /// interrupted last.
-pub fn roll_out<'a>(workspaces: impl IntoIterator<Item = &'a Workspace>, pace: Pace) -> RollOut {
+pub fn roll_out<'a>(workspaces: impl IntoIterator<Item = (&'a Workspace, u32)>, pace: Pace) -> RollOut {
     let mut plan = RollOut::default();
     let mut candidates = Vec::new();
     let mut on_their_way = 0;
-    for workspace in workspaces {
+    for (workspace, active_tasks) in workspaces {
         match workspace.status {
-            Status::Provisioning | Status::AwaitingAgent => on_their_way += 1,
-            Status::Online | Status::Degraded | Status::Offline if !is_behind(workspace) => {}
-            Status::Online | Status::Degraded | Status::Offline if concerns(workspace) => {
-                candidates.push((workspace.vitals.active_tasks, workspace.updated_at, workspace.id));
+            Status::Provisioning => on_their_way += 1,
+            Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline => {
+                if is_behind(workspace) {
+                    candidates.push((active_tasks, workspace.updated_at, workspace.id));
+                }
             }
-            Status::Online | Status::Degraded | Status::Offline => plan.observe.push(workspace.id),
             // They get the new values when they are brought up again.
             Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => {}
         }
@@ -109,8 +107,7 @@ fn is_behind(workspace: &Workspace) -> bool {
 mod tests {
     use proptest::prelude::*;
     use warren_model::{
-        Desired, KeyId, LocalConfig, OrgId, Principal, ProviderConfig, Runtime, SecretOwner, Timestamp,
-        Vitals, WorkspaceSpec,
+        KeyId, LocalConfig, Mending, OrgId, Principal, ProviderConfig, SecretOwner, Timestamp, WorkspaceSpec,
     };
 
     use super::*;
@@ -122,28 +119,26 @@ mod tests {
     }
 
     fn workspace(seed: u8, status: Status, is_behind: bool) -> Workspace {
+        let capabilities = [Capability::Fs, Capability::Shell].into_iter().collect();
         Workspace {
             id: id(seed),
             org_id: OrgId::DEFAULT,
             parent_id: None,
             name: "x".parse().unwrap(),
-            spec: WorkspaceSpec {
-                desired: Desired::Running,
-                runtime: Runtime::Hosted,
-                provider: ProviderConfig::Local(LocalConfig::default()),
-                capabilities: [Capability::Fs, Capability::Shell].into_iter().collect(),
-            },
+            spec: WorkspaceSpec::new(ProviderConfig::Local(LocalConfig::default()), capabilities),
             generation: 2,
             observed_generation: if is_behind { 1 } else { 2 },
             version: 1,
             status,
             reason: None,
             reference: None,
-            vitals: Vitals::default(),
             created_at: AT,
             updated_at: AT,
             provisioning_started_at: None,
+            provision_deadline: None,
+            mending: Mending::default(),
             removed_at: None,
+            is_purged: false,
         }
     }
 
@@ -188,25 +183,20 @@ mod tests {
     // F33
     #[test]
     fn a_few_restart_at_once_idle_ones_first_and_the_resting_are_left_alone() {
-        let mut busy = workspace(1, Status::Online, true);
-        busy.vitals.active_tasks = 3;
-        let mut plain = workspace(2, Status::Online, true);
-        plain.spec.capabilities = [Capability::Fs].into_iter().collect();
         let rows = [
-            busy,
-            plain,
-            workspace(3, Status::Online, false),
-            workspace(4, Status::Degraded, true),
-            workspace(5, Status::Provisioning, true),
-            workspace(6, Status::Paused, true),
-            workspace(7, Status::Offline, true),
-            workspace(8, Status::Removed, true),
+            (workspace(1, Status::Online, true), 3),
+            (workspace(3, Status::Online, false), 0),
+            (workspace(4, Status::Degraded, true), 0),
+            (workspace(5, Status::Provisioning, true), 0),
+            (workspace(6, Status::Paused, true), 0),
+            (workspace(7, Status::AwaitingAgent, true), 0),
+            (workspace(8, Status::Removed, true), 0),
         ];
-        let plan = roll_out(&rows, Pace { at_once: 3 });
-        assert_eq!(plan.restart, [id(4), id(7)], "one place of three is taken by 5");
-        assert_eq!(plan.observe, [id(2)]);
-        assert_eq!(plan.waiting, 1, "the busy one");
-        assert_eq!(roll_out(&rows, Pace { at_once: 1 }).restart, [], "5 is still on its way");
+        let plan = |at_once| roll_out(rows.iter().map(|(row, tasks)| (row, *tasks)), Pace { at_once });
+        assert_eq!(plan(3).restart, [id(4), id(7)], "one place of three is taken by 5");
+        assert_eq!(plan(3).waiting, 1, "the busy one");
+        assert_eq!(plan(1).restart, [], "5 is still on its way");
+        assert_eq!(plan(9).restart, [id(4), id(7), id(1)], "the busy one comes last");
     }
 
     proptest! {
@@ -219,7 +209,7 @@ mod tests {
                 (0..count).map(|seed| workspace(seed, Status::Online, true)).collect();
             let mut restarts = 0;
             for _ in 0..=usize::from(count) {
-                let plan = roll_out(&rows, Pace { at_once });
+                let plan = roll_out(rows.iter().map(|row| (row, 0)), Pace { at_once });
                 prop_assert!(plan.restart.len() <= at_once);
                 restarts += plan.restart.len();
                 for row in rows.iter_mut().filter(|row| plan.restart.contains(&row.id)) {
@@ -227,7 +217,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(restarts, usize::from(count));
-            prop_assert_eq!(roll_out(&rows, Pace { at_once }), RollOut::default());
+            prop_assert_eq!(roll_out(rows.iter().map(|row| (row, 0)), Pace { at_once }), RollOut::default());
         }
     }
 }

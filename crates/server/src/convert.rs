@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 use warren_api as api;
-use warren_fleet::{Identity, SecretSummary};
+use warren_fleet::vitals::{Displacement, Report};
+use warren_fleet::{Identity, SecretSummary, SweepOutcome, SweepReport};
 use warren_model as model;
 use warren_model::{ErrorCode, IdKind, Timestamp};
 use warren_workspace::registry::Description;
@@ -25,7 +26,7 @@ pub(crate) fn status(status: model::Status) -> api::Status {
     }
 }
 
-fn desired(desired: model::Desired) -> api::Desired {
+pub(crate) fn desired(desired: model::Desired) -> api::Desired {
     match desired {
         model::Desired::Running => api::Desired::Running,
         model::Desired::Paused => api::Desired::Paused,
@@ -81,7 +82,27 @@ pub(crate) fn capabilities_from(list: &[api::Capability]) -> model::CapabilitySe
     list.iter().map(one).collect()
 }
 
-pub(crate) fn workspace(row: &model::Workspace) -> api::Workspace {
+pub(crate) fn tier(tier: model::Tier) -> api::Tier {
+    match tier {
+        model::Tier::Basic => api::Tier::Basic,
+        model::Tier::Extended => api::Tier::Extended,
+        model::Tier::Privileged => api::Tier::Privileged,
+    }
+}
+
+pub(crate) fn tier_from(tier: api::Tier) -> model::Tier {
+    match tier {
+        api::Tier::Basic => model::Tier::Basic,
+        api::Tier::Extended => model::Tier::Extended,
+        api::Tier::Privileged => model::Tier::Privileged,
+    }
+}
+
+pub(crate) fn workspace(
+    row: &model::Workspace,
+    vitals: Option<&model::Vitals>,
+    provision_timeout_ms: i64,
+) -> api::Workspace {
     api::Workspace {
         id: row.id.to_string(),
         org_id: row.org_id.to_string(),
@@ -93,12 +114,96 @@ pub(crate) fn workspace(row: &model::Workspace) -> api::Workspace {
         runtime: runtime(row.spec.runtime),
         provider: serde_json::to_value(&row.spec.provider).unwrap_or(Value::Null),
         capabilities: capabilities(row.spec.capabilities),
+        tier: tier(row.spec.tier),
+        role: row.spec.role.clone(),
+        provision_timeout_ms: provision_timeout_ms.unsigned_abs(),
+        provisioning_started_at: row.provisioning_started_at.map(|at| at.to_string()),
+        hibernate_after_seconds: row.spec.hibernate_after_seconds,
+        max_concurrent_tasks: row.spec.max_concurrent_tasks,
+        vitals: vitals.map(self::vitals),
         generation: row.generation,
         observed_generation: row.observed_generation,
         version: row.version,
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
         removed_at: row.removed_at.map(|at| at.to_string()),
+    }
+}
+
+fn vitals(vitals: &model::Vitals) -> api::Vitals {
+    let text = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let model::Displaced { scheduler, session, status_mgmt } = vitals.displaced;
+    let displaced = [("scheduler", scheduler), ("session", session), ("status_mgmt", status_mgmt)];
+    api::Vitals {
+        error_rate: vitals.error_rate,
+        sample_error: vitals.sample_error.clone(),
+        active_tasks: vitals.active_tasks,
+        current_task: vitals.current_task.clone(),
+        uptime_s: vitals.uptime_s,
+        runtime_state: vitals.runtime_state.as_str().to_owned(),
+        displaces: displaced.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()).collect(),
+        idle_timeout_seconds: vitals.idle_timeout_seconds,
+        last_heartbeat_at: text(vitals.last_heartbeat_at),
+        last_progress_at: text(vitals.last_progress_at),
+        last_task_at: text(vitals.last_task_at),
+    }
+}
+
+/// A report as the rules read it.
+pub(crate) fn report_from(heartbeat: api::Heartbeat) -> Result<Report, Failure> {
+    let metadata = heartbeat.runtime_metadata.unwrap_or_default();
+    let switches = metadata.capabilities.unwrap_or_default();
+    let last_progress_at = heartbeat.last_progress_at.map(|text| text.parse()).transpose();
+    Ok(Report {
+        error_rate: heartbeat.error_rate,
+        sample_error: heartbeat.sample_error,
+        active_tasks: heartbeat.active_tasks,
+        current_task: heartbeat.current_task,
+        uptime_s: heartbeat.uptime_s,
+        last_progress_at: last_progress_at.map_err(|error: model::InvalidTimestamp| {
+            Failure::new(ErrorCode::InvalidRequest, format!("last_progress_at: {error}"))
+        })?,
+        runtime_state: heartbeat.runtime_state.as_deref().map(model::RuntimeState::from_report),
+        displaced: Displacement {
+            scheduler: switches.scheduler,
+            session: switches.session,
+            status_mgmt: switches.status_mgmt,
+        },
+        idle_timeout_seconds: metadata.idle_timeout_seconds,
+    })
+}
+
+pub(crate) fn live_event(event: &model::NewEvent) -> api::LiveEvent {
+    api::LiveEvent {
+        at: event.at.to_string(),
+        kind: event.kind.as_str().to_owned(),
+        workspace_id: event.workspace_id.map(|id| id.to_string()),
+        data: event.data.clone(),
+    }
+}
+
+pub(crate) fn sweep(report: &SweepReport) -> api::Sweep {
+    let outcome = |outcome: &SweepOutcome| match outcome {
+        SweepOutcome::Done { looked_at, acted_on, failed } => {
+            api::SweepOutcome::Done { looked_at: *looked_at, acted_on: *acted_on, failed: *failed }
+        }
+        SweepOutcome::Elsewhere { owner } => api::SweepOutcome::Elsewhere { owner: owner.clone() },
+        SweepOutcome::Failed { code } => api::SweepOutcome::Failed { code: code.as_str().to_owned() },
+        SweepOutcome::Panicked => api::SweepOutcome::Panicked,
+    };
+    api::Sweep {
+        name: report.name.to_owned(),
+        meaning: report.meaning.trim().to_owned(),
+        interval_ms: report.interval_ms,
+        last_run: report.last_run.as_ref().map(|run| api::SweepRun {
+            started_at: run.started_at.to_string(),
+            finished_at: run.finished_at.to_string(),
+            outcome: outcome(&run.outcome),
+        }),
+        runs: report.runs,
+        acted_on: report.acted_on,
+        failures: report.failures,
+        panics: report.panics,
     }
 }
 
@@ -141,6 +246,7 @@ pub(crate) fn mintable_from(kind: api::MintableKind) -> model::TokenKind {
         api::MintableKind::Admin => model::TokenKind::Admin,
         api::MintableKind::User => model::TokenKind::User,
         api::MintableKind::Workspace => model::TokenKind::Workspace,
+        api::MintableKind::Join => model::TokenKind::Join,
     }
 }
 

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use warren_doors::{Entropy, Environment, OsEntropy};
 use warren_model::{
-    CapabilitySet, Desired, EventKind, LocalConfig, NewEvent, OrgId, Principal, ProviderConfig, Runtime,
-    Status, Timestamp, Vitals, Workspace, WorkspaceSpec,
+    CapabilitySet, EventKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig, Status,
+    Timestamp, Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -153,22 +153,19 @@ fn workspace() -> Workspace {
         org_id: OrgId::DEFAULT,
         parent_id: None,
         name: "build box".parse().expect("a good name"),
-        spec: WorkspaceSpec {
-            desired: Desired::Running,
-            runtime: Runtime::Hosted,
-            provider: ProviderConfig::Local(LocalConfig::default()),
-            capabilities: CapabilitySet::EMPTY,
-        },
+        spec: WorkspaceSpec::new(ProviderConfig::Local(LocalConfig::default()), CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 1,
         version: 1,
         status: Status::Online,
         reason: None,
         reference: None,
-        vitals: Vitals::default(),
         created_at: NOW,
         updated_at: NOW,
         provisioning_started_at: Some(NOW),
+        provision_deadline: None,
+        mending: Mending::default(),
         removed_at: None,
+        is_purged: false,
     }
 }

@@ -19,9 +19,11 @@ pub mod postgres;
 mod secrets;
 mod select;
 mod session;
+mod spending;
 pub mod sqlite;
 mod tokens;
 mod transaction;
+mod vitals;
 mod workspaces;
 
 use std::sync::Arc;

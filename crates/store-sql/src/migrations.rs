@@ -34,16 +34,20 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     1 "0001_workspaces_events_leases",
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
-    4 "0004_secrets",
-    5 "0005_audit",
+    4 "0004_vitals",
+    5 "0005_budgets",
+    6 "0006_secrets",
+    7 "0007_audit",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
     1 "0001_workspaces_events_leases",
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
-    4 "0004_secrets",
-    5 "0005_audit",
+    4 "0004_vitals",
+    5 "0005_budgets",
+    6 "0006_secrets",
+    7 "0007_audit",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -29,13 +29,15 @@ const UPDATE: &str = "UPDATE secrets SET version = $1, key_id = $2, nonce = $3, 
 const DELETE: &str = "DELETE FROM secrets WHERE owner_id = $1 AND name = $2";
 const DELETE_OF_WORKSPACE: &str = "DELETE FROM secrets WHERE workspace_id = $1";
 
-/// Those that are up or on their way up; the others get new values when they are brought up again.
+/// Those that are up or on their way up; the others get new values when they are brought up again. A look at the text
+/// of the spec is enough to leave out those without a shell, whose restart would be for nothing; one too many is no harm.
 macro_rules! raise {
     ($condition:literal) => {
         concat!(
             "UPDATE workspaces SET generation = generation + 1, version = version + 1, updated_at = $1 WHERE ",
             $condition,
-            " AND status IN ('provisioning', 'awaiting_agent', 'online', 'degraded', 'offline')"
+            " AND status IN ('provisioning', 'awaiting_agent', 'online', 'degraded', 'offline') \
+             AND CAST(spec AS text) LIKE '%\"shell\"%'"
         )
     };
 }

@@ -42,14 +42,14 @@ impl<'a> Select<'a> {
         self.sql.push(')');
     }
 
-    pub(crate) fn and_any_of(&mut self, column: &str, words: impl Iterator<Item = &'a str>) {
+    pub(crate) fn and_any_of(&mut self, column: &str, values: impl Iterator<Item = impl Into<Value<'a>>>) {
         self.and(column);
         self.sql.push_str(" IN (");
-        for (position, word) in words.enumerate() {
+        for (position, value) in values.enumerate() {
             if position > 0 {
                 self.sql.push_str(", ");
             }
-            self.push_value(word.into());
+            self.push_value(value.into());
         }
         self.sql.push(')');
     }
@@ -58,6 +58,11 @@ impl<'a> Select<'a> {
     pub(crate) fn page(mut self, key: &str, limit: u32) -> (String, Vec<Value<'a>>) {
         let _ = write!(self.sql, " ORDER BY {key} LIMIT");
         self.push_value(Value::Int(Some(i64::from(page_size(limit)) + 1)));
+        (self.sql, self.values)
+    }
+
+    /// Ends the statement without order or limit, where the conditions bound it.
+    pub(crate) fn all(self) -> (String, Vec<Value<'a>>) {
         (self.sql, self.values)
     }
 

@@ -53,6 +53,10 @@ impl Value<'_> {
         }
     }
 
+    pub(crate) fn optional_count(count: Option<u64>) -> Result<Self, Error> {
+        count.map_or(Ok(Self::Int(None)), Self::count)
+    }
+
     /// Refuses what only one of the engines could keep, so that a program works on both or on neither: Postgres
     /// has no NUL in text, SQLite has no NaN.
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -150,6 +154,22 @@ impl<'r> Columns<'r> {
     pub(crate) fn count(&mut self) -> Result<u64, Error> {
         let number = self.optional_int()?;
         u64::try_from(self.present(number)?).map_err(|_| self.corrupt("a count is negative"))
+    }
+
+    pub(crate) fn optional_count(&mut self) -> Result<Option<u64>, Error> {
+        let number = self.optional_int()?;
+        number
+            .map(|number| u64::try_from(number).map_err(|_| self.corrupt("a count is negative")))
+            .transpose()
+    }
+
+    pub(crate) fn optional_small_count(&mut self) -> Result<Option<u32>, Error> {
+        let count = self.optional_count()?;
+        count.map(|count| u32::try_from(count).map_err(|_| self.corrupt("a count is too large"))).transpose()
+    }
+
+    pub(crate) fn small_count(&mut self) -> Result<u32, Error> {
+        u32::try_from(self.count()?).map_err(|_| self.corrupt("a count is too large"))
     }
 
     pub(crate) fn real(&mut self) -> Result<f64, Error> {

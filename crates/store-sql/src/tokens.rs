@@ -1,6 +1,8 @@
 //! Tokens in SQL: hashes only.
 
-use warren_model::{Principal, Scope, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind};
+use warren_model::{
+    Principal, Scope, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId,
+};
 use warren_store::{Error, Page, TokenQuery, TokenReads, TokenWrites};
 
 use crate::select::{Select, cut_page};
@@ -25,6 +27,10 @@ const INSERT: &str = concat!(
     ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING"
 );
 const REVOKE: &str = "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL";
+const REVOKE_ALL: &str =
+    "UPDATE tokens SET revoked_at = $1 WHERE workspace_id = $2 AND kind = $3 AND revoked_at IS NULL";
+const PRUNE: &str = "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE revoked_at < $1 OR used_at < $1 \
+     OR expires_at < $1 LIMIT $2)";
 const USE_UP: &str = "UPDATE tokens SET used_at = $1 WHERE id = $2 AND used_at IS NULL";
 /// Late reports do not turn the time back.
 const TOUCH: &str =
@@ -102,6 +108,19 @@ impl TokenWrites for Transaction<'_> {
 
     fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error> {
         self.execute(TOUCH, &[at.into(), id.into()]).map(drop)
+    }
+
+    fn revoke_tokens_of(
+        &mut self,
+        workspace_id: WorkspaceId,
+        kind: TokenKind,
+        at: Timestamp,
+    ) -> Result<u64, Error> {
+        self.execute(REVOKE_ALL, &[at.into(), workspace_id.into(), kind.as_str().into()])
+    }
+
+    fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.execute(PRUNE, &[before.into(), Value::Int(Some(i64::from(limit)))])
     }
 }
 

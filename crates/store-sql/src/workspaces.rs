@@ -1,8 +1,6 @@
 //! Workspaces in SQL.
 
-use warren_model::{
-    OrgId, RuntimeState, Status, StatusReason, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
-};
+use warren_model::{Mending, OrgId, Status, StatusReason, Workspace, WorkspaceId, WorkspaceSpec};
 use warren_store::{Error, Page, WorkspaceQuery, WorkspaceReads, WorkspaceWrites};
 
 use crate::select::{Select, cut_page};
@@ -13,8 +11,8 @@ use crate::transaction::Transaction;
 macro_rules! columns {
     () => {
         "id, org_id, parent_id, name, spec, generation, observed_generation, version, status, reason, reference, \
-         error_rate, active_tasks, runtime_state, manages_own_status, last_heartbeat_at, liveness_deadline, \
-         created_at, updated_at, provisioning_started_at, removed_at"
+         created_at, updated_at, provisioning_started_at, provision_deadline, mend_attempts, mend_next_at, \
+         removed_at, is_purged"
     };
 }
 
@@ -24,15 +22,22 @@ const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND statu
 const INSERT: &str = concat!(
     "INSERT INTO workspaces (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
      ON CONFLICT (id) DO NOTHING"
 );
 /// Leaves the id alone: to write a key, even with itself, makes SQLite look for rows that point to it.
 const UPDATE: &str = "UPDATE workspaces SET org_id = $1, parent_id = $2, name = $3, spec = $4, generation = $5, \
-     observed_generation = $6, version = $7, status = $8, reason = $9, reference = $10, error_rate = $11, \
-     active_tasks = $12, runtime_state = $13, manages_own_status = $14, last_heartbeat_at = $15, \
-     liveness_deadline = $16, created_at = $17, updated_at = $18, provisioning_started_at = $19, \
-     removed_at = $20 WHERE id = $21 AND version = $22";
+     observed_generation = $6, version = $7, status = $8, reason = $9, reference = $10, created_at = $11, \
+     updated_at = $12, provisioning_started_at = $13, provision_deadline = $14, mend_attempts = $15, \
+     mend_next_at = $16, removed_at = $17, is_purged = $18 WHERE id = $19 AND version = $20";
+/// In this order, since rows point to the last one.
+const ERASE: [&str; 5] = [
+    "UPDATE workspaces SET parent_id = NULL WHERE parent_id = $1",
+    "DELETE FROM vitals WHERE workspace_id = $1",
+    "DELETE FROM registrations WHERE workspace_id = $1",
+    "DELETE FROM tokens WHERE workspace_id = $1",
+    "DELETE FROM workspaces WHERE id = $1",
+];
 
 impl WorkspaceReads for Transaction<'_> {
     fn workspace(&mut self, id: WorkspaceId) -> Result<Option<Workspace>, Error> {
@@ -68,6 +73,22 @@ impl WorkspaceReads for Transaction<'_> {
         let count = self.first("workspaces", COUNT, &[org_id.into()], read_count)?;
         Ok(count.unwrap_or(0))
     }
+
+    fn living_workspace_ids(
+        &mut self,
+        after: Option<WorkspaceId>,
+        limit: u32,
+    ) -> Result<Vec<WorkspaceId>, Error> {
+        let mut select = Select::new("SELECT id FROM workspaces");
+        select.and("status <> 'removed'");
+        if let Some(after) = after {
+            select.and_value("id >", after);
+        }
+        let (sql, values) = select.page("id", limit);
+        let mut ids = self.rows("workspaces", &sql, &values, |row| row.id())?;
+        ids.truncate(limit as usize);
+        Ok(ids)
+    }
 }
 
 impl WorkspaceWrites for Transaction<'_> {
@@ -86,13 +107,24 @@ impl WorkspaceWrites for Transaction<'_> {
             .ok_or_else(|| Error::Refused("the version cannot grow further".into()))?;
         let json = StoredJson::of(workspace)?;
         let [id, columns @ ..] = values(workspace, &json, version)?;
-        let mut values = [id; 22];
-        values[..20].copy_from_slice(&columns);
-        values[21] = Value::count(expected_version)?;
+        let mut values = [id; 20];
+        values[..18].copy_from_slice(&columns);
+        values[19] = Value::count(expected_version)?;
         match self.execute(UPDATE, &values)? {
             0 => Err(Error::Conflict),
             _ => Ok(version),
         }
+    }
+
+    fn erase_workspace(&mut self, id: WorkspaceId) -> Result<bool, Error> {
+        let row = self.workspace(id)?;
+        if row.is_none_or(|row| row.status != Status::Removed) {
+            return Ok(false);
+        }
+        for sql in ERASE {
+            self.execute(sql, &[id.into()])?;
+        }
+        Ok(true)
     }
 }
 
@@ -119,8 +151,7 @@ fn values<'a>(
     workspace: &'a Workspace,
     json: &'a StoredJson,
     version: u64,
-) -> Result<[Value<'a>; 21], Error> {
-    let vitals = &workspace.vitals;
+) -> Result<[Value<'a>; 19], Error> {
     Ok([
         workspace.id.into(),
         workspace.org_id.into(),
@@ -133,16 +164,14 @@ fn values<'a>(
         workspace.status.as_str().into(),
         workspace.reason.as_ref().map(StatusReason::as_str).into(),
         Value::Json(json.reference.as_deref()),
-        Value::Real(vitals.error_rate),
-        Value::Int(Some(i64::from(vitals.active_tasks))),
-        vitals.runtime_state.as_str().into(),
-        Value::Bool(vitals.manages_own_status),
-        vitals.last_heartbeat_at.into(),
-        vitals.liveness_deadline.into(),
         workspace.created_at.into(),
         workspace.updated_at.into(),
         workspace.provisioning_started_at.into(),
+        workspace.provision_deadline.into(),
+        Value::Int(Some(i64::from(workspace.mending.attempts))),
+        workspace.mending.next_at.into(),
         workspace.removed_at.into(),
+        Value::Bool(workspace.is_purged),
     ])
 }
 
@@ -159,23 +188,12 @@ fn read(row: &mut Columns<'_>) -> Result<Workspace, Error> {
         status: row.word(Status::parse)?,
         reason: row.optional_text()?.map(StatusReason::new),
         reference: row.optional_json()?,
-        vitals: read_vitals(row)?,
         created_at: row.time()?,
         updated_at: row.time()?,
         provisioning_started_at: row.optional_time()?,
+        provision_deadline: row.optional_time()?,
+        mending: Mending { attempts: row.small_count()?, next_at: row.optional_time()? },
         removed_at: row.optional_time()?,
-    })
-}
-
-fn read_vitals(row: &mut Columns<'_>) -> Result<Vitals, Error> {
-    let error_rate = row.real()?;
-    let active_tasks = row.count()?;
-    Ok(Vitals {
-        error_rate,
-        active_tasks: u32::try_from(active_tasks).map_err(|_| row.corrupt("too many tasks"))?,
-        runtime_state: RuntimeState::from_report(row.text()?),
-        manages_own_status: row.bool()?,
-        last_heartbeat_at: row.optional_time()?,
-        liveness_deadline: row.optional_time()?,
+        is_purged: row.bool()?,
     })
 }

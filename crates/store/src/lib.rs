@@ -22,8 +22,9 @@ pub use error::Error;
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 pub use transaction::{
-    EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, TokenReads, TokenWrites, WorkspaceReads,
-    WorkspaceWrites, WriteTx,
+    Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
+    RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,
+    WorkspaceReads, WorkspaceWrites, WriteTx,
 };
 
 use std::sync::{Arc, Mutex, PoisonError};

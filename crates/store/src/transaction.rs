@@ -1,29 +1,64 @@
 //! One trait per noun, all over one transaction.
 
+use std::collections::BTreeMap;
+
 use warren_model::{
-    Event, NewEvent, OrgId, Principal, Timestamp, Token, TokenHash, TokenId, Workspace, WorkspaceId,
+    Event, NewEvent, OrgId, Principal, Registration, Timestamp, Token, TokenHash, TokenId, TokenKind, Vitals,
+    Workspace, WorkspaceId,
 };
 
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
-pub trait ReadTx: WorkspaceReads + EventReads + TokenReads + LeaseReads + SecretReads + AuditReads {}
-impl<T: WorkspaceReads + EventReads + TokenReads + LeaseReads + SecretReads + AuditReads + ?Sized> ReadTx
-    for T
+pub trait ReadTx:
+    WorkspaceReads
+    + VitalsReads
+    + RegistrationReads
+    + EventReads
+    + TokenReads
+    + SpendingReads
+    + LeaseReads
+    + SecretReads
+    + AuditReads
+{
+}
+impl<T> ReadTx for T where
+    T: WorkspaceReads
+        + VitalsReads
+        + RegistrationReads
+        + EventReads
+        + TokenReads
+        + SpendingReads
+        + LeaseReads
+        + SecretReads
+        + AuditReads
+        + ?Sized
 {
 }
 
 /// Everything that can be read and written.
 pub trait WriteTx:
-    ReadTx + WorkspaceWrites + EventWrites + TokenWrites + LeaseWrites + SecretWrites + AuditWrites
+    ReadTx
+    + WorkspaceWrites
+    + VitalsWrites
+    + RegistrationWrites
+    + EventWrites
+    + TokenWrites
+    + SpendingWrites
+    + LeaseWrites
+    + SecretWrites
+    + AuditWrites
 {
 }
 impl<T> WriteTx for T where
     T: ReadTx
         + WorkspaceWrites
+        + VitalsWrites
+        + RegistrationWrites
         + EventWrites
         + TokenWrites
+        + SpendingWrites
         + LeaseWrites
         + SecretWrites
         + AuditWrites
@@ -36,6 +71,12 @@ pub trait WorkspaceReads {
     fn workspaces(&mut self, query: &WorkspaceQuery) -> Result<Page<Workspace, WorkspaceId>, Error>;
     /// How many workspaces of the org are not removed.
     fn count_workspaces(&mut self, org_id: OrgId) -> Result<u64, Error>;
+    /// Ids of all that are not removed, in order.
+    fn living_workspace_ids(
+        &mut self,
+        after: Option<WorkspaceId>,
+        limit: u32,
+    ) -> Result<Vec<WorkspaceId>, Error>;
 }
 
 pub trait WorkspaceWrites {
@@ -44,6 +85,51 @@ pub trait WorkspaceWrites {
     /// `expected_version`; otherwise `Error::Conflict`. `workspace.version` is not looked at. Answers with the
     /// new version.
     fn update_workspace(&mut self, workspace: &Workspace, expected_version: u64) -> Result<u64, Error>;
+    /// Erases a removed workspace with its reports and tokens; those below it become roots. Answers whether there was
+    /// one. What is not removed is left alone.
+    fn erase_workspace(&mut self, id: WorkspaceId) -> Result<bool, Error>;
+}
+
+/// A deadline that a sweep looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing was heard for too long.
+    Liveness,
+    /// Work in flight shows no progress.
+    Stall,
+    /// No task for so long that it may sleep.
+    Idleness,
+    /// Provisioning took too long.
+    Provision,
+    /// Something is to be tried again.
+    Mending,
+}
+
+impl Due {
+    pub const ALL: [Self; 5] = [Self::Liveness, Self::Stall, Self::Idleness, Self::Provision, Self::Mending];
+}
+
+pub trait VitalsReads {
+    /// What is known from reports; of one that never reported, the default.
+    fn vitals(&mut self, id: WorkspaceId) -> Result<Vitals, Error>;
+    /// Of many at once; those that never reported are not in it.
+    fn vitals_of(&mut self, ids: &[WorkspaceId]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error>;
+    /// Workspaces whose deadline is `now` or earlier, the longest overdue first.
+    fn due(&mut self, what: Due, now: Timestamp, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
+}
+
+pub trait VitalsWrites {
+    /// As `vitals`, and nobody else changes them until this transaction ends.
+    fn hold_vitals(&mut self, id: WorkspaceId) -> Result<Vitals, Error>;
+    fn put_vitals(&mut self, id: WorkspaceId, vitals: &Vitals) -> Result<(), Error>;
+}
+
+pub trait RegistrationReads {
+    fn registration(&mut self, id: WorkspaceId) -> Result<Option<Registration>, Error>;
+}
+
+pub trait RegistrationWrites {
+    fn put_registration(&mut self, registration: &Registration) -> Result<(), Error>;
 }
 
 pub trait EventReads {
@@ -52,11 +138,15 @@ pub trait EventReads {
     fn events(&mut self, query: &EventQuery) -> Result<Page<Event, u64>, Error>;
     /// The highest sequence, 0 for an empty log.
     fn newest_event_seq(&mut self) -> Result<u64, Error>;
+    /// The lowest sequence that is still kept; none for an empty log.
+    fn oldest_event_seq(&mut self) -> Result<Option<u64>, Error>;
 }
 
 pub trait EventWrites {
     /// Appends to the outbox. The sequence is given at commit, without gaps, in commit order.
     fn append_event(&mut self, event: &NewEvent) -> Result<(), Error>;
+    /// Deletes the oldest events that happened before this moment, at most `limit`. Answers how many.
+    fn prune_events(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }
 
 pub trait TokenReads {
@@ -76,6 +166,25 @@ pub trait TokenWrites {
     /// Sets `used_at` once. Answers whether this call did it: of two callers, one gets `true`.
     fn use_up_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
     fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error>;
+    /// Revokes all tokens of one kind that speak for a workspace. Answers how many this call ended.
+    fn revoke_tokens_of(
+        &mut self,
+        workspace_id: WorkspaceId,
+        kind: TokenKind,
+        at: Timestamp,
+    ) -> Result<u64, Error>;
+    /// Deletes tokens that ended before this moment, at most `limit`. Answers how many.
+    fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
+}
+
+pub trait SpendingReads {
+    /// What a workspace spent in a month, such as `2026-11`, in millionths.
+    fn spent(&mut self, id: WorkspaceId, month: &str) -> Result<u64, Error>;
+}
+
+pub trait SpendingWrites {
+    /// Adds to what was spent and answers with the sum. Of many at once, none is lost.
+    fn add_spending(&mut self, id: WorkspaceId, month: &str, micros: u64) -> Result<u64, Error>;
 }
 
 /// A claim on a named piece of work, with a fence that only grows.

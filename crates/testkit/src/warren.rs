@@ -8,11 +8,12 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs};
+use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
 use warren_store::Store;
+use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
 
 /// How long a test waits for something that should happen at once.
@@ -26,9 +27,25 @@ pub struct Builder {
     clock: Option<Arc<ManualClock>>,
     environment: Environment,
     database: Option<String>,
+    terms: Terms,
+    providers: Vec<Arc<dyn Provider>>,
 }
 
 impl Builder {
+    /// What the fleet expects of runtimes.
+    #[must_use]
+    pub fn terms(mut self, terms: Terms) -> Self {
+        self.terms = terms;
+        self
+    }
+
+    /// A provider in place of the one of its kind.
+    #[must_use]
+    pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.providers.push(provider);
+        self
+    }
+
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -110,8 +127,15 @@ impl Warren {
         )
         .expect("the workspaces folder can be made");
         let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
+        let mut providers = builder.providers.clone();
+        let usual: [Arc<dyn Provider>; 2] = [Arc::new(memory), Arc::new(local)];
+        for provider in usual {
+            if !providers.iter().any(|given| given.kind() == provider.kind()) {
+                providers.push(provider);
+            }
+        }
         let parts = RegistryParts {
-            providers: vec![Arc::new(memory), Arc::new(local)],
+            providers,
             gates: OpenGates::new(16),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
@@ -127,6 +151,7 @@ impl Warren {
             entropy: Arc::clone(&entropy),
             limits: builder.limits.clone(),
             keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
+            terms: builder.terms,
         });
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;

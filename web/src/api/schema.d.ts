@@ -35,13 +35,109 @@ export interface paths {
         post?: never;
         /**
          * Remove a workspace, all workspaces below it, and their files.
-         * @description Durable when it answers; the clean-up goes on in the background and survives a crash. Removing twice is fine.
+         * @description The intent is durable before anything is stopped. The answer waits a few seconds for the stop and tells how far it
+         *     went: 200 when nothing is left, 202 when something is; that goes on by itself, also after a crash. Removing twice is
+         *     fine, and tries again.
          */
         delete: operations["remove_workspace"];
         options?: never;
         head?: never;
         /** Change a workspace. What is absent stays as it is. */
         patch: operations["change_workspace"];
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a workspace and all below it to rest.
+         * @description What runs in them ends; files stay. Nothing but a resume brings them back.
+         */
+        post: operations["pause_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the rest of a workspace and of all below it.
+         * @description Refused below a workspace that is paused.
+         */
+        post: operations["resume_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/hibernate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put a workspace to sleep until a message comes. */
+        post: operations["hibernate_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/wake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Wake a workspace. */
+        post: operations["wake_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a workspace up anew.
+         * @description What runs in it ends, files stay. A change that comes meanwhile is not lost: the generation tells them apart.
+         */
+        post: operations["restart_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/workspaces/{id}/reset": {
@@ -435,6 +531,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/registry/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a runtime known, with a join token.
+         * @description The token works once. The answer carries the credential of this boot; the one of an earlier boot ends with it.
+         */
+        post: operations["register_runtime"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/registry/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report how a runtime is, with the credential that it got when it registered.
+         * @description Every field is optional; absent means unchanged. A report is proof of life.
+         */
+        post: operations["heartbeat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the sweeps of this process, with their last runs (operators). */
+        get: operations["list_sweeps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/sweeps/{name}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a sweep now (operators). */
+        post: operations["run_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/info": {
         parameters: {
             query?: never;
@@ -505,7 +675,7 @@ export interface components {
             name: string;
             /** @description For `user`: what it may do. See the reference for the names. */
             scopes?: string[] | null;
-            /** @description For `workspace`: the only one it speaks for. */
+            /** @description For `workspace` and `join`: the only one it speaks for. */
             workspace_id?: string | null;
             /**
              * Format: int64
@@ -524,6 +694,21 @@ export interface components {
             /** Format: uuid */
             parent_id?: string | null;
             runtime?: components["schemas"]["Runtime"] | null;
+            tier?: components["schemas"]["Tier"] | null;
+            /** @description What it is there for: 1 to 100 characters. */
+            role?: string | null;
+            /**
+             * Format: int32
+             * @description Absent: ten minutes, or what this Warren is configured to.
+             */
+            provision_timeout_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Asleep after so long without a task. Absent: never.
+             */
+            hibernate_after_seconds?: number | null;
+            /** Format: int32 */
+            max_concurrent_tasks?: number | null;
         };
         /** @description The one answer that holds a token's secret. */
         CreatedToken: {
@@ -610,6 +795,10 @@ export interface components {
             event: components["schemas"]["Event"];
             /** @enum {string} */
             type: "event";
+        } | {
+            event: components["schemas"]["LiveEvent"];
+            /** @enum {string} */
+            type: "live";
         } | {
             /** Format: int64 */
             seq: number;
@@ -705,6 +894,44 @@ export interface components {
             bytes: number;
             created: boolean;
         };
+        /** @description A report of a runtime. Every field is optional; absent means unchanged. */
+        Heartbeat: {
+            /**
+             * Format: double
+             * @description Of its recent work, the part that failed.
+             */
+            error_rate?: number | null;
+            /** @description One of the errors behind the rate; empty: none any more. */
+            sample_error?: string | null;
+            /** Format: int32 */
+            active_tasks?: number | null;
+            /** Format: int64 */
+            uptime_s?: number | null;
+            /** @description Empty: none. */
+            current_task?: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339. A time in the future is taken as now.
+             */
+            last_progress_at?: string | null;
+            /** @description Empty: well. `wedged`: it cannot work. Anything else is kept and not interpreted. */
+            runtime_state?: string | null;
+            runtime_metadata?: components["schemas"]["RuntimeMetadata"] | null;
+        };
+        /** @description The answer to a report. */
+        HeartbeatAnswer: {
+            workspace_id: string;
+            status: components["schemas"]["Status"];
+            reason?: string | null;
+            /** @description What is wanted of the workspace now. */
+            desired: components["schemas"]["Desired"];
+            /** Format: int64 */
+            generation: number;
+            /** Format: int64 */
+            liveness_timeout_ms: number;
+            /** @description What Warren did not take at its word. */
+            warnings: string[];
+        };
         /**
          * @description What keeps a sandbox shut.
          * @enum {string}
@@ -718,6 +945,14 @@ export interface components {
             path: string;
             entries: components["schemas"]["Entry"][];
             next_cursor?: string | null;
+        };
+        /** @description A fact that is told and not stored: it has no sequence, and whoever was not there missed it. */
+        LiveEvent: {
+            /** @description RFC 3339. */
+            at: string;
+            kind: string;
+            workspace_id?: string | null;
+            data: Record<string, unknown>;
         };
         /** @description Files and commands in a host directory, as the host user, without isolation. */
         LocalConfig: {
@@ -756,7 +991,7 @@ export interface components {
          * @description What kinds of token are made on request.
          * @enum {string}
          */
-        MintableKind: "admin" | "user" | "workspace";
+        MintableKind: "admin" | "user" | "workspace" | "join";
         /** @description A host path in a box; both paths are absolute. */
         Mount: {
             source: string;
@@ -777,6 +1012,14 @@ export interface components {
             /** @description `null` makes it a root; absent leaves it where it is. */
             parent_id?: string | null;
             desired?: components["schemas"]["Desired"] | null;
+            /** @description `null` takes it back. */
+            role?: string | null;
+            /** Format: int32 */
+            provision_timeout_seconds?: number | null;
+            /** Format: int32 */
+            hibernate_after_seconds?: number | null;
+            /** Format: int32 */
+            max_concurrent_tasks?: number | null;
         };
         /** @description Who acts. */
         Principal: {
@@ -919,6 +1162,34 @@ export interface components {
         };
         /** @enum {string} */
         PullPolicy: "missing" | "always" | "never";
+        /** @description What a runtime says when it makes itself known, with its join token as the credential. */
+        RegisterRuntime: {
+            version?: string | null;
+            /** @description How the agent describes itself; an object of at most 256 KiB. */
+            agent_card?: Record<string, unknown> | null;
+            heartbeat?: components["schemas"]["Heartbeat"] | null;
+        };
+        /** @description A runtime that was taken in. */
+        RegisteredRuntime: {
+            workspace_id: string;
+            status: components["schemas"]["Status"];
+            /**
+             * Format: int64
+             * @description How often a runtime of this workspace registered.
+             */
+            boots: number;
+            /** @description The credential of this boot, shown once. The one before has ended. */
+            token: string;
+            /**
+             * Format: int64
+             * @description Silent for longer: offline. Report three times as often.
+             */
+            liveness_timeout_ms: number;
+            /** Format: int64 */
+            generation: number;
+            /** @description What Warren did not take at its word. */
+            warnings: string[];
+        };
         /** @description What the registry knows about a workspace. */
         RegistryDescription: {
             state: string;
@@ -933,6 +1204,33 @@ export interface components {
             evictions: number;
             /** @description As the open workspace tells them; absent unless it is open. */
             limits?: Record<string, unknown> | null;
+        };
+        /** @description Of the workspace and all below it. */
+        RemovalCounts: {
+            /**
+             * Format: int32
+             * @description Marked as removed, now or before.
+             */
+            marked: number;
+            /**
+             * Format: int32
+             * @description Nothing is left of them.
+             */
+            finished: number;
+            /**
+             * Format: int32
+             * @description Could not be stopped: their files are kept, and it is tried again.
+             */
+            failed: number;
+            /**
+             * Format: int32
+             * @description Still being stopped.
+             */
+            pending: number;
+        };
+        /** @description A workspace that was removed, and how far that went. */
+        RemovedWorkspace: components["schemas"]["Workspace"] & {
+            removal: components["schemas"]["RemovalCounts"];
         };
         /**
          * @description What happens to a container when its workspace is opened again.
@@ -950,6 +1248,23 @@ export interface components {
          * @enum {string}
          */
         Runtime: "hosted" | "resident" | "external";
+        /** @description What a runtime takes over from Warren, one switch each. What is absent stays as it is. */
+        RuntimeCapabilities: {
+            /** @description It fires its own schedule; Warren only moves it on. */
+            scheduler?: boolean | null;
+            /** @description It answers "busy" itself; Warren queues nothing for it. */
+            session?: boolean | null;
+            /** @description Warren infers nothing from its numbers. */
+            status_mgmt?: boolean | null;
+        };
+        RuntimeMetadata: {
+            capabilities?: components["schemas"]["RuntimeCapabilities"] | null;
+            /**
+             * Format: int32
+             * @description How long its work may show no progress; 0: back to the default.
+             */
+            idle_timeout_seconds?: number | null;
+        };
         /** @description Files and commands in a box of the kernel's: no network, no host files. */
         SandboxConfig: {
             isolation?: components["schemas"]["Isolation"] | null;
@@ -1034,6 +1349,62 @@ export interface components {
          * @enum {string}
          */
         Status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+        /** @description A sweep, as this process runs it. */
+        Sweep: {
+            name: string;
+            /** @description What it does. */
+            meaning: string;
+            /** Format: int64 */
+            interval_ms: number;
+            last_run?: components["schemas"]["SweepRun"] | null;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            acted_on: number;
+            /** Format: int64 */
+            failures: number;
+            /** Format: int64 */
+            panics: number;
+        };
+        SweepList: {
+            items: components["schemas"]["Sweep"][];
+        };
+        /** @description How a run of a sweep ended. */
+        SweepOutcome: {
+            /**
+             * Format: int64
+             * @description What was due.
+             */
+            looked_at: number;
+            /**
+             * Format: int64
+             * @description About how many something was done.
+             */
+            acted_on: number;
+            /**
+             * Format: int64
+             * @description How many could not be dealt with.
+             */
+            failed: number;
+            /** @enum {string} */
+            kind: "done";
+        } | {
+            owner: string;
+            /** @enum {string} */
+            kind: "elsewhere";
+        } | {
+            code: string;
+            /** @enum {string} */
+            kind: "failed";
+        } | {
+            /** @enum {string} */
+            kind: "panicked";
+        };
+        SweepRun: {
+            started_at: string;
+            finished_at: string;
+            outcome: components["schemas"]["SweepOutcome"];
+        };
         /** @description A text message from the server of a terminal. Binary messages are the terminal's output, byte for byte. */
         TerminalFrame: {
             process: components["schemas"]["Process"];
@@ -1076,6 +1447,11 @@ export interface components {
             /** @enum {string} */
             type: "resize";
         };
+        /**
+         * @description How much a workspace is given beyond its own box. Everything above `basic` is given by operators only.
+         * @enum {string}
+         */
+        Tier: "basic" | "extended" | "privileged";
         TmpfsMount: {
             target: string;
             /** Format: int32 */
@@ -1136,6 +1512,25 @@ export interface components {
             /** Format: int64 */
             hard: number;
         };
+        /** @description What a runtime reported, as it stands. */
+        Vitals: {
+            /** Format: double */
+            error_rate: number;
+            sample_error?: string | null;
+            /** Format: int32 */
+            active_tasks: number;
+            current_task?: string | null;
+            /** Format: int64 */
+            uptime_s?: number | null;
+            runtime_state: string;
+            /** @description The names of what the runtime takes over: `scheduler`, `session`, `status_mgmt`. */
+            displaces: string[];
+            /** Format: int32 */
+            idle_timeout_seconds?: number | null;
+            last_heartbeat_at?: string | null;
+            last_progress_at?: string | null;
+            last_task_at?: string | null;
+        };
         /** @description A place for an agent to work. */
         Workspace: {
             /** @description UUIDv7, lower case. */
@@ -1151,6 +1546,27 @@ export interface components {
             /** @description The provider's config with its defaults filled in. */
             provider: components["schemas"]["ProviderConfig"];
             capabilities: components["schemas"]["Capability"][];
+            tier: components["schemas"]["Tier"];
+            /** @description What it is there for, in a few words. */
+            role?: string | null;
+            /**
+             * Format: int64
+             * @description How long it may take from the start of provisioning to its first sign of life, in milliseconds.
+             */
+            provision_timeout_ms: number;
+            /** @description When its place began to be brought up, the last time. */
+            provisioning_started_at?: string | null;
+            /**
+             * Format: int32
+             * @description Asleep after so long without a task; absent: never.
+             */
+            hibernate_after_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Tasks that it takes at once; absent: the default.
+             */
+            max_concurrent_tasks?: number | null;
+            vitals?: components["schemas"]["Vitals"] | null;
             /**
              * Format: int64
              * @description Raised by each change of what is wanted.
@@ -1296,7 +1712,10 @@ export interface operations {
     };
     remove_workspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Erase the rows too, once nothing is left. Events and the audit log stay. */
+                purge?: boolean;
+            };
             header?: {
                 /** @description Only if this is still its ETag. */
                 "If-Match"?: string | null;
@@ -1313,7 +1732,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Workspace"];
+                    "application/json": components["schemas"]["RemovedWorkspace"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedWorkspace"];
                 };
             };
             default: {
@@ -1343,6 +1770,154 @@ export interface operations {
                 "application/json": components["schemas"]["PatchWorkspace"];
             };
         };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    hibernate_workspace: {
+        parameters: {
+            query?: {
+                /** @description Also with tasks in flight. */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    wake_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restart_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             200: {
                 headers: {
@@ -2188,6 +2763,8 @@ export interface operations {
                 after?: number;
                 /** @description Only events of this workspace. */
                 workspace_id?: string;
+                /** @description Also what is told and not stored, such as heartbeats. */
+                live?: boolean;
                 /** @description For a JSON page: at most so many. */
                 limit?: number;
             };
@@ -2226,6 +2803,8 @@ export interface operations {
                 after?: number;
                 /** @description Only events of this workspace. */
                 workspace_id?: string;
+                /** @description Also what is told and not stored, such as heartbeats. */
+                live?: boolean;
                 /** @description For a JSON page: at most so many. */
                 limit?: number;
             };
@@ -2240,6 +2819,124 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    register_runtime: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegisterRuntime"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegisteredRuntime"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    heartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Heartbeat"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatAnswer"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sweeps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sweep"];
+                };
             };
             default: {
                 headers: {

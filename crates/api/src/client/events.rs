@@ -23,6 +23,9 @@ pub struct EventQuery {
     /// For one page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// Also what is told and not stored.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub live: bool,
 }
 
 impl Client {

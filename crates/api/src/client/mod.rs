@@ -18,6 +18,7 @@ mod frames;
 mod identity;
 mod platform;
 mod processes;
+mod runtimes;
 mod secrets;
 pub mod sse;
 mod terminal;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{Client, Error};
 use crate::{
-    CreateWorkspace, PatchWorkspace, Status, ToolAnswer, ToolCatalog, Workspace, WorkspaceHealth,
-    WorkspacePage,
+    Budget, CreateWorkspace, PatchWorkspace, RemovedWorkspace, SetBudget, Status, ToolAnswer, ToolCatalog,
+    Workspace, WorkspaceHealth, WorkspacePage,
 };
 
 /// Which workspaces to list. The default is all that are not removed, from the first page.
@@ -56,14 +56,51 @@ impl Client {
     }
 
     /// Removing twice is no error.
-    pub async fn remove_workspace(&self, id: &str, if_match: Option<u64>) -> Result<Workspace, Error> {
-        let request = self.request(Method::DELETE, &["workspaces", id]);
+    pub async fn remove_workspace(
+        &self,
+        id: &str,
+        if_match: Option<u64>,
+        purge: bool,
+    ) -> Result<RemovedWorkspace, Error> {
+        let request = self.request(Method::DELETE, &["workspaces", id]).query(&[("purge", purge)]);
         self.answer(with_version(request, if_match)).await
+    }
+
+    /// With all below it.
+    pub async fn pause_workspace(&self, id: &str) -> Result<Workspace, Error> {
+        self.answer(self.request(Method::POST, &["workspaces", id, "pause"])).await
+    }
+
+    /// With all below it.
+    pub async fn resume_workspace(&self, id: &str) -> Result<Workspace, Error> {
+        self.answer(self.request(Method::POST, &["workspaces", id, "resume"])).await
+    }
+
+    /// With tasks in flight, only by force.
+    pub async fn hibernate_workspace(&self, id: &str, force: bool) -> Result<Workspace, Error> {
+        let request = self.request(Method::POST, &["workspaces", id, "hibernate"]);
+        self.answer(request.query(&[("force", force)])).await
+    }
+
+    pub async fn wake_workspace(&self, id: &str) -> Result<Workspace, Error> {
+        self.answer(self.request(Method::POST, &["workspaces", id, "wake"])).await
+    }
+
+    pub async fn restart_workspace(&self, id: &str) -> Result<Workspace, Error> {
+        self.answer(self.request(Method::POST, &["workspaces", id, "restart"])).await
     }
 
     /// Tries a failed workspace again.
     pub async fn reset_workspace(&self, id: &str) -> Result<Workspace, Error> {
         self.answer(self.request(Method::POST, &["workspaces", id, "reset"])).await
+    }
+
+    pub async fn budget(&self, id: &str) -> Result<Budget, Error> {
+        self.answer(self.request(Method::GET, &["workspaces", id, "budget"])).await
+    }
+
+    pub async fn set_budget(&self, id: &str, budget: &SetBudget) -> Result<Budget, Error> {
+        self.answer(self.request(Method::PUT, &["workspaces", id, "budget"]).json(budget)).await
     }
 
     pub async fn workspace_health(&self, id: &str) -> Result<WorkspaceHealth, Error> {

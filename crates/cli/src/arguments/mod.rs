@@ -124,6 +124,9 @@ pub(crate) struct EventsArguments {
     /// Stay and print what happens, across restarts of the server
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// Also what is told and not stored, such as heartbeats; with --follow
+    #[arg(long, requires = "follow")]
+    pub(crate) live: bool,
     /// Only events after this sequence [default: 0, or with --follow only new ones]
     #[arg(long, value_name = "SEQ")]
     pub(crate) after: Option<u64>,
@@ -170,6 +173,8 @@ pub(crate) enum TokenKind {
     Admin,
     User,
     Workspace,
+    /// Lets the runtime of one workspace register, once
+    Join,
 }
 
 #[derive(Debug, Subcommand)]

@@ -47,13 +47,31 @@ pub(crate) enum WorkspaceCommand {
     Files(FilesCommand),
     /// Copy files into, out of and between workspaces
     Cp(CopyArguments),
-    /// Ask for a pause
+    /// Put a workspace and all below it to rest; what runs in them ends, files stay
     Pause {
         /// By id, or by name where only one has it
         workspace: String,
     },
-    /// End a pause
+    /// End the rest of a workspace and of all below it
     Resume {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
+    /// Put a workspace to sleep until a message comes
+    Hibernate {
+        /// By id, or by name where only one has it
+        workspace: String,
+        /// Also with tasks in flight
+        #[arg(long)]
+        force: bool,
+    },
+    /// Wake a workspace
+    Wake {
+        /// By id, or by name where only one has it
+        workspace: String,
+    },
+    /// Bring a workspace up anew; what runs in it ends, files stay
+    Restart {
         /// By id, or by name where only one has it
         workspace: String,
     },
@@ -85,6 +103,15 @@ pub(crate) struct CreateArguments {
     /// The workspace above it, by id or name
     #[arg(long, value_name = "WORKSPACE")]
     pub(crate) parent: Option<String>,
+    /// What runs its agent: `hosted` (Warren itself), `resident` (a program in it) or `external` (elsewhere)
+    #[arg(long, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<String>,
+    /// What it is there for, in a few words
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) role: Option<String>,
+    /// Put it to sleep after so long without a task
+    #[arg(long, value_name = "TIME")]
+    pub(crate) hibernate_after: Option<Span>,
     /// Return at once instead of waiting until it is online
     #[arg(long)]
     pub(crate) no_wait: bool,
@@ -220,6 +247,9 @@ pub(crate) struct RemoveArguments {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Erase their rows too; events and the audit log stay
+    #[arg(long)]
+    pub(crate) purge: bool,
 }
 
 pub(super) fn parse_variable(text: &str) -> Result<(String, String), String> {

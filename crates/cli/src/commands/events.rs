@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use warren_api::client::{Client, Error, EventQuery};
-use warren_api::{Event, EventFrame};
+use warren_api::{Event, EventFrame, LiveEvent};
 
 use crate::arguments::EventsArguments;
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub(crate) async fn run(context: &Context, arguments: &EventsArguments) -> Outco
         None => None,
     };
     let mut printer = Printer { context, left: arguments.limit.unwrap_or(u64::MAX) };
-    let mut query = EventQuery { after: arguments.after, workspace_id, limit: None };
+    let mut query = EventQuery { after: arguments.after, workspace_id, limit: None, live: arguments.live };
     if arguments.follow {
         follow(&client, &mut query, &mut printer).await?;
     } else {
@@ -66,7 +66,13 @@ async fn follow(client: &Client, query: &mut EventQuery, printer: &mut Printer<'
                     printer.print(&event)?;
                     query.after = Some(event.seq);
                 }
+                EventFrame::Live { event } => printer.print_live(&event)?,
                 EventFrame::CaughtUp { seq } => query.after = Some(seq),
+                EventFrame::Truncated { after, oldest } => printer.context.output.note(&format!(
+                    "Events {} to {} are no longer kept.",
+                    after + 1,
+                    oldest.saturating_sub(1)
+                )),
                 EventFrame::Lagged { .. } => {}
                 EventFrame::Closing { after, .. } => query.after = query.after.or(Some(after)),
             }
@@ -111,6 +117,28 @@ impl Printer<'_> {
         let line = format!(
             "{:>6}  {}  {}  {}  {}\n",
             event.seq,
+            output.paint(&visible(&event.at), Tone::Quiet),
+            visible(&event.kind),
+            visible(workspace),
+            visible(&event.data.to_string()),
+        );
+        output.text(&line)
+    }
+
+    /// What is told and not stored has no sequence.
+    fn print_live(&mut self, event: &LiveEvent) -> Outcome<()> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        self.left -= 1;
+        let output = &self.context.output;
+        if output.is_json {
+            return output.json(event);
+        }
+        let workspace = event.workspace_id.as_deref().unwrap_or("-");
+        let line = format!(
+            "{:>6}  {}  {}  {}  {}\n",
+            "live",
             output.paint(&visible(&event.at), Tone::Quiet),
             visible(&event.kind),
             visible(workspace),

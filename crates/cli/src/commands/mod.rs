@@ -18,6 +18,7 @@ use std::future::Future;
 
 use clap::CommandFactory as _;
 
+use self::workspace::Ask;
 use crate::arguments::{Arguments, TopCommand, WorkspaceCommand};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -55,12 +56,21 @@ async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> 
         WorkspaceCommand::Files(command) => files::run(context, &client, command).await,
         WorkspaceCommand::Cp(arguments) => copy::run(context, &client, &arguments).await,
         WorkspaceCommand::Pause { workspace } => {
-            workspace::set_desired(context, &client, &workspace, warren_api::Desired::Paused).await
+            workspace::ask(context, &client, &workspace, Ask::Pause).await
         }
         WorkspaceCommand::Resume { workspace } => {
-            workspace::set_desired(context, &client, &workspace, warren_api::Desired::Running).await
+            workspace::ask(context, &client, &workspace, Ask::Resume).await
         }
-        WorkspaceCommand::Reset { workspace } => workspace::reset(context, &client, &workspace).await,
+        WorkspaceCommand::Hibernate { workspace, force } => {
+            workspace::ask(context, &client, &workspace, Ask::Hibernate { force }).await
+        }
+        WorkspaceCommand::Wake { workspace } => workspace::ask(context, &client, &workspace, Ask::Wake).await,
+        WorkspaceCommand::Restart { workspace } => {
+            workspace::ask(context, &client, &workspace, Ask::Restart).await
+        }
+        WorkspaceCommand::Reset { workspace } => {
+            workspace::ask(context, &client, &workspace, Ask::Reset).await
+        }
         WorkspaceCommand::Rm(arguments) => workspace::remove(context, &client, &arguments).await,
     }
 }

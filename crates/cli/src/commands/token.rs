@@ -44,6 +44,7 @@ const fn wire_kind(kind: TokenKind) -> warren_api::MintableKind {
         TokenKind::Admin => warren_api::MintableKind::Admin,
         TokenKind::User => warren_api::MintableKind::User,
         TokenKind::Workspace => warren_api::MintableKind::Workspace,
+        TokenKind::Join => warren_api::MintableKind::Join,
     }
 }
 

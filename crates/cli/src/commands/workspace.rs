@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
-use warren_api::{Capability, CreateWorkspace, Desired, PatchWorkspace, Status, Workspace, WorkspaceHealth};
+use warren_api::{
+    Capability, CreateWorkspace, RemovedWorkspace, Runtime, Status, Workspace, WorkspaceHealth,
+};
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
@@ -22,12 +24,14 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         Some(parent) => Some(resolve(client, parent).await?),
         None => None,
     };
+    let provider = provider_config(&arguments)?;
     let request = CreateWorkspace {
-        provider: provider_config(&arguments)?,
         capabilities: capabilities(&arguments.capability)?,
-        name: arguments.name,
         parent_id,
-        runtime: None,
+        runtime: runtime(arguments.runtime.as_deref())?,
+        hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
+        role: arguments.role,
+        ..CreateWorkspace::new(arguments.name, provider)
     };
     let mut workspace = client.create_workspace(&request).await?;
     if !arguments.no_wait {
@@ -42,6 +46,20 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         return Err(failed_to_open(&workspace).into());
     }
     Ok(Exit::OK)
+}
+
+fn runtime(name: Option<&str>) -> Outcome<Option<Runtime>> {
+    let Some(name) = name else { return Ok(None) };
+    serde_json::from_value(name.into()).map(Some).map_err(|_| {
+        let problem = format!("--runtime: `{name}` is not one of hosted, resident, external");
+        Report::new(ErrorCode::InvalidUsage).because(problem).into()
+    })
+}
+
+fn seconds(span: Span) -> Outcome<u32> {
+    u32::try_from(span.ms.div_ceil(1_000)).map_err(|_| {
+        Report::new(ErrorCode::InvalidUsage).because("--hibernate-after: that is too long").into()
+    })
 }
 
 fn provider_config(arguments: &CreateArguments) -> Outcome<Value> {
@@ -206,10 +224,18 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
     facts.extend([
         ("desired", name_of(workspace.desired)),
         ("runtime", name_of(workspace.runtime)),
+        ("tier", name_of(workspace.tier)),
         ("provider", workspace.provider.to_string()),
         ("capabilities", capabilities.join(", ")),
     ]);
+    facts.extend(workspace.role.clone().map(|role| ("role", role)));
     facts.extend(workspace.parent_id.clone().map(|parent| ("parent", parent)));
+    if let Some(vitals) = &workspace.vitals {
+        facts.extend(vitals.last_heartbeat_at.clone().map(|at| ("last report", at)));
+        facts.push(("tasks", vitals.active_tasks.to_string()));
+        facts.extend(vitals.current_task.clone().map(|task| ("current task", task)));
+        facts.extend(vitals.sample_error.clone().map(|error| ("its error", error)));
+    }
     facts.extend([
         ("generation", format!("{} (observed {})", workspace.generation, workspace.observed_generation)),
         ("version", workspace.version.to_string()),
@@ -226,21 +252,27 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
     facts
 }
 
-pub(crate) async fn set_desired(
-    context: &Context,
-    client: &Client,
-    name: &str,
-    desired: Desired,
-) -> Outcome<Exit> {
-    let id = resolve(client, name).await?;
-    let patch = PatchWorkspace { desired: Some(desired), ..PatchWorkspace::default() };
-    let workspace = client.patch_workspace(&id, &patch, None).await?;
-    told(context, &workspace)
+/// What can be asked of a workspace as a whole.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ask {
+    Pause,
+    Resume,
+    Hibernate { force: bool },
+    Wake,
+    Restart,
+    Reset,
 }
 
-pub(crate) async fn reset(context: &Context, client: &Client, name: &str) -> Outcome<Exit> {
+pub(crate) async fn ask(context: &Context, client: &Client, name: &str, ask: Ask) -> Outcome<Exit> {
     let id = resolve(client, name).await?;
-    let workspace = client.reset_workspace(&id).await?;
+    let workspace = match ask {
+        Ask::Pause => client.pause_workspace(&id).await?,
+        Ask::Resume => client.resume_workspace(&id).await?,
+        Ask::Hibernate { force } => client.hibernate_workspace(&id, force).await?,
+        Ask::Wake => client.wake_workspace(&id).await?,
+        Ask::Restart => client.restart_workspace(&id).await?,
+        Ask::Reset => client.reset_workspace(&id).await?,
+    };
     told(context, &workspace)
 }
 
@@ -265,14 +297,21 @@ pub(crate) async fn remove(context: &Context, client: &Client, arguments: &Remov
     }
     let mut removed = Vec::new();
     for id in &ids {
-        removed.push(client.remove_workspace(id, None).await?);
+        removed.push(client.remove_workspace(id, None, arguments.purge).await?);
     }
     if context.output.is_json {
         context.output.json(&removed)?;
     } else {
-        for workspace in &removed {
+        for RemovedWorkspace { workspace, removal } in &removed {
             let word = context.output.paint("removed", Tone::Quiet);
             context.output.text(&format!("{}  {word}\n", workspace.id))?;
+            let left = removal.failed + removal.pending;
+            if left > 0 {
+                context.output.note(&format!(
+                    "{left} of {} could not be stopped yet ({} failed); their files are kept, and Warren tries again.",
+                    removal.marked, removal.failed
+                ));
+            }
         }
     }
     Ok(Exit::OK)

@@ -8,12 +8,14 @@
 //! spelling check by being written down once.
 
 mod document;
+mod fleet;
 mod keys;
 mod load;
 mod redact;
 mod registry;
 mod validate;
 
+pub use fleet::FleetSection;
 pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
@@ -38,6 +40,7 @@ pub struct Config {
     pub database: DatabaseSection,
     pub limits: Limits,
     pub registry: RegistrySection,
+    pub fleet: FleetSection,
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,

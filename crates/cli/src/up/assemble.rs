@@ -102,6 +102,7 @@ async fn put_together(
         entropy: Arc::clone(&entropy),
         limits,
         keys,
+        terms: config.fleet.terms(),
     });
     let server_config = ServerConfig {
         allowed_hosts: config.server.allowed_hosts.clone(),

@@ -78,13 +78,7 @@ impl Writer {
     async fn new(client: &Client, number: usize) -> Self {
         let name = format!("writer-{number}");
         let provider = json!({ "kind": "local" });
-        let wish = CreateWorkspace {
-            name: name.clone(),
-            provider,
-            capabilities: None,
-            parent_id: None,
-            runtime: None,
-        };
+        let wish = CreateWorkspace::new(name.clone(), provider);
         let workspace = client.create_workspace(&wish).await.unwrap().id;
         client.put_bytes(&workspace, FILE, b"0".to_vec(), true).await.unwrap();
         Self {

@@ -6,6 +6,7 @@
 
 mod key_file;
 mod keys;
+mod rollout;
 mod rotation;
 mod sealing;
 
@@ -94,6 +95,7 @@ impl Fleet {
         };
         let entropy = Arc::clone(&self.0.parts.entropy);
         let (row, is_new) = self.write_with_retries(true, move |tx| wish.write(tx, &*entropy)).await?;
+        self.roll_out_in_background(owner.org_id());
         Ok((SecretSummary { row, is_readable: true }, is_new))
     }
 
@@ -134,7 +136,9 @@ impl Fleet {
             tx.append_audit(&entry)?;
             Ok(())
         })
-        .await
+        .await?;
+        self.roll_out_in_background(owner.org_id());
+        Ok(())
     }
 
     /// The secrets that commands of this workspace get now: its own before its org's. One that does not open is an

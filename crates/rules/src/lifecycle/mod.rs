@@ -18,12 +18,18 @@ mod tests;
 
 pub use diagram::diagram;
 
-use warren_model::{Desired, EventKind, Runtime, RuntimeState, Status, Vitals, Workspace};
+use warren_model::{
+    Desired, EventKind, Runtime, RuntimeState, Status, Timestamp, Vitals, Workspace, WorkspaceSpec,
+};
+
+use crate::vitals::is_stalled;
 
 /// Error rate from which a workspace is degraded, and below which it may recover (F13). The gap between the two
 /// keeps one that hovers from flapping.
 pub const DEGRADED_FROM: f64 = 0.5;
 pub const RECOVERED_BELOW: f64 = 0.1;
+
+const STALLED: &str = "Work is in flight without progress.";
 
 /// What happened, or what somebody asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +44,8 @@ pub enum Signal {
     Heartbeat,
     /// Nothing was heard past the deadline (F16).
     LivenessExpired,
+    /// Work in flight showed no progress past the deadline (F14).
+    StallFound,
     Pause,
     Resume,
     Hibernate,
@@ -49,12 +57,13 @@ pub enum Signal {
 }
 
 impl Signal {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::PlaceReady,
         Self::PlaceFailed,
         Self::ProvisionTimedOut,
         Self::Heartbeat,
         Self::LivenessExpired,
+        Self::StallFound,
         Self::Pause,
         Self::Resume,
         Self::Hibernate,
@@ -71,6 +80,7 @@ impl Signal {
             Self::ProvisionTimedOut => "provision timed out",
             Self::Heartbeat => "heartbeat",
             Self::LivenessExpired => "silent past deadline",
+            Self::StallFound => "no progress past deadline",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Hibernate => "hibernate",
@@ -99,8 +109,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn of(workspace: &Workspace) -> Self {
-        Self::from_vitals(workspace.spec.runtime, &workspace.vitals)
+    pub fn of(workspace: &Workspace, vitals: &Vitals, now: Timestamp) -> Self {
+        Self { is_stalled: is_stalled(vitals, now), ..Self::from_vitals(workspace.spec.runtime, vitals) }
     }
 
     pub fn from_vitals(runtime: Runtime, vitals: &Vitals) -> Self {
@@ -108,7 +118,7 @@ impl Facts {
             runtime,
             error_rate: vitals.error_rate,
             runtime_state: vitals.runtime_state.clone(),
-            manages_own_status: vitals.manages_own_status,
+            manages_own_status: vitals.displaced.status_mgmt,
             is_stalled: false,
             active_tasks: vitals.active_tasks,
             has_paused_ancestor: false,
@@ -169,6 +179,7 @@ pub fn transition(status: Status, signal: Signal, facts: &Facts) -> Decision {
         Signal::ProvisionTimedOut => provision_timed_out(status),
         Signal::Heartbeat => heartbeat(status, facts),
         Signal::LivenessExpired => liveness_expired(status),
+        Signal::StallFound => stall_found(status, facts),
         Signal::Pause => pause(status),
         Signal::Resume => resume(status, facts),
         Signal::Hibernate => hibernate(status, facts),
@@ -198,6 +209,29 @@ pub fn signal_towards(status: Status, desired: Desired) -> Option<Signal> {
             | Status::Offline
             | Status::Failed,
         ) => None,
+    }
+}
+
+/// How long provisioning may take unless the spec or the fleet says otherwise (F5).
+pub const DEFAULT_PROVISION_TIMEOUT_MS: i64 = 10 * 60_000;
+
+/// The budget of a workspace from the start of provisioning to its first sign of life. An override holds for all.
+pub fn provision_timeout_ms(spec: &WorkspaceSpec, fleet_wide_ms: Option<i64>) -> i64 {
+    let own = spec.provision_timeout_seconds.map(|seconds| i64::from(seconds) * 1_000);
+    fleet_wide_ms.or(own).unwrap_or(DEFAULT_PROVISION_TIMEOUT_MS)
+}
+
+/// Whether the clock of provisioning runs in a status.
+pub fn is_booting(status: Status) -> bool {
+    match status {
+        Status::Provisioning | Status::AwaitingAgent => true,
+        Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => false,
     }
 }
 
@@ -299,7 +333,7 @@ fn trouble(facts: &Facts) -> Option<&'static str> {
     if facts.runtime_state == RuntimeState::Wedged {
         Some("The runtime reports that it is wedged.")
     } else if facts.is_stalled {
-        Some("Work is in flight without progress.")
+        Some(STALLED)
     } else if !facts.manages_own_status && facts.error_rate >= DEGRADED_FROM {
         Some("At least half of the recent work failed.")
     } else {
@@ -319,6 +353,22 @@ fn liveness_expired(status: Status) -> Decision {
         }
         Status::Provisioning
         | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+/// The sweep sends this by the row's deadline; the facts are asked again, since a report may have come meanwhile.
+fn stall_found(status: Status, facts: &Facts) -> Decision {
+    match status {
+        Status::Online if facts.is_stalled => change(Status::Degraded, Some(STALLED)),
+        Status::Online
+        | Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Degraded
         | Status::Offline
         | Status::Failed
         | Status::Paused

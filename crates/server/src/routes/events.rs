@@ -44,6 +44,9 @@ pub(super) struct StreamParams {
     after: Option<u64>,
     /// Only events of this workspace.
     workspace_id: Option<String>,
+    /// Also what is told and not stored, such as heartbeats.
+    #[serde(default)]
+    live: bool,
     /// For a JSON page: at most so many.
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
@@ -88,7 +91,10 @@ fn sse(frame: &EventFrame) -> SseEvent {
     match frame {
         EventFrame::Event { event: fact } => event.id(fact.seq.to_string()),
         EventFrame::CaughtUp { seq } => event.id(seq.to_string()),
-        EventFrame::Lagged { .. } | EventFrame::Closing { .. } => event,
+        EventFrame::Live { .. }
+        | EventFrame::Truncated { .. }
+        | EventFrame::Lagged { .. }
+        | EventFrame::Closing { .. } => event,
     }
 }
 
@@ -152,6 +158,7 @@ struct Subscription {
     org_id: Option<OrgId>,
     workspace_id: Option<WorkspaceId>,
     after: Option<u64>,
+    wants_live: bool,
 }
 
 impl Subscription {
@@ -164,16 +171,22 @@ impl Subscription {
             Some(id) => drop(app.fleet.workspace(&who, Action::ReadEvents, id).await?),
             None => who.may(Action::ReadEvents, Target::Org(who.token.org_id))?,
         }
-        Ok(Self { org_id: who.visible_org(), workspace_id, after: params.after, who })
+        Ok(Self {
+            org_id: who.visible_org(),
+            workspace_id,
+            after: params.after,
+            wants_live: params.live,
+            who,
+        })
     }
 
     fn query(&self, after: u64, limit: u32) -> EventQuery {
         EventQuery { after, org_id: self.org_id, workspace_id: self.workspace_id, limit }
     }
 
-    fn may_see(&self, event: &model::Event) -> bool {
-        let is_of_org = self.org_id.is_none_or(|org| org == event.org_id);
-        let is_of_workspace = self.workspace_id.is_none_or(|id| event.workspace_id == Some(id));
+    fn may_see(&self, org_id: OrgId, workspace_id: Option<WorkspaceId>) -> bool {
+        let is_of_org = self.org_id.is_none_or(|org| org == org_id);
+        let is_of_workspace = self.workspace_id.is_none_or(|id| workspace_id == Some(id));
         is_of_org && is_of_workspace
     }
 
@@ -216,6 +229,9 @@ impl Subscription {
                 Err(error) => return close(&frames, error.code, 0).await,
             },
         };
+        if let Err(code) = tell_what_is_gone(app, &frames, cursor).await {
+            return close(&frames, code, cursor).await;
+        }
         loop {
             match self.catch_up(app, &frames, cursor).await {
                 Ok(Some(seen)) => cursor = seen,
@@ -276,6 +292,7 @@ impl Subscription {
         cursor: &mut u64,
     ) -> Ended {
         let mut recheck = tokio::time::interval(RECHECK);
+        let mut passing = self.wants_live.then(|| app.fleet.live_events());
         loop {
             let event = tokio::select! {
                 () = frames.closed() => return Ended::Gone,
@@ -285,6 +302,16 @@ impl Subscription {
                     // A database that is away is no reason to hang up on a reader who was let in.
                     Ok(true) | Err(_) => continue,
                 },
+                told = next_passing(&mut passing) => {
+                    // Whoever is too slow for what is not stored misses some of it.
+                    if let Ok(event) = told
+                        && self.may_see(event.org_id, event.workspace_id)
+                        && frames.send(EventFrame::Live { event: convert::live_event(&event) }).await.is_err()
+                    {
+                        return Ended::Gone;
+                    }
+                    continue;
+                }
                 received = live.recv() => match received {
                     Ok(event) => event,
                     Err(RecvError::Lagged(_)) => return Ended::Lagged,
@@ -294,13 +321,38 @@ impl Subscription {
             if event.seq <= *cursor {
                 continue;
             }
-            if self.may_see(&event)
+            if self.may_see(event.org_id, event.workspace_id)
                 && frames.send(EventFrame::Event { event: convert::event(&event) }).await.is_err()
             {
                 return Ended::Gone;
             }
             *cursor = event.seq;
         }
+    }
+}
+
+/// A reader whose place in the log was cleared away learns so: nothing is left out in silence.
+async fn tell_what_is_gone(
+    app: &App,
+    frames: &mpsc::Sender<EventFrame>,
+    after: u64,
+) -> Result<(), ErrorCode> {
+    let read = app.fleet.store().read(|tx| tx.oldest_event_seq().map_err(Error::from)).await;
+    let oldest = read.map_err(|error| error.code)?;
+    if let Some(oldest) = oldest.filter(|oldest| after + 1 < *oldest) {
+        // Whoever is gone is noticed at the next frame.
+        let _ = frames.send(EventFrame::Truncated { after, oldest }).await;
+    }
+    Ok(())
+}
+
+/// The next event that is not stored; for who did not ask for them there is none.
+async fn next_passing(
+    passing: &mut Option<Receiver<Arc<model::NewEvent>>>,
+) -> Result<Arc<model::NewEvent>, RecvError> {
+    match passing {
+        Some(passing) => passing.recv().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,12 +1,16 @@
 //! The routes. Each module is one noun; `api()` is the one list of them, from which both the router and the
 //! OpenAPI document come.
 
+mod admin;
 mod audit;
+mod budgets;
 mod commands;
 mod events;
 mod files;
 mod info;
+mod lifecycle;
 mod operations;
+mod runtimes;
 mod secrets;
 mod session;
 mod tokens;
@@ -33,7 +37,12 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(workspaces::create, workspaces::list))
         .routes(routes!(workspaces::show, workspaces::patch, workspaces::remove))
-        .routes(routes!(workspaces::reset))
+        .routes(routes!(lifecycle::pause))
+        .routes(routes!(lifecycle::resume))
+        .routes(routes!(lifecycle::hibernate))
+        .routes(routes!(lifecycle::wake))
+        .routes(routes!(lifecycle::restart))
+        .routes(routes!(lifecycle::reset))
         .routes(routes!(workspaces::health))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
@@ -61,6 +70,11 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(session::make_link))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
+        .routes(routes!(budgets::show, budgets::set))
+        .routes(routes!(runtimes::register))
+        .routes(routes!(runtimes::heartbeat))
+        .routes(routes!(admin::sweeps))
+        .routes(routes!(admin::run_sweep))
         .routes(routes!(info::info))
         .routes(routes!(info::openapi))
 }

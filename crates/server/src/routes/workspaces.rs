@@ -5,9 +5,12 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use warren_api::{CreateWorkspace, PatchWorkspace, Problem, Workspace, WorkspaceHealth, WorkspacePage};
+use warren_api::{
+    CreateWorkspace, PatchWorkspace, Problem, RemovalCounts, RemovedWorkspace, Workspace, WorkspaceHealth,
+    WorkspacePage,
+};
 use warren_fleet::access::Action;
-use warren_fleet::{CreateWorkspace as Wish, PatchWorkspace as Patch};
+use warren_fleet::{CreateWorkspace as Wish, PatchWorkspace as Patch, Traits};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::WorkspaceQuery;
@@ -43,10 +46,18 @@ pub(super) async fn create(
         capabilities: body.capabilities.as_deref().map(convert::capabilities_from),
         parent_id: body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
         runtime: body.runtime.map_or(model::Runtime::Hosted, convert::runtime_from),
+        tier: body.tier.map(convert::tier_from),
+        traits: Traits {
+            role: body.role,
+            provision_timeout_seconds: body.provision_timeout_seconds,
+            hibernate_after_seconds: body.hibernate_after_seconds,
+            max_concurrent_tasks: body.max_concurrent_tasks,
+        },
     };
     let workspace = app.fleet.create_workspace(&who, wish).await?;
     let location = format!("/api/v1/workspaces/{}", workspace.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], answer(&workspace)).into_response())
+    let made = tell(&app, &workspace, None);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], made).into_response())
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -94,8 +105,12 @@ pub(super) async fn list(
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
     let page = app.fleet.workspaces(&who, query).await?;
+    let vitals = app.fleet.vitals_of(&page.rows).await?;
+    let item = |row: &model::Workspace| {
+        convert::workspace(row, vitals.get(&row.id), app.fleet.provision_timeout_ms(row))
+    };
     Ok(axum::Json(WorkspacePage {
-        items: page.rows.iter().map(convert::workspace).collect(),
+        items: page.rows.iter().map(item).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
     }))
 }
@@ -139,7 +154,7 @@ pub(super) async fn show(
     if workspace.status == model::Status::Removed && !params.include_removed {
         return Err(ErrorCode::WorkspaceNotFound.into());
     }
-    Ok(answer(&workspace).into_response())
+    answer(&app, &workspace).await
 }
 
 /// Change a workspace. What is absent stays as it is.
@@ -162,42 +177,59 @@ pub(super) async fn patch(
         name: name.map_err(|error| Failure::new(ErrorCode::InvalidRequest, format!("name: {error}")))?,
         parent_id: body.parent_id.map(parent).transpose()?,
         desired: body.desired.map(convert::desired_from),
+        role: body.role,
+        provision_timeout_seconds: body.provision_timeout_seconds,
+        hibernate_after_seconds: body.hibernate_after_seconds,
+        max_concurrent_tasks: body.max_concurrent_tasks,
     };
     let workspace = app.fleet.patch_workspace(&who, id, patch, expected_version(&headers)?).await?;
-    Ok(answer(&workspace).into_response())
+    answer(&app, &workspace).await
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RemoveParams {
+    /// Erase the rows too, once nothing is left. Events and the audit log stay.
+    #[serde(default)]
+    purge: bool,
 }
 
 /// Remove a workspace, all workspaces below it, and their files.
 ///
-/// Durable when it answers; the clean-up goes on in the background and survives a crash. Removing twice is fine.
+/// The intent is durable before anything is stopped. The answer waits a few seconds for the stop and tells how far it
+/// went: 200 when nothing is left, 202 when something is; that goes on by itself, also after a crash. Removing twice is
+/// fine, and tries again.
 #[utoipa::path(
     delete, path = "/api/v1/workspaces/{id}", operation_id = "remove_workspace", tag = "workspaces",
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if this is still its ETag.")),
-    responses((status = 200, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
+    params(("id" = String, Path), RemoveParams, ("If-Match" = Option<String>, Header, description = "Only if this is still its ETag.")),
+    responses(
+        (status = 200, body = RemovedWorkspace), (status = 202, body = RemovedWorkspace),
+        (status = "default", body = Problem, content_type = "application/problem+json"),
+    )
 )]
 pub(super) async fn remove(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
     headers: HeaderMap,
+    Query(params): Query<RemoveParams>,
 ) -> Result<Response, Failure> {
-    let workspace = app.fleet.remove_workspace(&who, id, expected_version(&headers)?).await?;
-    Ok(answer(&workspace).into_response())
-}
-
-/// Have a failed workspace tried again (operators).
-#[utoipa::path(
-    post, path = "/api/v1/workspaces/{id}/reset", operation_id = "reset_workspace", tag = "workspaces",
-    params(("id" = String, Path)),
-    responses((status = 200, body = Workspace), (status = "default", body = Problem, content_type = "application/problem+json"))
-)]
-pub(super) async fn reset(
-    State(app): State<Arc<App>>,
-    Caller(who): Caller,
-    PathId(id): PathId<model::WorkspaceKind>,
-) -> Result<Response, Failure> {
-    let workspace = app.fleet.reset_workspace(&who, id).await?;
-    Ok(answer(&workspace).into_response())
+    let removal = app.fleet.remove_workspace(&who, id, expected_version(&headers)?, params.purge).await?;
+    let counts = removal.counts;
+    let is_over = counts.finished == counts.marked;
+    let status = if is_over { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let timeout = app.fleet.provision_timeout_ms(&removal.workspace);
+    let body = RemovedWorkspace {
+        workspace: convert::workspace(&removal.workspace, None, timeout),
+        removal: RemovalCounts {
+            marked: counts.marked,
+            finished: counts.finished,
+            failed: counts.failed,
+            pending: counts.pending,
+        },
+    };
+    Ok((status, [(header::ETAG, etag(&removal.workspace))], axum::Json(body)).into_response())
 }
 
 /// What is known about the place behind a workspace.
@@ -223,9 +255,19 @@ pub(super) async fn health(
     }))
 }
 
-fn answer(workspace: &model::Workspace) -> impl IntoResponse + use<> {
-    let etag = format!("\"{}\"", workspace.version);
-    ([(header::ETAG, etag)], axum::Json(convert::workspace(workspace)))
+/// A workspace with what its runtime reported.
+pub(super) async fn answer(app: &App, workspace: &model::Workspace) -> Result<Response, Failure> {
+    let vitals = app.fleet.vitals_of(std::slice::from_ref(workspace)).await?;
+    Ok(tell(app, workspace, vitals.get(&workspace.id)))
+}
+
+fn tell(app: &App, workspace: &model::Workspace, vitals: Option<&model::Vitals>) -> Response {
+    let body = convert::workspace(workspace, vitals, app.fleet.provision_timeout_ms(workspace));
+    ([(header::ETAG, etag(workspace))], axum::Json(body)).into_response()
+}
+
+fn etag(workspace: &model::Workspace) -> String {
+    format!("\"{}\"", workspace.version)
 }
 
 fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use warren_doors::{Entropy, OsEntropy};
 use warren_model::{
-    CapabilitySet, Desired, EventKind, Id, IdKind, MemoryConfig, NewEvent, OrgId, Principal, ProviderConfig,
-    Runtime, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceSpec,
+    CapabilitySet, EventKind, Id, IdKind, MemoryConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig,
+    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 
@@ -23,23 +23,20 @@ pub(crate) fn workspace() -> Workspace {
         org_id: OrgId::DEFAULT,
         parent_id: None,
         name: "box".parse().unwrap(),
-        spec: WorkspaceSpec {
-            desired: Desired::Running,
-            runtime: Runtime::Hosted,
-            provider: ProviderConfig::Memory(MemoryConfig::default()),
-            capabilities: CapabilitySet::EMPTY,
-        },
+        spec: WorkspaceSpec::new(ProviderConfig::Memory(MemoryConfig::default()), CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 0,
         version: 1,
         status: Status::Online,
         reason: None,
         reference: None,
-        vitals: Vitals::default(),
         created_at: NOW,
         updated_at: NOW,
         provisioning_started_at: None,
+        provision_deadline: None,
+        mending: Mending::default(),
         removed_at: None,
+        is_purged: false,
     }
 }
 

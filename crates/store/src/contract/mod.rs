@@ -7,10 +7,12 @@
 pub mod audit;
 pub mod events;
 pub mod leases;
+pub mod ledgers;
 mod samples;
 pub mod secrets;
 pub mod tokens;
 pub mod transactions;
+pub mod vitals;
 pub mod workspaces;
 
 /// Makes one `#[tokio::test]` for each case of the suite, in one module per noun.
@@ -32,6 +34,16 @@ macro_rules! contract_tests {
                 removed_is_terminal
                 a_removed_workspace_can_still_be_written
                 what_one_engine_could_not_keep_is_refused
+                living_ids_come_in_order_and_without_the_removed
+                only_a_removed_workspace_is_erased_and_its_tokens_with_it
+            }
+            vitals {
+                reports_come_back_as_they_were_written_and_touch_no_version
+                reports_of_unknown_workspaces_and_odd_values_are_refused
+                reports_of_many_are_read_at_once
+                what_is_due_is_found_the_longest_overdue_first
+                the_last_registration_is_kept
+                a_runtimes_tokens_end_together_and_others_stay
             }
             events {
                 every_kind_comes_back_as_it_was_written
@@ -52,6 +64,11 @@ macro_rules! contract_tests {
                 a_lease_ends_at_the_very_moment_it_expires
                 a_released_lease_is_free_and_its_fence_still_grows
                 a_lost_lease_rolls_back_the_write_it_guards
+            }
+            ledgers {
+                spending_adds_up_by_workspace_and_month
+                old_events_are_cleared_from_the_front_and_numbers_go_on
+                tokens_that_ended_long_ago_are_cleared
             }
             tokens {
                 every_field_and_kind_comes_back_as_it_was_written
@@ -117,10 +134,12 @@ mod tests {
             include_str!("workspaces.rs"),
             include_str!("events.rs"),
             include_str!("leases.rs"),
+            include_str!("ledgers.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
             include_str!("secrets.rs"),
             include_str!("audit.rs"),
+            include_str!("vitals.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {

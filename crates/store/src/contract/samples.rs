@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warren_model::{
-    Capability, Desired, EventKind, Id, IdKind, LocalConfig, NewEvent, OrgId, Principal, ProviderConfig,
-    Runtime, ScopeSet, Status, Timestamp, Token, TokenHash, TokenId, TokenKind, Vitals, Workspace,
-    WorkspaceId, WorkspaceSpec,
+    Capability, EventKind, Id, IdKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig,
+    ScopeSet, Status, Timestamp, Token, TokenHash, TokenId, TokenKind, Workspace, WorkspaceId, WorkspaceSpec,
 };
 
 use crate::{Error, EventQuery, Store};
@@ -28,23 +27,23 @@ pub(super) fn workspace() -> Workspace {
         org_id: OrgId::DEFAULT,
         parent_id: None,
         name: "build box".parse().expect("a good name"),
-        spec: WorkspaceSpec {
-            desired: Desired::Running,
-            runtime: Runtime::Hosted,
-            provider: ProviderConfig::Local(LocalConfig::default()),
-            capabilities: [Capability::Fs, Capability::Shell].into_iter().collect(),
-        },
+        spec: WorkspaceSpec::new(
+            ProviderConfig::Local(LocalConfig::default()),
+            [Capability::Fs, Capability::Shell].into_iter().collect(),
+        ),
         generation: 1,
         observed_generation: 0,
         version: 1,
         status: Status::Provisioning,
         reason: None,
         reference: None,
-        vitals: Vitals::default(),
         created_at: NOW,
         updated_at: NOW,
         provisioning_started_at: Some(NOW),
+        provision_deadline: None,
+        mending: Mending::default(),
         removed_at: None,
+        is_purged: false,
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use warren_model::{
-    KeyId, OrgId, Principal, SealedSecret, SecretName, SecretOwner, Status, Workspace, WorkspaceId,
+    Capability, KeyId, OrgId, Principal, SealedSecret, SecretName, SecretOwner, Status, Workspace,
+    WorkspaceId,
 };
 
 use super::samples::{NOW, get, id, insert, workspace};
@@ -213,6 +214,9 @@ pub async fn a_change_raises_the_generation_of_those_it_reaches(store: Arc<dyn S
     let elsewhere = Workspace { status: Status::Online, org_id: id(), ..workspace() };
     insert(&*store, &shadowing).await;
     insert(&*store, &elsewhere).await;
+    let mut without_shell = Workspace { status: Status::Online, ..workspace() };
+    without_shell.spec.capabilities = [Capability::Fs].into_iter().collect();
+    insert(&*store, &without_shell).await;
     let own = SecretOwner::Workspace { id: shadowing.id, org_id: shadowing.org_id };
     assert_eq!(put(&*store, &secret(own, "A")).await, Ok(()));
 
@@ -244,6 +248,8 @@ pub async fn a_change_raises_the_generation_of_those_it_reaches(store: Arc<dyn S
     }
     assert_eq!(get(&*store, shadowing.id).await.map(|row| row.generation), Some(1), "it has its own");
     assert_eq!(get(&*store, elsewhere.id).await.map(|row| row.generation), Some(1));
+    let untouched = get(&*store, without_shell.id).await.map(|row| row.generation);
+    assert_eq!(untouched, Some(1), "nothing there has an environment");
     assert_eq!(raise(own).await, Ok(1));
     assert_eq!(get(&*store, shadowing.id).await.map(|row| row.generation), Some(2));
 }

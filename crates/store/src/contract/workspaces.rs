@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    CapabilitySet, MemoryConfig, OrgId, Principal, ProviderConfig, Ref, RuntimeState, Status, StatusReason,
-    Timestamp, Vitals, Workspace,
+    CapabilitySet, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Ref, Status, StatusReason, Tier,
+    Timestamp, Token, Vitals, Workspace,
 };
 
-use super::samples::{NOW, append, event, get, id, insert, log, update, workspace};
+use super::samples::{NOW, append, event, get, id, insert, log, token, update, workspace};
 use crate::{Error, Page, Store, WorkspaceQuery};
 
 // F1
@@ -50,6 +50,12 @@ fn full_workspace(parent: &Workspace) -> Workspace {
         spec: warren_model::WorkspaceSpec {
             provider: ProviderConfig::Memory(MemoryConfig::default()),
             capabilities: CapabilitySet::EMPTY,
+            tier: Tier::Privileged,
+            role: Some("reviewer".into()),
+            provision_timeout_seconds: Some(7),
+            hibernate_after_seconds: Some(u32::MAX),
+            max_concurrent_tasks: Some(3),
+            monthly_budget_micros: Some(u64::MAX),
             ..plain.spec
         },
         generation: 7,
@@ -63,17 +69,12 @@ fn full_workspace(parent: &Workspace) -> Workspace {
             capabilities: CapabilitySet::EMPTY,
             payload: json!({"dir": "a/b", "nested": [1, -2.5, null, true, {"k": "\u{0} \u{1f980}"}]}),
         }),
-        vitals: Vitals {
-            error_rate: 0.1 + 0.2,
-            active_tasks: u32::MAX,
-            runtime_state: RuntimeState::Other("warming up".into()),
-            manages_own_status: true,
-            last_heartbeat_at: Some(NOW.plus_ms(1)),
-            liveness_deadline: Some(Timestamp::from_micros(i64::MAX)),
-        },
         updated_at: NOW.plus_ms(2),
         provisioning_started_at: Some(Timestamp::from_micros(-1)),
+        provision_deadline: Some(Timestamp::from_micros(i64::MAX)),
+        mending: Mending { attempts: u32::MAX, next_at: Some(NOW.plus_ms(4)) },
         removed_at: Some(NOW.plus_ms(3)),
+        is_purged: true,
         ..plain
     }
 }
@@ -286,13 +287,9 @@ pub async fn a_removed_workspace_can_still_be_written(store: Arc<dyn Store>) {
 
 pub async fn what_one_engine_could_not_keep_is_refused(store: Arc<dyn Store>) {
     let plain = workspace;
-    let with_state =
-        |state: &str| Vitals { runtime_state: RuntimeState::from_report(state), ..Vitals::default() };
-    let with_rate = |error_rate: f64| Vitals { error_rate, ..Vitals::default() };
+    let reason = Some(StatusReason::new("a\0b"));
     let rows = [
-        ("NUL in text", Workspace { vitals: with_state("a\0b"), ..plain() }),
-        ("not a number", Workspace { vitals: with_rate(f64::NAN), ..plain() }),
-        ("infinite", Workspace { vitals: with_rate(f64::INFINITY), ..plain() }),
+        ("NUL in text", Workspace { reason, ..plain() }),
         ("too large", Workspace { generation: u64::MAX, ..plain() }),
     ];
     for (label, row) in rows {
@@ -303,4 +300,46 @@ pub async fn what_one_engine_could_not_keep_is_refused(store: Arc<dyn Store>) {
     bad_event.principal = Principal::system("a\0b");
     let result: Result<(), Error> = store.write(move |tx| tx.append_event(&bad_event)).await;
     assert!(matches!(result, Err(Error::Refused(_))), "NUL in a principal: {result:?}");
+}
+
+// F20
+pub async fn living_ids_come_in_order_and_without_the_removed(store: Arc<dyn Store>) {
+    let rows: Vec<_> = (0..4).map(|_| workspace()).collect();
+    for row in &rows {
+        insert(&*store, row).await;
+    }
+    insert(&*store, &Workspace { status: Status::Removed, ..workspace() }).await;
+    let first = store.read(|tx| tx.living_workspace_ids(None, 3)).await;
+    assert_eq!(first, Ok(ids(&rows[..3])));
+    let after = rows[2].id;
+    let rest = store.read(move |tx| tx.living_workspace_ids(Some(after), 3)).await;
+    assert_eq!(rest, Ok(ids(&rows[3..])));
+}
+
+// F8
+pub async fn only_a_removed_workspace_is_erased_and_its_tokens_with_it(store: Arc<dyn Store>) {
+    let (living, removed) = (workspace(), Workspace { status: Status::Removed, ..workspace() });
+    let child = Workspace { parent_id: Some(removed.id), ..workspace() };
+    let of_removed = Token { workspace_id: Some(removed.id), ..token() };
+    for row in [&living, &removed, &child] {
+        insert(&*store, row).await;
+    }
+    let (living_id, removed_id, token_row) = (living.id, removed.id, of_removed.clone());
+    let erased: Result<_, Error> = store
+        .write(move |tx| {
+            tx.insert_token(&token_row)?;
+            tx.put_vitals(removed_id, &Vitals::default())?;
+            Ok((
+                tx.erase_workspace(living_id)?,
+                tx.erase_workspace(removed_id)?,
+                tx.erase_workspace(removed_id)?,
+            ))
+        })
+        .await;
+    assert_eq!(erased, Ok((false, true, false)));
+    assert_eq!(get(&*store, living_id).await, Some(living));
+    assert_eq!(get(&*store, removed_id).await, None);
+    assert_eq!(get(&*store, child.id).await.map(|row| row.parent_id), Some(None), "a child becomes a root");
+    let left: Result<_, Error> = store.read(move |tx| tx.token(of_removed.id)).await;
+    assert_eq!(left, Ok(None));
 }

@@ -1,0 +1,52 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// How a run of a sweep ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SweepOutcome {
+    Done {
+        /// What was due.
+        looked_at: u64,
+        /// About how many something was done.
+        acted_on: u64,
+        /// How many could not be dealt with.
+        failed: u64,
+    },
+    /// Another replica is at it.
+    Elsewhere {
+        owner: String,
+    },
+    /// The run as a whole failed.
+    Failed {
+        code: String,
+    },
+    Panicked,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SweepRun {
+    pub started_at: String,
+    pub finished_at: String,
+    pub outcome: SweepOutcome,
+}
+
+/// A sweep, as this process runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Sweep {
+    pub name: String,
+    /// What it does.
+    pub meaning: String,
+    pub interval_ms: u64,
+    /// Absent before the first.
+    pub last_run: Option<SweepRun>,
+    pub runs: u64,
+    pub acted_on: u64,
+    pub failures: u64,
+    pub panics: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SweepList {
+    pub items: Vec<Sweep>,
+}

@@ -1,0 +1,202 @@
+//! Runtimes that make themselves known, and what they report (F10 to F17).
+
+use std::sync::Arc;
+
+use serde_json::json;
+use warren_model::{
+    ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token, TokenKind,
+    TokenSecret, Vitals, Workspace, truncate_utf8,
+};
+use warren_rules::lifecycle::Signal;
+use warren_rules::reconcile::is_well_again;
+use warren_rules::vitals::{Doubt, Report, after_report};
+use warren_store::WriteTx;
+
+use crate::lifecycle::{Moment, Particulars, apply_signal_knowing, event_of};
+use crate::workspaces::live_row;
+use crate::{Error, Fleet, Identity, Minted};
+
+/// What a runtime says when it registers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Register {
+    pub version: Option<String>,
+    /// How the agent describes itself; kept as it is.
+    pub agent_card: Option<serde_json::Value>,
+    pub report: Report,
+}
+
+/// A runtime that was taken in, with the credential of this boot.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    pub workspace: Workspace,
+    pub boots: u64,
+    pub credential: Minted,
+    /// Silent for longer: offline.
+    pub liveness_ms: i64,
+    pub doubt: Option<Doubt>,
+}
+
+/// The answer to a report.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    pub workspace: Workspace,
+    pub vitals: Vitals,
+    pub liveness_ms: i64,
+    pub doubt: Option<Doubt>,
+}
+
+impl Fleet {
+    /// Takes in the runtime of the workspace that the caller's join token was made for. The token is used up, the
+    /// credential of an earlier boot ends, and the new one is handed out, in one transaction.
+    pub async fn register(&self, who: &Identity, register: Register) -> Result<Registered, Error> {
+        let id = match (who.token.kind, who.token.workspace_id) {
+            (TokenKind::Join, Some(id)) => id,
+            _ => {
+                let detail = "a runtime registers with a join token";
+                return Err(Error::with_detail(ErrorCode::Forbidden, detail));
+            }
+        };
+        check_card(register.agent_card.as_ref())?;
+        let moment = self.moment(&Principal::workspace(id));
+        let secret = TokenSecret::new(TokenKind::Runner, self.entropy().secret());
+        let credential = runner_token(&who.token, &secret, self.entropy().id(moment.now), moment.now);
+        let (join_id, row_token) = (who.token.id, credential.clone());
+        let (workspace, boots, doubt) = self
+            .write_with_retries(true, move |tx| {
+                let row = live_row(tx, id)?;
+                if !tx.use_up_token(join_id, moment.now)? {
+                    return Err(Error::new(ErrorCode::TokenExpired));
+                }
+                tx.revoke_tokens_of(id, TokenKind::Runner, moment.now)?;
+                tx.insert_token(&row_token)?;
+                let boots = tx.registration(id)?.map_or(0, |known| known.boots) + 1;
+                let version = register
+                    .version
+                    .as_deref()
+                    .map(|text| truncate_utf8(text, Registration::MAX_VERSION_BYTES));
+                tx.put_registration(&Registration {
+                    workspace_id: id,
+                    boots,
+                    registered_at: moment.now,
+                    version: version.map(str::to_owned),
+                    agent_card: register.agent_card.clone(),
+                })?;
+                let data = json!({ "boots": boots, "version": version });
+                let kind = EventKind::WorkspaceRegistered;
+                tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                let heard = hear(tx, row, &register.report, &moment)?;
+                Ok((heard.workspace, boots, heard.doubt))
+            })
+            .await?;
+        Ok(Registered {
+            workspace,
+            boots,
+            credential: Minted { token: credential, secret },
+            liveness_ms: self.0.parts.terms.expectations.liveness_ms,
+            doubt,
+        })
+    }
+
+    /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
+    pub async fn heartbeat(&self, who: &Identity, report: Report) -> Result<Heard, Error> {
+        let id = match (who.token.kind, who.token.workspace_id) {
+            (TokenKind::Runner, Some(id)) => id,
+            _ => {
+                let detail = "a runtime reports with the credential that it got when it registered";
+                return Err(Error::with_detail(ErrorCode::Forbidden, detail));
+            }
+        };
+        let moment = self.moment(&who.principal);
+        let heard = self
+            .write_with_retries(true, move |tx| {
+                let row = live_row(tx, id)?;
+                hear(tx, row, &report, &moment)
+            })
+            .await?;
+        self.tell_heartbeat(&heard);
+        Ok(heard)
+    }
+
+    /// Nobody listening is fine; a listener that is too slow misses some, which changes nothing.
+    fn tell_heartbeat(&self, heard: &Heard) {
+        if self.0.live.receiver_count() == 0 {
+            return;
+        }
+        let Heard { workspace, vitals, .. } = heard;
+        let data = json!({
+            "error_rate": vitals.error_rate,
+            "active_tasks": vitals.active_tasks,
+            "current_task": vitals.current_task,
+            "uptime_s": vitals.uptime_s,
+            "runtime_state": vitals.runtime_state.as_str(),
+            "status": workspace.status.as_str(),
+        });
+        let _ = self.0.live.send(Arc::new(NewEvent {
+            at: vitals.last_heartbeat_at.unwrap_or(workspace.updated_at),
+            kind: EventKind::WorkspaceHeartbeat,
+            org_id: workspace.org_id,
+            workspace_id: Some(workspace.id),
+            principal: Principal::workspace(workspace.id),
+            data,
+        }));
+    }
+}
+
+/// Puts a report into the record and asks the table what follows from it.
+fn hear(tx: &mut dyn WriteTx, mut row: Workspace, report: &Report, moment: &Moment) -> Result<Heard, Error> {
+    let expectations = &moment.terms.expectations;
+    let known = tx.hold_vitals(row.id)?;
+    let (mut vitals, doubt) = after_report(&known, report, &row.spec, expectations, moment.now)
+        .map_err(|refusal| Error::with_detail(ErrorCode::InvalidRequest, refusal.to_string()))?;
+    if matches!(row.status, Status::Paused | Status::Hibernated) {
+        // Nobody expects it to report: it is not taken offline for falling silent.
+        vitals.liveness_deadline = None;
+        vitals.stall_deadline = None;
+        vitals.idle_deadline = None;
+    }
+    tx.put_vitals(row.id, &vitals)?;
+    let before = (row.status, row.mending);
+    apply_signal_knowing(tx, &mut row, &vitals, Signal::Heartbeat, moment, &Particulars::default())?;
+    if is_well_again(&row, moment.now) {
+        row.mending = warren_model::Mending::default();
+    }
+    if (row.status, row.mending) != before {
+        row.version = tx.update_workspace(&row, row.version)?;
+    }
+    Ok(Heard { workspace: row, vitals, liveness_ms: expectations.liveness_ms, doubt })
+}
+
+fn check_card(card: Option<&serde_json::Value>) -> Result<(), Error> {
+    let Some(card) = card else { return Ok(()) };
+    if !card.is_object() {
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, "agent_card: expected an object"));
+    }
+    let max = Registration::MAX_CARD_BYTES;
+    if card.to_string().len() > max {
+        return Err(Error::with_detail(
+            ErrorCode::PayloadTooLarge,
+            format!("agent_card: at most {max} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+/// The credential of one boot. It ends with the next registration, or when the workspace is put away.
+fn runner_token(join: &Token, secret: &TokenSecret, id: warren_model::TokenId, now: Timestamp) -> Token {
+    Token {
+        id,
+        kind: TokenKind::Runner,
+        hash: secret.hash(),
+        prefix: secret.display_prefix(),
+        name: "runtime".to_owned(),
+        owner: join.owner.clone(),
+        org_id: join.org_id,
+        workspace_id: join.workspace_id,
+        scopes: ScopeSet::EMPTY,
+        created_at: now,
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        used_at: None,
+    }
+}

@@ -1,0 +1,156 @@
+//! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
+
+use std::time::Duration;
+
+use serde_json::json;
+use warren_model::{
+    AuditAction, Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId,
+};
+use warren_rules::access::Action;
+use warren_rules::lifecycle::Signal;
+use warren_rules::reconcile::next_mending;
+
+use crate::audit::Actor;
+use crate::lifecycle::{Particulars, apply_signal, event_of};
+use crate::tree::subtree;
+use crate::workspaces::check_version;
+use crate::{Error, Fleet, Identity};
+
+/// How long the caller waits to hear how it went. What is not done by then goes on.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a removal stands when its caller is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Removal {
+    pub workspace: Workspace,
+    pub counts: RemovalCounts,
+}
+
+/// Of the workspace and all below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RemovalCounts {
+    /// Marked as removed, now or before.
+    pub marked: u32,
+    /// Nothing is left of them.
+    pub finished: u32,
+    /// Could not be stopped: their files are kept, and it is tried again.
+    pub failed: u32,
+    /// Still at it.
+    pub pending: u32,
+}
+
+impl Fleet {
+    /// Removes a workspace and all below it. The intent is durable before anything is stopped; what is left when the
+    /// caller is answered, or when Warren dies, is finished later. Removing twice is fine, and tries again.
+    pub async fn remove_workspace(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        expected_version: Option<u64>,
+        is_purged: bool,
+    ) -> Result<Removal, Error> {
+        self.workspace(who, Action::WriteWorkspaces, id).await?;
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
+        let marked = self
+            .write_with_retries(expected_version.is_none(), move |tx| {
+                let root = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+                check_version(&root, expected_version)?;
+                let mut marked = Vec::new();
+                for mut row in subtree(tx, root, true)? {
+                    let known = row.clone();
+                    row.is_purged |= is_purged;
+                    if row.status != Status::Removed {
+                        row.spec.desired = Desired::Removed;
+                        row.generation += 1;
+                        apply_signal(tx, &mut row, Signal::Remove, &moment, &Particulars::default())?;
+                        let secrets = tx.delete_secrets_of(row.id)?;
+                        let details = json!({
+                            "name": row.name.as_str(), "secrets": secrets, "is_purged": is_purged,
+                        });
+                        let action = AuditAction::WorkspaceRemoved;
+                        tx.append_audit(&actor.did_to_workspace(moment.now, action, row.id, details))?;
+                    }
+                    if row != known {
+                        row.version = tx.update_workspace(&row, row.version)?;
+                    }
+                    marked.push(row);
+                }
+                Ok(marked)
+            })
+            .await?;
+        let ids: Vec<_> = marked.iter().map(|row| row.id).collect();
+        for id in &ids {
+            self.reconcile_in_background(*id);
+        }
+        let workspace = marked.into_iter().next().ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        let counts = self.wait_for_removal(&ids).await?;
+        Ok(Removal { workspace, counts })
+    }
+
+    async fn wait_for_removal(&self, ids: &[WorkspaceId]) -> Result<RemovalCounts, Error> {
+        let finished = async {
+            for id in ids {
+                self.0.under_way.idle(*id).await;
+            }
+        };
+        // Whether they are done is told by their rows, not by how long this waited.
+        let _ = tokio::time::timeout(PATIENCE, finished).await;
+        let asked = ids.to_vec();
+        let rows: Vec<Option<Workspace>> = self
+            .store()
+            .read(move |tx| asked.iter().map(|id| tx.workspace(*id).map_err(Error::from)).collect())
+            .await?;
+        let mut counts = RemovalCounts::default();
+        for row in rows {
+            counts.marked += 1;
+            match row {
+                Some(row) if row.reference.is_none() => counts.finished += 1,
+                // Erased.
+                None => counts.finished += 1,
+                Some(row) if row.mending.attempts > 0 => counts.failed += 1,
+                Some(_) => counts.pending += 1,
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Deletes what is left of a removed workspace. What cannot be stopped keeps its files, and says so in its row.
+    pub(crate) async fn carry_out_removal(&self, row: &Workspace) -> Result<(), Error> {
+        let destroyed = match self.declare(row) {
+            Ok(()) => self.registry().destroy(row.id).await,
+            Err(error) => Err(error),
+        };
+        let failure = destroyed.err().map(|error| error.to_string());
+        let (id, moment) = (row.id, self.moment(&Principal::system("reconciler")));
+        let is_done = failure.is_none();
+        self.write_with_retries(true, move |tx| {
+            let Some(mut row) = tx.workspace(id)? else { return Ok(()) };
+            match &failure {
+                None => {
+                    row.reference = None;
+                    row.observed_generation = row.generation;
+                    row.mending = Mending::default();
+                }
+                Some(reason) => {
+                    let data = json!({ "attempts": row.mending.attempts + 1, "reason": reason });
+                    let kind = EventKind::WorkspaceRemovalFailed;
+                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                    let attempts = row.mending.attempts.saturating_add(1);
+                    let next_at = Some(next_mending(attempts, moment.now));
+                    row.mending = Mending { attempts, next_at };
+                }
+            }
+            tx.update_workspace(&row, row.version)?;
+            Ok(())
+        })
+        .await?;
+        if is_done { Ok(()) } else { Err(Error::new(ErrorCode::WorkspaceNotReady)) }
+    }
+
+    /// Erases the rows of a removed workspace of which nothing is left. Events and the audit log stay.
+    pub(crate) async fn erase(&self, id: WorkspaceId) -> Result<(), Error> {
+        self.store().write(move |tx| tx.erase_workspace(id).map_err(Error::from)).await?;
+        let _ = self.registry().forget(id);
+        Ok(())
+    }
+}

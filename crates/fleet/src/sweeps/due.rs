@@ -1,0 +1,191 @@
+//! The sweeps over deadlines: what is due is read, planned and written in batches.
+
+use warren_model::{Mending, Principal, Timestamp, Vitals, WorkspaceId};
+use warren_rules::lifecycle::Signal;
+use warren_rules::sweeps::{Effect, Sweep, plan};
+use warren_store::{Due, Lease, WriteTx};
+
+use super::{Ran, Tally};
+use crate::lifecycle::{Moment, Particulars, apply_signal, follow_wish};
+use crate::{Error, Fleet};
+
+/// Workspaces dealt with in one transaction: enough to be fast, few enough to keep other writers from waiting.
+const BATCH: u32 = 100;
+/// How long a replica may be at one sweep before another takes over.
+const LEASE_MS: i64 = 30_000;
+/// Batches of one run. What is left is due again at the next.
+const MAX_BATCHES: usize = 10_000;
+
+/// What became of one workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dealt {
+    /// Somebody was faster, or only the deadline was cleared.
+    Nothing,
+    Acted,
+    /// The reconciler is to look at it.
+    Handed(WorkspaceId),
+}
+
+impl Fleet {
+    pub(super) async fn sweep_due(&self, sweep: Sweep, due: Due) -> Result<Ran, Error> {
+        let mut tally = Tally::default();
+        // Reading costs no commit; most runs end here.
+        if self.due(due, 1).await?.is_empty() {
+            return Ok(Ran::Done(tally));
+        }
+        let lease = match self.take_sweep(sweep).await? {
+            Ok(lease) => lease,
+            Err(owner) => return Ok(Ran::Elsewhere { owner }),
+        };
+        for _ in 0..MAX_BATCHES {
+            let ids = self.due(due, BATCH).await?;
+            if ids.is_empty() || self.0.stopping.is_cancelled() {
+                break;
+            }
+            tally.looked_at += ids.len() as u64;
+            self.sweep_batch(sweep, due, &lease, ids, &mut tally).await?;
+            // What failed is due still; to go on would meet the same again and again.
+            if tally.failed > 0 {
+                break;
+            }
+        }
+        self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await?;
+        Ok(Ran::Done(tally))
+    }
+
+    async fn due(&self, due: Due, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
+        let now = self.clock().now();
+        self.store().read(move |tx| tx.due(due, now, limit).map_err(Error::from)).await
+    }
+
+    /// The lease, or who has it.
+    pub(super) async fn take_sweep(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
+        let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.0.instance.clone());
+        let now = self.clock().now();
+        self.store()
+            .write(move |tx| {
+                Ok(match tx.take_lease(&name, &owner, now, now.plus_ms(LEASE_MS))? {
+                    Some(lease) => Ok(lease),
+                    None => Err(tx.lease(&name)?.map_or_else(String::new, |held| held.owner)),
+                })
+            })
+            .await
+    }
+
+    /// One transaction for all; if that fails, one for each, so that one bad row costs nobody else its turn.
+    async fn sweep_batch(
+        &self,
+        sweep: Sweep,
+        due: Due,
+        lease: &Lease,
+        ids: Vec<WorkspaceId>,
+        tally: &mut Tally,
+    ) -> Result<(), Error> {
+        let moment = self.moment(&Principal::system(sweep.as_str()));
+        let work = Work { sweep, due, lease: lease.clone(), moment };
+        match self.deal_with(&work, ids.clone()).await {
+            Ok(dealt) => self.count(&dealt, tally),
+            Err(error) if error.code == warren_model::ErrorCode::PlatformUnavailable => return Err(error),
+            Err(_) => {
+                for id in ids {
+                    match self.deal_with(&work, vec![id]).await {
+                        Ok(dealt) => self.count(&dealt, tally),
+                        Err(error) => {
+                            tracing::warn!(workspace.id = %id, sweep = sweep.as_str(), %error, "a sweep could not deal with a workspace");
+                            tally.failed += 1;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn deal_with(&self, work: &Work, ids: Vec<WorkspaceId>) -> Result<Vec<Dealt>, Error> {
+        let work = work.clone();
+        self.write_with_retries(true, move |tx| {
+            tx.check_lease(&work.lease, work.moment.now)?;
+            ids.iter().map(|id| deal_with_one(tx, &work, *id)).collect()
+        })
+        .await
+    }
+
+    fn count(&self, dealt: &[Dealt], tally: &mut Tally) {
+        for one in dealt {
+            match one {
+                Dealt::Nothing => {}
+                Dealt::Acted => tally.acted_on += 1,
+                Dealt::Handed(id) => {
+                    tally.acted_on += 1;
+                    self.reconcile_in_background(*id);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Work {
+    sweep: Sweep,
+    due: Due,
+    lease: Lease,
+    moment: Moment,
+}
+
+fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<Dealt, Error> {
+    let Some(mut row) = tx.workspace(id)? else { return Ok(Dealt::Nothing) };
+    let vitals = tx.hold_vitals(id)?;
+    let (now, moment) = (work.moment.now, &work.moment);
+    let dealt = match plan(work.sweep, &row, &vitals, now) {
+        Effect::Leave => return Ok(Dealt::Nothing),
+        Effect::ClearDeadline => {
+            clear(tx, work.due, id, &vitals)?;
+            clear_in_row(&mut row, work.due);
+            Dealt::Nothing
+        }
+        Effect::Signal(signal) => {
+            apply_signal(tx, &mut row, signal, moment, &Particulars::default())?;
+            if signal == Signal::StallFound {
+                clear(tx, work.due, id, &vitals)?;
+            }
+            Dealt::Acted
+        }
+        Effect::Restart => {
+            row.generation += 1;
+            row.mending.attempts = row.mending.attempts.saturating_add(1);
+            apply_signal(tx, &mut row, Signal::Restart, moment, &Particulars::default())?;
+            Dealt::Handed(id)
+        }
+        Effect::Wish(desired) => {
+            follow_wish(tx, row, desired, false, moment)?;
+            return Ok(Dealt::Handed(id));
+        }
+        Effect::Reconcile { look_again_at } => {
+            row.mending = Mending { next_at: Some(look_again_at), ..row.mending };
+            Dealt::Handed(id)
+        }
+    };
+    tx.update_workspace(&row, row.version)?;
+    Ok(dealt)
+}
+
+fn clear(tx: &mut dyn WriteTx, due: Due, id: WorkspaceId, known: &Vitals) -> Result<(), Error> {
+    let mut vitals = known.clone();
+    let deadline: &mut Option<Timestamp> = match due {
+        Due::Liveness => &mut vitals.liveness_deadline,
+        Due::Stall => &mut vitals.stall_deadline,
+        Due::Idleness => &mut vitals.idle_deadline,
+        Due::Provision | Due::Mending => return Ok(()),
+    };
+    *deadline = None;
+    tx.put_vitals(id, &vitals)?;
+    Ok(())
+}
+
+fn clear_in_row(row: &mut warren_model::Workspace, due: Due) {
+    match due {
+        Due::Provision => row.provision_deadline = None,
+        Due::Mending => row.mending.next_at = None,
+        Due::Liveness | Due::Stall | Due::Idleness => {}
+    }
+}

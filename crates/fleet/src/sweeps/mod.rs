@@ -1,0 +1,160 @@
+//! Carriers of the sweeps: each runs by itself, is started again when it panics, and tells how its last run went.
+//!
+//! ```text
+//!   every interval ──▶ anything due? ──no──▶ note it in memory; nothing is written
+//!                          │ yes
+//!                          ▼
+//!                   take the lease ──taken by another replica──▶ leave it to them
+//!                          │
+//!                          ▼
+//!            per batch, one transaction: check the lease's fence, load, plan, apply
+//! ```
+//!
+//! An error in one workspace costs that workspace its turn and nobody else's; an error in one sweep costs no other
+//! sweep anything (F21). A replica that was taken over cannot write late: its fence is checked in the transaction (F22).
+
+mod board;
+mod due;
+mod old;
+
+pub use board::{LastRun, SweepOutcome, SweepReport};
+
+pub(crate) use board::Board;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use warren_model::ErrorCode;
+use warren_rules::access::Action;
+use warren_rules::backoff::Backoff;
+use warren_rules::sweeps::Sweep;
+use warren_store::Due;
+
+use crate::{Error, Fleet, Identity};
+
+/// How soon a sweep that panicked is tried again.
+const AFTER_PANIC: Backoff = Backoff { first_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0.2 };
+
+/// What one run of a sweep did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    /// Workspaces, or leftovers, that were due.
+    pub(crate) looked_at: u64,
+    /// Of these, the ones about which something was done.
+    pub(crate) acted_on: u64,
+    /// Of these, the ones that could not be dealt with.
+    pub(crate) failed: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ran {
+    Done(Tally),
+    /// Another replica is at it.
+    Elsewhere {
+        owner: String,
+    },
+}
+
+impl Fleet {
+    pub(crate) fn start_sweeps(&self) {
+        for sweep in Sweep::ALL {
+            let fleet = self.clone();
+            self.0.tasks.spawn(async move { fleet.keep_sweeping(*sweep).await });
+        }
+    }
+
+    /// The sweeps of this process, with their last runs.
+    pub fn sweeps(&self, who: &Identity) -> Result<Vec<SweepReport>, Error> {
+        who.may_in_own_org(Action::Operate)?;
+        Ok(self.0.sweeps.reports())
+    }
+
+    /// Runs a sweep now and tells how it went.
+    pub async fn run_sweep(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
+        who.may_in_own_org(Action::Operate)?;
+        let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
+        self.sweep_once(sweep).await;
+        Ok(self.0.sweeps.report(sweep))
+    }
+
+    async fn keep_sweeping(&self, sweep: Sweep) {
+        loop {
+            let wait = match self.0.sweeps.panics_in_a_row(sweep) {
+                0 => Duration::from_millis(sweep.interval_ms()),
+                panics => Duration::from_millis(AFTER_PANIC.delay_ms(panics - 1, self.entropy().fraction())),
+            };
+            tokio::select! {
+                () = self.0.stopping.cancelled() => return,
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.sweep_once(sweep).await;
+        }
+    }
+
+    /// One run, in a task of its own: a panic in it ends that task and is told, not this one.
+    async fn sweep_once(&self, sweep: Sweep) {
+        let started_at = self.clock().now();
+        let fleet = self.clone();
+        let run = self.0.tasks.spawn(async move { fleet.run(sweep).await }).await;
+        let outcome = match run {
+            Ok(Ok(Ran::Done(tally))) => SweepOutcome::Done {
+                looked_at: tally.looked_at,
+                acted_on: tally.acted_on,
+                failed: tally.failed,
+            },
+            Ok(Ok(Ran::Elsewhere { owner })) => SweepOutcome::Elsewhere { owner },
+            Ok(Err(error)) => {
+                tracing::warn!(sweep = sweep.as_str(), %error, "a sweep failed; it runs again");
+                SweepOutcome::Failed { code: error.code }
+            }
+            Err(stopped) if stopped.is_cancelled() => return,
+            Err(_) => {
+                tracing::error!(sweep = sweep.as_str(), "a sweep panicked; it is started again");
+                SweepOutcome::Panicked
+            }
+        };
+        self.0.sweeps.note(sweep, started_at, self.clock().now(), outcome);
+    }
+
+    async fn run(&self, sweep: Sweep) -> Result<Ran, Error> {
+        match sweep {
+            Sweep::Liveness => self.sweep_due(sweep, Due::Liveness).await,
+            Sweep::Stalls => self.sweep_due(sweep, Due::Stall).await,
+            Sweep::Provisioning => self.sweep_due(sweep, Due::Provision).await,
+            Sweep::Mending => self.sweep_due(sweep, Due::Mending).await,
+            Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
+            Sweep::Orphans => self.sweep_orphans().await,
+            Sweep::Retention => self.sweep_old().await,
+        }
+    }
+
+    /// Every process looks after its own host: leftovers are here or nowhere, so that no lease is needed.
+    async fn sweep_orphans(&self) -> Result<Ran, Error> {
+        let live = self.living_ids().await?;
+        let report = self.registry().reap_once(&live).await;
+        for problem in &report.problems {
+            tracing::warn!(problem, "a leftover could not be removed; it is tried again");
+        }
+        let (removed, failed) = (u64::from(report.removed), report.problems.len() as u64);
+        Ok(Ran::Done(Tally { looked_at: removed + failed, acted_on: removed, failed }))
+    }
+
+    /// All that any replica may have open: what is in the database and not removed.
+    async fn living_ids(&self) -> Result<BTreeSet<warren_model::WorkspaceId>, Error> {
+        const PAGE: u32 = 5_000;
+        let (mut ids, mut after) = (BTreeSet::new(), None);
+        loop {
+            let page = self
+                .store()
+                .read(move |tx| tx.living_workspace_ids(after, PAGE).map_err(Error::from))
+                .await?;
+            let is_last = page.len() < PAGE as usize;
+            after = page.last().copied();
+            ids.extend(page);
+            if is_last {
+                return Ok(ids);
+            }
+        }
+    }
+}

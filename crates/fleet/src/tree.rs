@@ -1,0 +1,77 @@
+//! The tree of workspaces, as transactions walk it.
+
+use std::collections::VecDeque;
+
+use warren_model::{ErrorCode, OrgId, Status, Workspace, WorkspaceId};
+use warren_store::{WorkspaceQuery, WriteTx};
+
+use crate::Error;
+
+/// How deep the tree may be, and so how far a walk towards the root goes.
+const MAX_DEPTH: usize = 64;
+const PAGE: u32 = 500;
+
+pub(crate) fn has_paused_ancestor(tx: &mut dyn WriteTx, row: &Workspace) -> Result<bool, Error> {
+    let mut next = row.parent_id;
+    for _ in 0..MAX_DEPTH {
+        let Some(ancestor) = next.map(|id| tx.workspace(id)).transpose()?.flatten() else {
+            return Ok(false);
+        };
+        if ancestor.status == Status::Paused {
+            return Ok(true);
+        }
+        next = ancestor.parent_id;
+    }
+    Ok(false)
+}
+
+/// A parent must be a living workspace of the same org, and not the workspace itself or one below it.
+pub(crate) fn check_parent(
+    tx: &mut dyn WriteTx,
+    id: WorkspaceId,
+    org_id: OrgId,
+    parent_id: WorkspaceId,
+) -> Result<(), Error> {
+    let mut next = Some(parent_id);
+    for depth in 0..=MAX_DEPTH {
+        let Some(ancestor_id) = next else { return Ok(()) };
+        if ancestor_id == id {
+            return Err(Error::new(ErrorCode::ParentCycle));
+        }
+        if depth == MAX_DEPTH {
+            break;
+        }
+        let ancestor = tx.workspace(ancestor_id)?;
+        let ancestor = match ancestor {
+            Some(row) if row.org_id == org_id && (depth > 0 || row.status != Status::Removed) => row,
+            _ => return Err(Error::new(ErrorCode::ParentNotFound)),
+        };
+        next = ancestor.parent_id;
+    }
+    let detail = format!("parent_id: the tree would be deeper than {MAX_DEPTH}");
+    Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
+}
+
+/// The row and all below it, parents first. Those that are removed are in it only on request.
+pub(crate) fn subtree(
+    tx: &mut dyn WriteTx,
+    root: Workspace,
+    includes_removed: bool,
+) -> Result<Vec<Workspace>, Error> {
+    let mut rows = Vec::new();
+    let mut queue = VecDeque::from([root]);
+    while let Some(row) = queue.pop_front() {
+        let mut query =
+            WorkspaceQuery { parent_id: Some(row.id), includes_removed, ..WorkspaceQuery::all(PAGE) };
+        loop {
+            let page = tx.workspaces(&query)?;
+            queue.extend(page.rows);
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => break,
+            }
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,81 @@
+//! What is known about the runtime of a workspace from its reports.
+//!
+//! Kept apart from the workspace itself: reports come every few seconds and change nothing that anybody asked for, so
+//! they neither raise the workspace's version nor rewrite its row.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Timestamp, truncate_utf8};
+
+/// What a runtime says of itself beyond being alive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum RuntimeState {
+    #[default]
+    Well,
+    Wedged,
+    /// A word of its own that Warren keeps and does not interpret.
+    Other(String),
+}
+
+impl RuntimeState {
+    pub const MAX_BYTES: usize = 64;
+
+    pub fn from_report(text: &str) -> Self {
+        match text {
+            "" => Self::Well,
+            "wedged" => Self::Wedged,
+            other => Self::Other(truncate_utf8(other, Self::MAX_BYTES).replace('\0', "\u{fffd}")),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Well => "",
+            Self::Wedged => "wedged",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+/// What a runtime takes over from Warren (F17). Stored as JSON with the workspace, so that a restart forgets nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Displaced {
+    /// It fires its own schedule; Warren only moves it on.
+    pub scheduler: bool,
+    /// It answers "busy" itself; Warren queues nothing for it.
+    pub session: bool,
+    /// Warren infers nothing from its numbers (F13).
+    pub status_mgmt: bool,
+}
+
+/// The record of a runtime's reports.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Vitals {
+    /// Of its recent work, the part that failed: 0 to 1.
+    pub error_rate: f64,
+    /// One of the errors behind the rate.
+    pub sample_error: Option<String>,
+    pub active_tasks: u32,
+    pub current_task: Option<String>,
+    pub uptime_s: Option<u64>,
+    pub runtime_state: RuntimeState,
+    pub displaced: Displaced,
+    /// How long its work may show no progress; absent: Warren's own default.
+    pub idle_timeout_seconds: Option<u32>,
+    pub last_heartbeat_at: Option<Timestamp>,
+    /// When work in flight last moved, or began.
+    pub last_progress_at: Option<Timestamp>,
+    /// When it last had a task: idleness is counted from here, never from a heartbeat (F7).
+    pub last_task_at: Option<Timestamp>,
+    /// Silent past this: offline (F16).
+    pub liveness_deadline: Option<Timestamp>,
+    /// Work in flight without progress past this: stalled (F14).
+    pub stall_deadline: Option<Timestamp>,
+    /// Without a task past this: asleep, if its spec says so (F7).
+    pub idle_deadline: Option<Timestamp>,
+}
+
+impl Vitals {
+    pub const MAX_TEXT_BYTES: usize = 1_024;
+}

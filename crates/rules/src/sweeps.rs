@@ -1,0 +1,305 @@
+//! What each sweep does about a workspace whose deadline has passed (F20).
+//!
+//! The database finds what is due; the row may have moved on since, so that each plan looks at row, record and time
+//! again and does nothing about a workspace that is well. Effects are data; the fleet carries them out.
+
+use warren_model::{Desired, Runtime, Status, Timestamp, Vitals, Workspace};
+
+use crate::lifecycle::{Signal, is_booting};
+use crate::reconcile::next_mending;
+use crate::vitals::is_stalled;
+
+macro_rules! sweeps {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, every $seconds:literal;)*) => {
+        /// The sweeps, each with a name and an interval.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Sweep { $($(#[doc = $doc])+ $variant),* }
+
+        impl Sweep {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+
+            /// A sentence for people.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+)),* }
+            }
+
+            pub const fn interval_ms(self) -> u64 {
+                match self { $(Self::$variant => $seconds * 1_000),* }
+            }
+        }
+    };
+}
+
+sweeps! {
+    /// Takes runtimes offline that fell silent.
+    Liveness = "liveness", every 5;
+    /// Finds work in flight that shows no progress.
+    Stalls = "stalls", every 5;
+    /// Gives up on workspaces that were not ready in time.
+    Provisioning = "provisioning", every 5;
+    /// Tries again what is to be tried again: restarts after silence, removals, changes whose carrier died.
+    Mending = "mending", every 5;
+    /// Puts workspaces to sleep that had no task for as long as their spec says.
+    Hibernation = "hibernation", every 30;
+    /// Ends boxes and deletes folders that belong to no workspace.
+    Orphans = "orphans", every 60;
+    /// Clears away events and ended tokens that are older than they are kept.
+    Retention = "retention", every 600;
+}
+
+impl Sweep {
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|sweep| sweep.as_str() == name)
+    }
+}
+
+/// What a carrier does about one workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: somebody was faster.
+    Leave,
+    /// Send the signal through the table.
+    Signal(Signal),
+    /// Bring it up anew, as a further try.
+    Restart,
+    /// Write the wish and send the signal towards it.
+    Wish(Desired),
+    /// Have the reconciler look at it now, and note when to look again should that one die.
+    Reconcile { look_again_at: Timestamp },
+    /// The deadline means nothing any more.
+    ClearDeadline,
+}
+
+/// How long things are kept (F42), in days. Absent: for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub events_days: Option<u32>,
+    /// Tokens after they ended.
+    pub ended_tokens_days: Option<u32>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { events_days: Some(90), ended_tokens_days: Some(30) }
+    }
+}
+
+/// The moment before which something that is kept for so many days is cleared away.
+pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
+    const DAY_MS: i64 = 24 * 3_600 * 1_000;
+    days.map(|days| now.plus_ms(-DAY_MS * i64::from(days)))
+}
+
+/// How long a carrier has before somebody else may take its work up.
+const CARRIER_MS: i64 = 60_000;
+
+/// What a sweep does about a workspace. `Orphans` and `Retention` are not about single workspaces.
+pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
+    match sweep {
+        Sweep::Liveness => silent(row, vitals, now),
+        Sweep::Stalls => stalled(row, vitals, now),
+        Sweep::Provisioning => late(row, now),
+        Sweep::Mending => to_be_mended(row, now),
+        Sweep::Hibernation => idle(row, vitals, now),
+        Sweep::Orphans | Sweep::Retention => Effect::Leave,
+    }
+}
+
+fn is_past(deadline: Option<Timestamp>, now: Timestamp) -> bool {
+    deadline.is_some_and(|at| at <= now)
+}
+
+fn silent(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
+    match row.status {
+        _ if !is_past(vitals.liveness_deadline, now) => Effect::Leave,
+        Status::Online | Status::Degraded => Effect::Signal(Signal::LivenessExpired),
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Effect::ClearDeadline,
+    }
+}
+
+fn stalled(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
+    match row.status {
+        _ if !is_stalled(vitals, now) => Effect::Leave,
+        Status::Online => Effect::Signal(Signal::StallFound),
+        Status::Degraded
+        | Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Effect::ClearDeadline,
+    }
+}
+
+fn late(row: &Workspace, now: Timestamp) -> Effect {
+    match row.status {
+        _ if !is_past(row.provision_deadline, now) => Effect::Leave,
+        status if is_booting(status) => Effect::Signal(Signal::ProvisionTimedOut),
+        _ => Effect::ClearDeadline,
+    }
+}
+
+fn to_be_mended(row: &Workspace, now: Timestamp) -> Effect {
+    if !is_past(row.mending.next_at, now) {
+        return Effect::Leave;
+    }
+    match row.status {
+        Status::Offline if row.spec.runtime == Runtime::Resident => Effect::Restart,
+        Status::Removed if row.mending.attempts > 0 => {
+            // Should this carrier die, the next look is no sooner than after a failure.
+            let look_again_at = next_mending(row.mending.attempts, now).max(now.plus_ms(CARRIER_MS));
+            Effect::Reconcile { look_again_at }
+        }
+        Status::Provisioning | Status::Paused | Status::Hibernated | Status::Removed => {
+            Effect::Reconcile { look_again_at: now.plus_ms(CARRIER_MS) }
+        }
+        Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline | Status::Failed => {
+            Effect::ClearDeadline
+        }
+    }
+}
+
+fn idle(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
+    match row.status {
+        _ if !is_past(vitals.idle_deadline, now) => Effect::Leave,
+        Status::Online | Status::Degraded if vitals.active_tasks == 0 => Effect::Wish(Desired::Hibernated),
+        Status::Online
+        | Status::Degraded
+        | Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Effect::ClearDeadline,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use warren_model::{
+        CapabilitySet, MemoryConfig, Mending, OrgId, ProviderConfig, WorkspaceId, WorkspaceSpec,
+    };
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
+
+    fn row(status: Status, runtime: Runtime) -> Workspace {
+        let spec = WorkspaceSpec {
+            runtime,
+            ..WorkspaceSpec::new(ProviderConfig::Memory(MemoryConfig::default()), CapabilitySet::EMPTY)
+        };
+        Workspace {
+            id: WorkspaceId::from_parts(NOW, [1; 10]),
+            org_id: OrgId::DEFAULT,
+            parent_id: None,
+            name: "a".parse().unwrap(),
+            spec,
+            generation: 1,
+            observed_generation: 1,
+            version: 1,
+            status,
+            reason: None,
+            reference: None,
+            created_at: NOW,
+            updated_at: NOW,
+            provisioning_started_at: None,
+            provision_deadline: None,
+            mending: Mending::default(),
+            removed_at: None,
+            is_purged: false,
+        }
+    }
+
+    fn moments() -> impl Strategy<Value = Option<Timestamp>> {
+        proptest::option::of((-100_000..100_000_i64).prop_map(|ms| NOW.plus_ms(ms)))
+    }
+
+    proptest! {
+        // F20, Q6
+        #[test]
+        fn a_sweep_never_plans_against_a_workspace_that_is_well(
+            sweep in proptest::sample::select(Sweep::ALL),
+            status in proptest::sample::select(Status::ALL),
+            runtime in proptest::sample::select(Runtime::ALL),
+            (liveness, stall, idle) in (moments(), moments(), moments()),
+            (provision, mending) in (moments(), moments()),
+            active_tasks in 0..2_u32,
+        ) {
+            let row = Workspace {
+                provision_deadline: provision,
+                mending: Mending { attempts: 1, next_at: mending },
+                ..row(status, runtime)
+            };
+            let vitals = Vitals {
+                active_tasks,
+                liveness_deadline: liveness,
+                stall_deadline: stall,
+                idle_deadline: idle,
+                ..Vitals::default()
+            };
+            let deadline = match sweep {
+                Sweep::Liveness => liveness,
+                Sweep::Stalls => stall,
+                Sweep::Provisioning => provision,
+                Sweep::Mending => mending,
+                Sweep::Hibernation => idle,
+                Sweep::Orphans | Sweep::Retention => None,
+            };
+            let effect = plan(sweep, &row, &vitals, NOW);
+            prop_assert_eq!(effect == Effect::Leave, deadline.is_none_or(|at| at > NOW));
+            let touches_status =
+                matches!(effect, Effect::Signal(_) | Effect::Restart | Effect::Wish(_));
+            if touches_status {
+                prop_assert!(!matches!(status, Status::Paused | Status::Hibernated | Status::Removed));
+            }
+            if matches!(effect, Effect::Wish(_)) {
+                prop_assert_eq!(active_tasks, 0);
+            }
+        }
+    }
+
+    // F16
+    #[test]
+    fn only_what_warren_brings_up_itself_is_brought_up_again() {
+        let due = Mending { attempts: 3, next_at: Some(NOW) };
+        for (runtime, expected) in [
+            (Runtime::Resident, Effect::Restart),
+            (Runtime::External, Effect::ClearDeadline),
+            (Runtime::Hosted, Effect::ClearDeadline),
+        ] {
+            let row = Workspace { mending: due, ..row(Status::Offline, runtime) };
+            assert_eq!(plan(Sweep::Mending, &row, &Vitals::default(), NOW), expected);
+        }
+    }
+
+    // F42
+    #[test]
+    fn what_is_kept_for_ever_is_never_cleared() {
+        assert_eq!(cleared_before(None, NOW), None);
+        assert_eq!(cleared_before(Some(2), NOW).map(|at| NOW.ms_since(at)), Some(172_800_000));
+    }
+
+    // F21
+    #[test]
+    fn names_are_unique_and_found_again() {
+        for sweep in Sweep::ALL {
+            assert_eq!(Sweep::parse(sweep.as_str()), Some(*sweep));
+            assert!(sweep.interval_ms() >= 1_000 && sweep.meaning().ends_with('.'));
+        }
+        assert_eq!(Sweep::parse("nothing"), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! How much a workspace is given beyond its own box (F9): as little as its config needs, and more than nothing only by
+//! operators.
+
+use warren_model::{DockerConfig, Mount, ProviderConfig, SandboxConfig, Tier};
+
+/// The least tier in which a config is allowed.
+pub fn needed(provider: &ProviderConfig) -> Tier {
+    match provider {
+        ProviderConfig::Memory(_) => Tier::Basic,
+        // No box at all: its commands are the host user's.
+        ProviderConfig::Local(_) => Tier::Privileged,
+        ProviderConfig::Sandbox(SandboxConfig { mounts, pass_env, .. }) => of_grants(mounts, pass_env),
+        ProviderConfig::Docker(DockerConfig { relax, .. }) if !relax.is_empty() => Tier::Privileged,
+        ProviderConfig::Docker(DockerConfig { mounts, pass_env, .. }) => of_grants(mounts, pass_env),
+    }
+}
+
+fn of_grants(mounts: &[Mount], pass_env: &[String]) -> Tier {
+    if mounts.is_empty() && pass_env.is_empty() { Tier::Basic } else { Tier::Extended }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The config needs more than the tier that was named.
+    TooLow { needed: Tier },
+    /// Only operators give this tier.
+    OperatorsOnly { tier: Tier },
+}
+
+impl Refusal {
+    pub fn sentence(self) -> String {
+        match self {
+            Self::TooLow { needed } => format!("tier: this config needs the tier `{needed}`"),
+            Self::OperatorsOnly { tier } => {
+                format!(
+                    "the tier `{tier}` is given by operators only; use a sandbox without mounts, or ask one"
+                )
+            }
+        }
+    }
+}
+
+/// The tier of a new workspace: as asked, or the least that its config needs.
+pub fn decide(asked: Option<Tier>, provider: &ProviderConfig, is_operator: bool) -> Result<Tier, Refusal> {
+    let needed = needed(provider);
+    let tier = asked.unwrap_or(needed);
+    if tier < needed {
+        return Err(Refusal::TooLow { needed });
+    }
+    if tier > Tier::Basic && !is_operator {
+        return Err(Refusal::OperatorsOnly { tier });
+    }
+    Ok(tier)
+}
+
+#[cfg(test)]
+mod tests {
+    use warren_model::{DockerRelaxations, LocalConfig, MemoryConfig, MountMode};
+
+    use super::*;
+
+    fn sandbox(mounts: Vec<Mount>) -> ProviderConfig {
+        ProviderConfig::Sandbox(SandboxConfig { mounts, ..SandboxConfig::default() })
+    }
+
+    fn mount() -> Mount {
+        Mount { source: "/srv".into(), target: "/srv".into(), mode: MountMode::Ro }
+    }
+
+    // F9
+    #[test]
+    fn a_workspace_is_given_as_little_as_its_config_needs() {
+        let memory = ProviderConfig::Memory(MemoryConfig::default());
+        let relax = DockerRelaxations { cap_add: vec!["CHOWN".into()], ..DockerRelaxations::default() };
+        let relaxed = ProviderConfig::Docker(DockerConfig { relax, ..DockerConfig::default() });
+        let passing = SandboxConfig { pass_env: vec!["LANG".into()], ..SandboxConfig::default() };
+        for (config, tier) in [
+            (memory, Tier::Basic),
+            (sandbox(vec![]), Tier::Basic),
+            (sandbox(vec![mount()]), Tier::Extended),
+            (ProviderConfig::Sandbox(passing), Tier::Extended),
+            (ProviderConfig::Docker(DockerConfig::default()), Tier::Basic),
+            (relaxed, Tier::Privileged),
+            (ProviderConfig::Local(LocalConfig::default()), Tier::Privileged),
+        ] {
+            assert_eq!(decide(None, &config, true), Ok(tier), "{config:?}");
+        }
+    }
+
+    // F9
+    #[test]
+    fn more_than_a_box_is_given_by_operators_only_and_never_less_than_needed() {
+        assert_eq!(decide(None, &sandbox(vec![]), false), Ok(Tier::Basic));
+        let refused = Err(Refusal::OperatorsOnly { tier: Tier::Extended });
+        assert_eq!(decide(None, &sandbox(vec![mount()]), false), refused);
+        let refused = Err(Refusal::OperatorsOnly { tier: Tier::Privileged });
+        assert_eq!(decide(Some(Tier::Privileged), &sandbox(vec![]), false), refused);
+        let refused = Err(Refusal::TooLow { needed: Tier::Extended });
+        assert_eq!(decide(Some(Tier::Basic), &sandbox(vec![mount()]), true), refused);
+    }
+}

@@ -1,0 +1,366 @@
+//! What a runtime's report changes (F11 to F14). Absent means unchanged: a partial report resets nothing.
+//!
+//! A report can lie, by mistake or by a wrong clock. So times of the runtime are never taken to be in the future, and
+//! what is swept later (silence, stalls, idleness) is a deadline by Warren's own clock.
+
+use warren_model::{Displaced, RuntimeState, Timestamp, Vitals, WorkspaceSpec, truncate_utf8};
+
+/// What a runtime said, field by field.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    pub error_rate: Option<f64>,
+    /// Empty: there is none any more.
+    pub sample_error: Option<String>,
+    pub active_tasks: Option<u32>,
+    /// Empty: none.
+    pub current_task: Option<String>,
+    pub uptime_s: Option<u64>,
+    pub last_progress_at: Option<Timestamp>,
+    pub runtime_state: Option<RuntimeState>,
+    pub displaced: Displacement,
+    /// 0: back to Warren's own default.
+    pub idle_timeout_seconds: Option<u32>,
+}
+
+/// Which switches a runtime sets (F17); the others stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Displacement {
+    pub scheduler: Option<bool>,
+    pub session: Option<bool>,
+    pub status_mgmt: Option<bool>,
+}
+
+impl Displacement {
+    fn applied_to(self, known: Displaced) -> Displaced {
+        Displaced {
+            scheduler: self.scheduler.unwrap_or(known.scheduler),
+            session: self.session.unwrap_or(known.session),
+            status_mgmt: self.status_mgmt.unwrap_or(known.status_mgmt),
+        }
+    }
+}
+
+/// Why a report is refused as a whole; nothing of it was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidReport {
+    #[error("error_rate: expected a number from 0 to 1")]
+    ErrorRate,
+    #[error("active_tasks: expected at most {MAX_ACTIVE_TASKS}")]
+    ActiveTasks,
+    #[error("runtime_metadata.idle_timeout_seconds: expected at most {MAX_IDLE_TIMEOUT_SECONDS}")]
+    IdleTimeout,
+}
+
+/// Something in a report that Warren did not take as it was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// A time of the runtime lies so far ahead that its clock must be wrong; it was taken as now.
+    ClockAhead { seconds: i64 },
+}
+
+impl Doubt {
+    pub fn sentence(self) -> String {
+        match self {
+            Self::ClockAhead { seconds } => {
+                format!(
+                    "last_progress_at lies {seconds} s in the future and was taken as now; check the clock"
+                )
+            }
+        }
+    }
+}
+
+pub const MAX_ACTIVE_TASKS: u32 = 100_000;
+pub const MAX_IDLE_TIMEOUT_SECONDS: u32 = 30 * 24 * 3_600;
+/// Clocks that differ by less than this are not worth a word.
+const TOLERATED_SKEW_MS: i64 = 5_000;
+
+/// What the fleet expects of runtimes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expectations {
+    /// Silent for so long: offline.
+    pub liveness_ms: i64,
+    /// Work without progress for so long: stalled, unless the runtime says another time.
+    pub idle_timeout_ms: i64,
+}
+
+impl Default for Expectations {
+    fn default() -> Self {
+        Self { liveness_ms: 90_000, idle_timeout_ms: 10 * 60_000 }
+    }
+}
+
+/// The record after a report, and what was not taken at its word.
+pub fn after_report(
+    known: &Vitals,
+    report: &Report,
+    spec: &WorkspaceSpec,
+    expectations: &Expectations,
+    now: Timestamp,
+) -> Result<(Vitals, Option<Doubt>), InvalidReport> {
+    check(report)?;
+    let active_tasks = report.active_tasks.unwrap_or(known.active_tasks);
+    let (last_progress_at, doubt) = progress(known, report, active_tasks, now);
+    let had_work = active_tasks > 0 || known.active_tasks > 0;
+    let mut vitals = Vitals {
+        error_rate: report.error_rate.unwrap_or(known.error_rate),
+        sample_error: text(report.sample_error.as_deref(), known.sample_error.as_ref()),
+        active_tasks,
+        current_task: text(report.current_task.as_deref(), known.current_task.as_ref()),
+        uptime_s: report.uptime_s.or(known.uptime_s),
+        runtime_state: report.runtime_state.clone().unwrap_or_else(|| known.runtime_state.clone()),
+        displaced: report.displaced.applied_to(known.displaced),
+        idle_timeout_seconds: match report.idle_timeout_seconds {
+            None => known.idle_timeout_seconds,
+            Some(0) => None,
+            Some(seconds) => Some(seconds),
+        },
+        last_heartbeat_at: Some(now),
+        last_progress_at,
+        last_task_at: if had_work { Some(now) } else { known.last_task_at.or(Some(now)) },
+        liveness_deadline: Some(now.plus_ms(expectations.liveness_ms)),
+        stall_deadline: None,
+        idle_deadline: None,
+    };
+    vitals.stall_deadline = stall_deadline(&vitals, expectations);
+    vitals.idle_deadline = idle_deadline(&vitals, spec);
+    Ok((vitals, doubt))
+}
+
+/// Whether work in flight shows no progress (F14).
+pub fn is_stalled(vitals: &Vitals, now: Timestamp) -> bool {
+    vitals.stall_deadline.is_some_and(|deadline| deadline <= now)
+}
+
+/// The record of a runtime that is known to be gone: it has no work, and nothing is due any more.
+#[must_use]
+pub fn at_rest(known: &Vitals) -> Vitals {
+    Vitals {
+        active_tasks: 0,
+        current_task: None,
+        uptime_s: None,
+        runtime_state: RuntimeState::Well,
+        error_rate: 0.0,
+        sample_error: None,
+        liveness_deadline: None,
+        stall_deadline: None,
+        idle_deadline: None,
+        ..known.clone()
+    }
+}
+
+fn check(report: &Report) -> Result<(), InvalidReport> {
+    // `contains` is false for what is not a number.
+    if report.error_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
+        return Err(InvalidReport::ErrorRate);
+    }
+    if report.active_tasks.is_some_and(|count| count > MAX_ACTIVE_TASKS) {
+        return Err(InvalidReport::ActiveTasks);
+    }
+    if report.idle_timeout_seconds.is_some_and(|seconds| seconds > MAX_IDLE_TIMEOUT_SECONDS) {
+        return Err(InvalidReport::IdleTimeout);
+    }
+    Ok(())
+}
+
+/// When work last moved: as reported, but never later than now nor earlier than known; the start of work counts.
+fn progress(
+    known: &Vitals,
+    report: &Report,
+    active_tasks: u32,
+    now: Timestamp,
+) -> (Option<Timestamp>, Option<Doubt>) {
+    let ahead = report.last_progress_at.map_or(0, |at| at.ms_since(now));
+    let doubt = (ahead > TOLERATED_SKEW_MS).then_some(Doubt::ClockAhead { seconds: ahead / 1_000 });
+    let said = report.last_progress_at.map(|at| at.min(now));
+    let began = (active_tasks > 0 && known.active_tasks == 0).then_some(now);
+    (said.max(began).max(known.last_progress_at), doubt)
+}
+
+fn stall_deadline(vitals: &Vitals, expectations: &Expectations) -> Option<Timestamp> {
+    if vitals.active_tasks == 0 {
+        return None;
+    }
+    let patience_ms = match vitals.idle_timeout_seconds {
+        Some(seconds) => i64::from(seconds) * 1_000,
+        None => expectations.idle_timeout_ms,
+    };
+    Some(vitals.last_progress_at?.plus_ms(patience_ms))
+}
+
+fn idle_deadline(vitals: &Vitals, spec: &WorkspaceSpec) -> Option<Timestamp> {
+    let after = spec.hibernate_after_seconds.filter(|_| vitals.active_tasks == 0)?;
+    Some(vitals.last_task_at?.plus_ms(i64::from(after) * 1_000))
+}
+
+fn text(said: Option<&str>, known: Option<&String>) -> Option<String> {
+    match said {
+        None => known.cloned(),
+        Some("") => None,
+        // No database of ours keeps the character NUL in every place.
+        Some(text) => Some(truncate_utf8(text, Vitals::MAX_TEXT_BYTES).replace('\0', "\u{fffd}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use warren_model::{CapabilitySet, MemoryConfig, ProviderConfig};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
+
+    fn spec() -> WorkspaceSpec {
+        let provider = ProviderConfig::Memory(MemoryConfig::default());
+        WorkspaceSpec {
+            hibernate_after_seconds: Some(600),
+            ..WorkspaceSpec::new(provider, CapabilitySet::EMPTY)
+        }
+    }
+
+    fn after(known: &Vitals, report: &Report, now: Timestamp) -> Vitals {
+        after_report(known, report, &spec(), &Expectations::default(), now).unwrap().0
+    }
+
+    fn busy() -> Vitals {
+        let report = Report {
+            error_rate: Some(0.4),
+            sample_error: Some("quota".into()),
+            active_tasks: Some(2),
+            current_task: Some("t-1".into()),
+            uptime_s: Some(7),
+            runtime_state: Some(RuntimeState::Wedged),
+            displaced: Displacement { scheduler: Some(true), status_mgmt: Some(true), session: None },
+            idle_timeout_seconds: Some(30),
+            last_progress_at: None,
+        };
+        after(&Vitals::default(), &report, NOW)
+    }
+
+    // F11
+    #[test]
+    fn an_empty_report_changes_nothing_but_the_signs_of_life() {
+        let known = busy();
+        let later = NOW.plus_ms(10_000);
+        let next = after(&known, &Report::default(), later);
+        let expected = Vitals {
+            last_heartbeat_at: Some(later),
+            last_task_at: Some(later),
+            liveness_deadline: Some(later.plus_ms(90_000)),
+            ..known
+        };
+        assert_eq!(next, expected);
+    }
+
+    // F11
+    #[test]
+    fn what_is_said_to_be_empty_or_zero_is_cleared() {
+        let report = Report {
+            sample_error: Some(String::new()),
+            current_task: Some(String::new()),
+            runtime_state: Some(RuntimeState::Well),
+            idle_timeout_seconds: Some(0),
+            displaced: Displacement { scheduler: Some(false), ..Displacement::default() },
+            ..Report::default()
+        };
+        let next = after(&busy(), &report, NOW);
+        assert_eq!((next.sample_error, next.current_task, next.idle_timeout_seconds), (None, None, None));
+        assert_eq!(next.runtime_state, RuntimeState::Well);
+        assert_eq!(next.displaced, Displaced { scheduler: false, session: false, status_mgmt: true });
+    }
+
+    // F11
+    #[test]
+    fn numbers_that_make_no_sense_are_refused_with_their_field() {
+        for rate in [-0.1, 1.01, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let report = Report { error_rate: Some(rate), ..Report::default() };
+            let refused = after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
+            assert_eq!(refused, Err(InvalidReport::ErrorRate), "{rate}");
+        }
+        let report = Report { active_tasks: Some(MAX_ACTIVE_TASKS + 1), ..Report::default() };
+        let refused = after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
+        assert_eq!(refused, Err(InvalidReport::ActiveTasks));
+    }
+
+    // F14
+    #[test]
+    fn a_clock_that_is_ahead_buys_no_time_and_is_told() {
+        let report = Report {
+            active_tasks: Some(1),
+            last_progress_at: Some(NOW.plus_ms(3_600_000)),
+            ..Report::default()
+        };
+        let (vitals, doubt) =
+            after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW).unwrap();
+        assert_eq!(vitals.last_progress_at, Some(NOW));
+        assert_eq!(vitals.stall_deadline, Some(NOW.plus_ms(600_000)));
+        assert_eq!(doubt, Some(Doubt::ClockAhead { seconds: 3_600 }));
+    }
+
+    // F14
+    #[test]
+    fn heartbeats_without_progress_do_not_put_off_the_stall_and_progress_does() {
+        let mut vitals =
+            after(&Vitals::default(), &Report { active_tasks: Some(1), ..Report::default() }, NOW);
+        let stall = vitals.stall_deadline.unwrap();
+        let mut now = NOW;
+        while now < stall {
+            assert!(!is_stalled(&vitals, now));
+            now = now.plus_ms(30_000);
+            vitals = after(&vitals, &Report { active_tasks: Some(1), ..Report::default() }, now);
+        }
+        assert!(is_stalled(&vitals, now));
+        vitals = after(&vitals, &Report { last_progress_at: Some(now), ..Report::default() }, now);
+        assert!(!is_stalled(&vitals, now));
+    }
+
+    // F7
+    #[test]
+    fn idleness_counts_from_the_last_task_and_never_from_a_heartbeat() {
+        let mut vitals =
+            after(&Vitals::default(), &Report { active_tasks: Some(1), ..Report::default() }, NOW);
+        assert_eq!(vitals.idle_deadline, None, "with a task nothing is idle");
+        vitals = after(&vitals, &Report { active_tasks: Some(0), ..Report::default() }, NOW.plus_ms(1_000));
+        let deadline = NOW.plus_ms(601_000);
+        assert_eq!(vitals.idle_deadline, Some(deadline));
+        for minute in 1..5 {
+            vitals = after(&vitals, &Report::default(), NOW.plus_ms(60_000 * minute));
+            assert_eq!(vitals.idle_deadline, Some(deadline));
+        }
+    }
+
+    proptest! {
+        // F12, F13: a wedge is taken back by the runtime alone.
+        #[test]
+        fn no_report_without_a_state_ends_a_wedge(
+            rate in proptest::option::of(0.0..=1.0_f64),
+            tasks in proptest::option::of(0..5_u32),
+            uptime in proptest::option::of(0..1_000_u64),
+        ) {
+            let report = Report { error_rate: rate, active_tasks: tasks, uptime_s: uptime, ..Report::default() };
+            prop_assert_eq!(after(&busy(), &report, NOW.plus_ms(1)).runtime_state, RuntimeState::Wedged);
+        }
+
+        // F14
+        #[test]
+        fn progress_never_goes_back_and_never_leads_the_clock(
+            steps in proptest::collection::vec((0..100_000_i64, -200_000..200_000_i64, 0..3_u32), 1..40),
+        ) {
+            let (mut vitals, mut now) = (Vitals::default(), NOW);
+            for (wait, skew, tasks) in steps {
+                now = now.plus_ms(wait);
+                let report = Report {
+                    active_tasks: Some(tasks),
+                    last_progress_at: Some(now.plus_ms(skew)),
+                    ..Report::default()
+                };
+                let next = after(&vitals, &report, now);
+                prop_assert!(next.last_progress_at >= vitals.last_progress_at);
+                prop_assert!(next.last_progress_at <= Some(now));
+                prop_assert_eq!(next.stall_deadline.is_some(), tasks > 0);
+                vitals = next;
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Runtimes: how they make themselves known, and what they report.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use warren_api::{Heartbeat, HeartbeatAnswer, Problem, RegisterRuntime, RegisteredRuntime};
+use warren_fleet::Register;
+use warren_fleet::vitals::Doubt;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::convert;
+use crate::extract::Json;
+use crate::problem::Failure;
+
+/// Make a runtime known, with a join token.
+///
+/// The token works once. The answer carries the credential of this boot; the one of an earlier boot ends with it.
+#[utoipa::path(
+    post, path = "/api/v1/registry/register", operation_id = "register_runtime", tag = "runtimes",
+    request_body = RegisterRuntime,
+    responses((status = 200, body = RegisteredRuntime), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn register(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    Json(body): Json<RegisterRuntime>,
+) -> Result<axum::Json<RegisteredRuntime>, Failure> {
+    let register = Register {
+        version: body.version,
+        agent_card: body.agent_card,
+        report: convert::report_from(body.heartbeat.unwrap_or_default())?,
+    };
+    let registered = app.fleet.register(&who, register).await?;
+    Ok(axum::Json(RegisteredRuntime {
+        workspace_id: registered.workspace.id.to_string(),
+        status: convert::status(registered.workspace.status),
+        boots: registered.boots,
+        token: registered.credential.secret.reveal().to_owned(),
+        liveness_timeout_ms: registered.liveness_ms.unsigned_abs(),
+        generation: registered.workspace.generation,
+        warnings: registered.doubt.map(Doubt::sentence).into_iter().collect(),
+    }))
+}
+
+/// Report how a runtime is, with the credential that it got when it registered.
+///
+/// Every field is optional; absent means unchanged. A report is proof of life.
+#[utoipa::path(
+    post, path = "/api/v1/registry/heartbeat", operation_id = "heartbeat", tag = "runtimes",
+    request_body = Heartbeat,
+    responses((status = 200, body = HeartbeatAnswer), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn heartbeat(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    Json(body): Json<Heartbeat>,
+) -> Result<axum::Json<HeartbeatAnswer>, Failure> {
+    let heard = app.fleet.heartbeat(&who, convert::report_from(body)?).await?;
+    let workspace = &heard.workspace;
+    Ok(axum::Json(HeartbeatAnswer {
+        workspace_id: workspace.id.to_string(),
+        status: convert::status(workspace.status),
+        reason: workspace.reason.as_ref().map(|reason| reason.as_str().to_owned()),
+        desired: convert::desired(workspace.spec.desired),
+        generation: workspace.generation,
+        liveness_timeout_ms: heard.liveness_ms.unsigned_abs(),
+        warnings: heard.doubt.map(Doubt::sentence).into_iter().collect(),
+    }))
+}

@@ -1,0 +1,162 @@
+//! What holds for the reports of runtimes, and for their deadlines.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use warren_model::{
+    Displaced, Mending, Registration, RuntimeState, Timestamp, TokenKind, Vitals, Workspace, WorkspaceId,
+};
+
+use super::samples::{NOW, get, id, insert, token, workspace};
+use crate::{Due, Error, Store};
+
+async fn put(store: &dyn Store, id: WorkspaceId, vitals: Vitals) -> Result<(), Error> {
+    store.write(move |tx| tx.put_vitals(id, &vitals)).await
+}
+
+async fn vitals(store: &dyn Store, id: WorkspaceId) -> Vitals {
+    store.read(move |tx| tx.vitals(id)).await.expect("vitals are read")
+}
+
+async fn due(store: &dyn Store, what: Due, now: Timestamp, limit: u32) -> Vec<WorkspaceId> {
+    store.read(move |tx| tx.due(what, now, limit)).await.expect("what is due is read")
+}
+
+fn full() -> Vitals {
+    Vitals {
+        error_rate: 0.1 + 0.2,
+        sample_error: Some("déjà vu 'quoted'".into()),
+        active_tasks: u32::MAX,
+        current_task: Some("t-1".into()),
+        uptime_s: Some(77),
+        runtime_state: RuntimeState::Other("warming up".into()),
+        displaced: Displaced { scheduler: true, session: false, status_mgmt: true },
+        idle_timeout_seconds: Some(30),
+        last_heartbeat_at: Some(NOW.plus_ms(1)),
+        last_progress_at: Some(NOW.plus_ms(2)),
+        last_task_at: Some(NOW.plus_ms(3)),
+        liveness_deadline: Some(Timestamp::from_micros(i64::MAX)),
+        stall_deadline: Some(NOW.plus_ms(5)),
+        idle_deadline: Some(NOW.plus_ms(6)),
+    }
+}
+
+// F11
+pub async fn reports_come_back_as_they_were_written_and_touch_no_version(store: Arc<dyn Store>) {
+    let row = workspace();
+    insert(&*store, &row).await;
+    assert_eq!(vitals(&*store, row.id).await, Vitals::default(), "before the first report");
+    for one in [full(), Vitals::default()] {
+        assert_eq!(put(&*store, row.id, one.clone()).await, Ok(()));
+        assert_eq!(vitals(&*store, row.id).await, one);
+        let row_id = row.id;
+        let held = store.write(move |tx| tx.hold_vitals(row_id)).await;
+        assert_eq!(held, Ok(one));
+    }
+    assert_eq!(get(&*store, row.id).await, Some(row), "the workspace itself did not change");
+}
+
+pub async fn reports_of_unknown_workspaces_and_odd_values_are_refused(store: Arc<dyn Store>) {
+    let refused = put(&*store, id(), full()).await;
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    let row = workspace();
+    insert(&*store, &row).await;
+    for odd in [
+        Vitals { error_rate: f64::NAN, ..full() },
+        Vitals { error_rate: f64::INFINITY, ..full() },
+        Vitals { sample_error: Some("a\0b".into()), ..full() },
+    ] {
+        let refused = put(&*store, row.id, odd).await;
+        assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    }
+}
+
+pub async fn reports_of_many_are_read_at_once(store: Arc<dyn Store>) {
+    let rows: Vec<_> = (0..3).map(|_| workspace()).collect();
+    for row in &rows {
+        insert(&*store, row).await;
+    }
+    put(&*store, rows[1].id, full()).await.expect("vitals are written");
+    let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+    let (asked, reported) = (ids.clone(), ids[1]);
+    let found = store.read(move |tx| tx.vitals_of(&asked)).await;
+    assert_eq!(found, Ok([(reported, full())].into()));
+    let none: Result<_, Error> = store.read(move |tx| tx.vitals_of(&[])).await;
+    assert_eq!(none, Ok([].into()));
+}
+
+// F16, F20
+pub async fn what_is_due_is_found_the_longest_overdue_first(store: Arc<dyn Store>) {
+    let with = |what: Due, at: Timestamp| {
+        let (mut row, mut vitals) = (workspace(), Vitals::default());
+        match what {
+            Due::Liveness => vitals.liveness_deadline = Some(at),
+            Due::Stall => vitals.stall_deadline = Some(at),
+            Due::Idleness => vitals.idle_deadline = Some(at),
+            Due::Provision => row.provision_deadline = Some(at),
+            Due::Mending => row.mending = Mending { attempts: 1, next_at: Some(at) },
+        }
+        (row, vitals)
+    };
+    for what in Due::ALL {
+        let mut ids = Vec::new();
+        for ms in [30, 10, 20, 31] {
+            let (row, vitals) = with(what, NOW.plus_ms(ms));
+            insert(&*store, &row).await;
+            put(&*store, row.id, vitals).await.expect("vitals are written");
+            ids.push(row.id);
+        }
+        insert(&*store, &workspace()).await;
+        let now = NOW.plus_ms(30);
+        assert_eq!(due(&*store, what, now, 10).await, [ids[1], ids[2], ids[0]], "{what:?}");
+        assert_eq!(due(&*store, what, now, 2).await, [ids[1], ids[2]], "{what:?}");
+        assert_eq!(due(&*store, what, NOW, 10).await, [], "{what:?}: nothing yet");
+    }
+}
+
+// F10
+pub async fn the_last_registration_is_kept(store: Arc<dyn Store>) {
+    let row = workspace();
+    insert(&*store, &row).await;
+    let first = Registration {
+        workspace_id: row.id,
+        boots: 1,
+        registered_at: NOW,
+        version: Some("1.2".into()),
+        agent_card: Some(json!({ "name": "a", "skills": [] })),
+    };
+    let second = Registration {
+        boots: 2,
+        registered_at: NOW.plus_ms(1),
+        version: None,
+        agent_card: None,
+        ..first.clone()
+    };
+    for one in [first, second] {
+        let written = one.clone();
+        let put: Result<(), Error> = store.write(move |tx| tx.put_registration(&written)).await;
+        assert_eq!(put, Ok(()));
+        let row_id = row.id;
+        assert_eq!(store.read(move |tx| tx.registration(row_id)).await, Ok::<_, Error>(Some(one)));
+    }
+    assert_eq!(store.read(move |tx| tx.registration(id())).await, Ok::<_, Error>(None));
+}
+
+// F10
+pub async fn a_runtimes_tokens_end_together_and_others_stay(store: Arc<dyn Store>) {
+    let row: Workspace = workspace();
+    insert(&*store, &row).await;
+    let of = |kind| warren_model::Token { kind, workspace_id: Some(row.id), ..token() };
+    let tokens = [of(TokenKind::Runner), of(TokenKind::Runner), of(TokenKind::Workspace)];
+    let rows = tokens.clone();
+    let written: Result<(), Error> =
+        store.write(move |tx| rows.iter().try_for_each(|token| tx.insert_token(token))).await;
+    assert_eq!(written, Ok(()));
+    let row_id = row.id;
+    let revoke = move |tx: &mut dyn crate::WriteTx| tx.revoke_tokens_of(row_id, TokenKind::Runner, NOW);
+    assert_eq!(store.write(revoke).await, Ok::<_, Error>(2));
+    assert_eq!(store.write(revoke).await, Ok::<_, Error>(0));
+    let other = tokens[2].id;
+    let left = store.read(move |tx| tx.token(other)).await.expect("a token is read");
+    assert_eq!(left.and_then(|token| token.revoked_at), None);
+}
