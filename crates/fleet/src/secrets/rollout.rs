@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use warren_model::{OrgId, Status, Vitals, Workspace, WorkspaceId};
+use warren_model::{OrgId, Runtime, Status, Vitals, Workspace, WorkspaceId};
 use warren_rules::secrets::{Pace, roll_out};
 use warren_store::WorkspaceQuery;
+use warren_workspace::shell::ProcessState;
 
 use crate::{Error, Fleet};
 
@@ -34,13 +35,42 @@ impl Fleet {
             if plan.restart.is_empty() || self.0.stopping.is_cancelled() {
                 return Ok(());
             }
+            let mut restarting = Vec::new();
             for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
                 tried.insert(row.id, row.generation);
-                self.reconcile_in_background(row.id);
+                if self.holds_old_values(row).await {
+                    self.reconcile_in_background(row.id);
+                    restarting.push(row.id);
+                } else {
+                    self.mark_observed(row).await?;
+                }
             }
-            for id in plan.restart {
+            for id in restarting {
                 self.0.under_way.idle(id).await;
             }
+        }
+    }
+
+    /// Whether something there was started with the values of before and still runs. An agent of its own surely was;
+    /// commands get the values of the moment, so that only processes in the background hold old ones.
+    async fn holds_old_values(&self, row: &Workspace) -> bool {
+        if row.spec.runtime != Runtime::Hosted {
+            return true;
+        }
+        let is_open = self.registry().describe(row.id).is_some_and(|known| known.opened_at.is_some());
+        if !is_open {
+            return false;
+        }
+        let listed = self.registry().with(row.id, |workspace| async move {
+            match workspace.shell() {
+                Some(shell) => shell.list().await,
+                None => Ok(Vec::new()),
+            }
+        });
+        match listed.await {
+            Ok(processes) => processes.iter().any(|process| process.state == ProcessState::Running),
+            // What cannot be asked is brought up anew.
+            Err(_) => true,
         }
     }
 

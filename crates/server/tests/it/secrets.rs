@@ -342,6 +342,37 @@ async fn a_change_raises_the_generation_of_the_workspaces_it_reaches_together_wi
     );
 }
 
+// F33
+#[tokio::test]
+async fn a_running_process_ends_and_its_workspace_comes_up_again_when_a_secret_changes() {
+    let warren = Warren::start().await;
+    let (one, other) = (warren.workspace(local()).await, warren.workspace(memory()).await);
+    let processes = format!("/api/v1/workspaces/{one}/processes");
+    assert_eq!(warren.post(&processes, &json!({ "argv": ["sleep", "600"] })).await.status, 201);
+    let rows = async || {
+        let read =
+            warren.store.read(move |tx| Ok((tx.workspace(one)?.unwrap(), tx.workspace(other)?.unwrap())));
+        let rows: Result<_, warren_store::Error> = read.await;
+        rows.unwrap()
+    };
+    let before = rows().await;
+    assert_eq!(set(&warren, "/api/v1/secrets/A", "x").await.status, 201);
+    for _ in 0..4_000 {
+        let (row, _) = rows().await;
+        if row.observed_generation > before.0.observed_generation
+            && row.status == warren_model::Status::Online
+        {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let after = rows().await;
+    assert_eq!(after.0.observed_generation, after.0.generation);
+    assert!(after.0.generation > before.0.generation);
+    assert_eq!(warren.get(&processes).await.json()["items"], json!([]), "what had the old value is gone");
+    assert_eq!(after.1.generation, before.1.generation, "nothing there has an environment");
+}
+
 // F32
 #[tokio::test]
 async fn a_rotation_seals_everything_anew_and_values_versions_and_generations_stay() {
