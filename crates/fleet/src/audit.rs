@@ -119,7 +119,7 @@ impl Fleet {
     }
 
     /// Notes, in the background, that somebody reached for what is not theirs.
-    pub(crate) fn audit_refusal(&self, who: &Identity, target_kind: AuditTargetKind, target_id: String) {
+    pub(crate) fn audit_refusal(&self, who: &Identity, target_kind: AuditTargetKind, target_id: &str) {
         let now = self.clock().now();
         let Some(left_out) = self.0.refusal_windows.count(&who.principal, now) else { return };
         let entry = NewAuditEntry {
@@ -128,7 +128,7 @@ impl Fleet {
                 now,
                 AuditAction::AccessRefused,
                 target_kind,
-                &target_id,
+                target_id,
                 json!({ "not_recorded_before": left_out }),
             )
         };

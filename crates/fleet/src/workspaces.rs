@@ -106,7 +106,7 @@ impl Fleet {
         if let Err(refusal) = who.may(action, Target::Workspace { id, org_id: row.org_id }) {
             // Told that it does not exist, which it does: somebody reaches for what is not theirs.
             if refusal.code == ErrorCode::WorkspaceNotFound {
-                self.audit_refusal(who, AuditTargetKind::Workspace, id.to_string());
+                self.audit_refusal(who, AuditTargetKind::Workspace, &id.to_string());
             }
             return Err(refusal);
         }

@@ -186,8 +186,10 @@ fn unexpected(field: &str) -> Report {
 }
 
 /// The entry as it was hashed.
-fn from_wire(entry: &AuditEntry) -> Result<warren_model::AuditEntry, Report> {
-    let hash = |field: &str, text: &str| AuditHash::parse(text).ok_or_else(|| unexpected(field));
+fn from_wire(entry: &AuditEntry) -> Outcome<warren_model::AuditEntry> {
+    let hash = |field: &str, text: &str| -> Outcome<AuditHash> {
+        Ok(AuditHash::parse(text).ok_or_else(|| unexpected(field))?)
+    };
     Ok(warren_model::AuditEntry {
         seq: entry.seq,
         at: entry.at.parse().map_err(|_| unexpected("at"))?,

@@ -27,21 +27,20 @@ pub(super) async fn open(
     entropy: &dyn Entropy,
 ) -> Outcome<Keys> {
     let secrets = &config.secrets;
-    let source: Result<Arc<dyn KeySource>, Report> = if let Some(path) = &secrets.key_file {
-        Ok(Arc::new(KeyFile::named(path)))
+    let source: Arc<dyn KeySource> = if let Some(path) = &secrets.key_file {
+        Arc::new(KeyFile::named(path))
     } else if let Some(name) = &secrets.key_env {
-        from_variable(name, &context.environment)
+        from_variable(name, &context.environment)?
     } else if !secrets.key_command.is_empty() {
-        from_command(&secrets.key_command).await
+        from_command(&secrets.key_command).await?
     } else {
-        KeyFile::own(folder.path.join(FILE_NAME), entropy)
-            .map(|file| Arc::new(file) as Arc<dyn KeySource>)
-            .map_err(|error| unusable("secrets.key_file", &error))
+        let file = KeyFile::own(folder.path.join(FILE_NAME), entropy);
+        Arc::new(file.map_err(|error| unusable("secrets.key_file", &error))?)
     };
-    Keys::open(source?).map_err(|error| unusable("secrets.key_file", &error).into())
+    Keys::open(source).map_err(|error| unusable("secrets.key_file", &error).into())
 }
 
-fn from_variable(name: &str, environment: &Environment) -> Result<Arc<dyn KeySource>, Report> {
+fn from_variable(name: &str, environment: &Environment) -> Outcome<Arc<dyn KeySource>> {
     let told = |error: &KeyError| unusable(&format!("secrets.key_env: the variable {name}"), error);
     let text = environment.get(name).ok_or_else(|| told(&KeyError::new("is not set")))?;
     let keyring = Keyring::parse(text).map_err(|error| told(&error))?;
@@ -53,7 +52,7 @@ fn from_variable(name: &str, environment: &Environment) -> Result<Arc<dyn KeySou
     clippy::disallowed_methods,
     reason = "asks the operator's own program for the key; no workspace is involved"
 )]
-async fn from_command(words: &[String]) -> Result<Arc<dyn KeySource>, Report> {
+async fn from_command(words: &[String]) -> Outcome<Arc<dyn KeySource>> {
     let told = |error: &KeyError| unusable(&format!("secrets.key_command: {}", words[0]), error);
     let running = tokio::process::Command::new(&words[0])
         .args(&words[1..])
@@ -63,9 +62,9 @@ async fn from_command(words: &[String]) -> Result<Arc<dyn KeySource>, Report> {
         .output();
     let output = match tokio::time::timeout(PATIENCE, running).await {
         Ok(Ok(output)) if output.status.success() => output,
-        Ok(Ok(output)) => return Err(told(&KeyError::new(format!("failed with {}", output.status)))),
-        Ok(Err(error)) => return Err(told(&KeyError::new(format!("cannot be run: {error}")))),
-        Err(_) => return Err(told(&KeyError::new("did not end in 30 seconds"))),
+        Ok(Ok(output)) => return Err(told(&KeyError::new(format!("failed with {}", output.status))).into()),
+        Ok(Err(error)) => return Err(told(&KeyError::new(format!("cannot be run: {error}"))).into()),
+        Err(_) => return Err(told(&KeyError::new("did not end in 30 seconds")).into()),
     };
     let bytes = Zeroizing::new(output.stdout);
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
