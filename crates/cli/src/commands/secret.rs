@@ -102,8 +102,9 @@ fn unreadable(error: &io::Error) -> Report {
 /// Asks at the terminal and shows nothing of the answer.
 fn ask(name: &str) -> Outcome<Zeroizing<String>> {
     let mut stderr = io::stderr().lock();
-    let _ = write!(stderr, "Value of {name} (not shown): ").and_then(|()| stderr.flush());
+    // Before the question: what is typed as soon as it stands there must not be shown either.
     let raw = RawMode::enter().map_err(|error| unreadable(&error))?;
+    let _ = write!(stderr, "Value of {name} (not shown): ").and_then(|()| stderr.flush());
     let typed = type_in(io::stdin().lock().bytes());
     drop(raw);
     let _ = writeln!(stderr);
