@@ -11,6 +11,7 @@ mod database;
 mod doctor;
 mod first_minutes;
 mod kill_loop;
+mod lifecycle_kills;
 mod output;
 mod postgres;
 mod postgres_server;
