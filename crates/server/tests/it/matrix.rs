@@ -569,6 +569,19 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
     assert!(wrong.is_empty(), "{} of {cells} cells:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(cells, operations.len() * everybody().len());
     let row = stage.warren.get(&format!("/api/v1/workspaces/{}", stage.other)).await.json();
-    let as_made = (&json!("test"), &json!("running"), &json!(1));
+    // Its generation goes up with the org's secrets, and with nothing else.
+    let raised = operations_that_reach_all(&stage).await;
+    let as_made = (&json!("test"), &json!("running"), &json!(1 + raised));
     assert_eq!((&row["name"], &row["desired"], &row["generation"]), as_made, "the other one is untouched");
+}
+
+/// Changes of the org's secrets so far.
+async fn operations_that_reach_all(stage: &Stage) -> usize {
+    let query = warren_store::AuditQuery {
+        org_id: Some(OrgId::DEFAULT),
+        target_kind: Some("secret".into()),
+        ..warren_store::AuditQuery::all(0, 500)
+    };
+    let changes = stage.warren.store.read(move |tx| tx.audit(&query)).await.unwrap().rows;
+    changes.iter().filter(|entry| entry.details.contains(r#""owner":"org""#)).count()
 }
