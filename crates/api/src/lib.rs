@@ -3,6 +3,7 @@
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
+mod audit;
 mod budgets;
 #[cfg(feature = "client")]
 pub mod client;
@@ -15,11 +16,13 @@ mod problem;
 mod processes;
 mod providers;
 mod runtimes;
+mod secrets;
 mod sweeps;
 mod tools;
 mod unique_keys;
 mod workspaces;
 
+pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
@@ -42,6 +45,7 @@ pub use runtimes::{
     Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
     Vitals,
 };
+pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{

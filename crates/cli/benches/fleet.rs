@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy};
-use warren_fleet::vitals::Report;
+use warren_fleet::{FixedKeys, Key, Keyring, Keys, vitals::Report};
 use warren_fleet::{Fleet, Identity, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{
     CapabilitySet, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Runtime, ScopeSet,
@@ -68,6 +68,7 @@ impl Bed {
             entropy: Arc::clone(&entropy),
             limits: Limits { max_workspaces_per_org: u32::MAX, ..Limits::default() },
             terms: Terms::default(),
+            keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
         });
         let rows: Vec<_> = (0..size).map(|number| workspace(&*entropy, &*clock, number)).collect();
         for part in rows.chunks(1_000) {
@@ -283,5 +284,5 @@ fn identity(
         revoked_at: None,
         used_at: None,
     };
-    Identity { principal, token }
+    Identity { principal, ..Identity::new(token) }
 }

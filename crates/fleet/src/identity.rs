@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use warren_model::{
-    ErrorCode, EventKind, NewEvent, OrgId, Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind,
-    TokenSecret, UserId, WorkspaceId,
+    AuditAction, AuditTargetKind, ErrorCode, EventKind, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
+    ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
 use warren_rules::access::{self, Access, Action, Caller, MintRefusal, MintRequest, Target};
 use warren_store::{Page, ReadTx, TokenQuery};
 
+use crate::audit::Actor;
 use crate::{Error, Fleet};
 
 /// How long a sign-in link works.
@@ -23,9 +24,15 @@ const MAX_NAME_CHARACTERS: usize = 100;
 pub struct Identity {
     pub principal: Principal,
     pub token: Token,
+    /// The request in which they ask, as the log and the audit log name it.
+    pub request_id: Option<String>,
 }
 
 impl Identity {
+    pub fn new(token: Token) -> Self {
+        Self { principal: token.owner.clone(), token, request_id: None }
+    }
+
     fn caller(&self) -> Caller {
         Caller {
             kind: self.token.kind,
@@ -100,7 +107,7 @@ impl Fleet {
             })
             .await?;
         self.touch(&token, now);
-        Ok(Identity { principal: token.owner.clone(), token })
+        Ok(Identity::new(token))
     }
 
     /// Whether a token that was good a while ago still is; for streams that stay open (sec/U05).
@@ -154,7 +161,11 @@ impl Fleet {
             Some(id) => Principal::workspace(id),
             None => who.principal.clone(),
         };
-        let minted_by = Minter { principal: who.principal.clone(), expires_at: who.token.expires_at };
+        let minted_by = Minter {
+            principal: who.principal.clone(),
+            expires_at: who.token.expires_at,
+            actor: Actor::of(who),
+        };
         self.mint_for(owner, who.token.org_id, minted_by, request).await
     }
 
@@ -168,12 +179,13 @@ impl Fleet {
             workspace_id: None,
             expires_in_ms: None,
         };
-        let by = Minter { principal: Principal::system("server"), expires_at: None };
+        let actor = Actor::system("server", OrgId::DEFAULT);
+        let by = Minter { principal: Principal::system("server"), expires_at: None, actor };
         self.mint_for(operator, OrgId::DEFAULT, by, request).await
     }
 
     /// Makes a sign-in link's secret. Only the binary itself, and operators through it, call this.
-    pub async fn mint_sign_in(&self) -> Result<Minted, Error> {
+    pub async fn mint_sign_in(&self, who: Option<&Identity>) -> Result<Minted, Error> {
         let request = MintToken {
             kind: TokenKind::Login,
             name: "sign-in link".to_owned(),
@@ -182,7 +194,8 @@ impl Fleet {
             expires_in_ms: Some(LINK_LIFETIME_MS),
         };
         let operator = Principal::user(UserId::OPERATOR);
-        let by = Minter { principal: operator.clone(), expires_at: None };
+        let actor = who.map_or_else(|| Actor::system("server", OrgId::DEFAULT), Actor::of);
+        let by = Minter { principal: operator.clone(), expires_at: None, actor };
         self.mint_for(operator, OrgId::DEFAULT, by, request).await
     }
 
@@ -229,6 +242,7 @@ impl Fleet {
                 }
                 tx.insert_token(&row)?;
                 tx.append_event(&token_event(&row, EventKind::TokenCreated, &by.principal, now))?;
+                tx.append_audit(&token_entry(&row, AuditAction::TokenCreated, &by.actor, now))?;
                 Ok(())
             })
             .await?;
@@ -236,7 +250,7 @@ impl Fleet {
     }
 
     /// Exchanges a sign-in link for a browser session; of two that try the same link, one succeeds.
-    pub async fn sign_in(&self, secret: &str) -> Result<Minted, Error> {
+    pub async fn sign_in(&self, secret: &str, request_id: Option<String>) -> Result<Minted, Error> {
         let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
         let now = self.clock().now();
         let session_secret = TokenSecret::new(TokenKind::Session, self.entropy().secret());
@@ -264,6 +278,9 @@ impl Fleet {
                 };
                 tx.insert_token(&session)?;
                 tx.append_event(&token_event(&session, EventKind::SignedIn, &session.owner, now))?;
+                let identity = Identity { request_id: request_id.clone(), ..Identity::new(session.clone()) };
+                let actor = Actor::of(&identity);
+                tx.append_audit(&token_entry(&session, AuditAction::SignedIn, &actor, now))?;
                 Ok(session)
             })
             .await?;
@@ -274,6 +291,7 @@ impl Fleet {
     pub async fn revoke(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
         who.may_in_own_org(Action::WriteTokens)?;
         let (visible_org, by, caller) = (who.visible_org(), who.principal.clone(), who.caller());
+        let actor = Actor::of(who);
         let now = self.clock().now();
         self.store()
             .write(move |tx| {
@@ -290,6 +308,7 @@ impl Fleet {
                 }
                 if tx.revoke_token(id, now)? {
                     tx.append_event(&token_event(&token, EventKind::TokenRevoked, &by, now))?;
+                    tx.append_audit(&token_entry(&token, AuditAction::TokenRevoked, &actor, now))?;
                 }
                 Ok(())
             })
@@ -302,11 +321,12 @@ impl Fleet {
             let detail = "this is no browser session; revoke the token with DELETE /api/v1/tokens/{id}";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let (token, now) = (who.token.clone(), self.clock().now());
+        let (token, now, actor) = (who.token.clone(), self.clock().now(), Actor::of(who));
         self.store()
             .write(move |tx| {
                 if tx.revoke_token(token.id, now)? {
                     tx.append_event(&token_event(&token, EventKind::TokenRevoked, &token.owner, now))?;
+                    tx.append_audit(&token_entry(&token, AuditAction::SignedOut, &actor, now))?;
                 }
                 Ok(())
             })
@@ -332,12 +352,24 @@ impl Fleet {
 struct Minter {
     principal: Principal,
     expires_at: Option<Timestamp>,
+    actor: Actor,
 }
 
 /// A workspace's tokens end with it.
 fn speaks_for_a_living_workspace(tx: &mut dyn ReadTx, token: &Token) -> Result<bool, Error> {
     let Some(id) = token.workspace_id else { return Ok(true) };
     Ok(tx.workspace(id)?.is_some_and(|row| row.status != Status::Removed))
+}
+
+fn token_entry(token: &Token, action: AuditAction, by: &Actor, at: Timestamp) -> NewAuditEntry {
+    let details = json!({
+        "kind": token.kind.as_str(),
+        "name": token.name,
+        "owner": token.owner.to_string(),
+        "prefix": token.prefix,
+        "scopes": token.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+    });
+    by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), details)
 }
 
 fn token_event(token: &Token, kind: EventKind, by: &Principal, at: Timestamp) -> NewEvent {

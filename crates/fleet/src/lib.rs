@@ -4,6 +4,7 @@
 //! happen afterwards (open, close, delete) is found again from the row itself, so that a crash between the two
 //! loses nothing: the next start asks the same question and gets the same answer.
 
+mod audit;
 mod budgets;
 mod error;
 mod identity;
@@ -15,6 +16,7 @@ mod refs;
 mod refusals;
 mod registration;
 mod removal;
+mod secrets;
 mod sweeps;
 mod tree;
 mod workspaces;
@@ -28,6 +30,9 @@ pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
 pub use removal::{Removal, RemovalCounts};
+pub use secrets::{
+    FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
+};
 pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
@@ -64,6 +69,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub limits: Limits,
+    /// What secrets are sealed with.
+    pub keys: Keys,
     pub terms: Terms,
 }
 
@@ -85,6 +92,7 @@ struct Inner {
     sweeps: sweeps::Board,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
+    refusal_windows: audit::RefusalWindows,
 }
 
 impl Fleet {
@@ -99,6 +107,7 @@ impl Fleet {
             tasks,
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
+            refusal_windows: audit::RefusalWindows::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
         }))
@@ -109,6 +118,12 @@ impl Fleet {
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.take_up_workspaces().await?;
         self.append(self.server_event(EventKind::ServerStarted, version)).await?;
+        let fleet = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = fleet.resume_rotation().await {
+                tracing::warn!(%error, "secrets could not be looked through");
+            }
+        });
         self.start_sweeps();
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use warren_model::{
-    Desired, ErrorCode, EventKind, Mending, NewEvent, Principal, Runtime, Status, StatusReason, Timestamp,
-    TokenKind, Vitals, Workspace, WorkspaceId,
+    AuditAction, Desired, ErrorCode, EventKind, Mending, NewEvent, Principal, Runtime, Status, StatusReason,
+    Timestamp, TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
@@ -15,6 +15,7 @@ use warren_rules::sweeps::Retention;
 use warren_rules::vitals::{Expectations, after_change};
 use warren_store::{Store, WriteTx};
 
+use crate::audit::Actor;
 use crate::tree::{has_paused_ancestor, subtree};
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
@@ -72,7 +73,7 @@ impl Fleet {
 
     pub async fn resume_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let changed = self
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
@@ -81,6 +82,7 @@ impl Fleet {
                     let sentence = lifecycle::Refusal::NotPaused.sentence();
                     return Err(Error::with_detail(ErrorCode::TransitionRefused, sentence));
                 }
+                tx.append_audit(&actor.wished(moment.now, id, Desired::Running))?;
                 follow_wish(tx, row, Desired::Running, false, &moment)
             })
             .await?;
@@ -99,7 +101,7 @@ impl Fleet {
 
     pub async fn wake_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let changed = self
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
@@ -107,6 +109,7 @@ impl Fleet {
                     let sentence = lifecycle::Refusal::NotHibernated.sentence();
                     return Err(Error::with_detail(ErrorCode::TransitionRefused, sentence));
                 }
+                tx.append_audit(&actor.wished(moment.now, id, Desired::Running))?;
                 follow_wish(tx, row, Desired::Running, false, &moment)
             })
             .await?;
@@ -116,12 +119,14 @@ impl Fleet {
     /// Brings a workspace up anew. The generation is raised, so that a change that comes meanwhile is not lost (F3).
     pub async fn restart_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let restarted = self
             .write_with_retries(true, move |tx| {
                 let mut row = live_row(tx, id)?;
                 row.generation += 1;
                 row.mending = Mending::default();
+                let (action, details) = (AuditAction::WorkspaceRestarted, json!({}));
+                tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
                 apply_signal(tx, &mut row, Signal::Restart, &moment, &Particulars::default())?;
                 row.version = tx.update_workspace(&row, row.version)?;
                 Ok(row)
@@ -135,10 +140,24 @@ impl Fleet {
 
     /// Has a failed workspace tried again (W14: operators only).
     pub async fn reset_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let row = self.workspace(who, Action::Operate, id).await?;
+        self.workspace(who, Action::Operate, id).await?;
         // The registry may not have tried it in this process; then it has nothing to forget.
         let _ = self.registry().reset(id);
-        let reset = self.signal(row.id, Signal::Reset, &who.principal, None).await?;
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
+        let reset = self
+            .write_with_retries(true, move |tx| {
+                let known = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+                let mut row = known.clone();
+                apply_signal(tx, &mut row, Signal::Reset, &moment, &Particulars::default())?;
+                if row != known {
+                    row.version = tx.update_workspace(&row, row.version)?;
+                }
+                let (action, details) =
+                    (AuditAction::WorkspaceReset, json!({ "from": known.status.as_str() }));
+                tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
+                Ok(row)
+            })
+            .await?;
         self.reconcile_in_background(id);
         Ok(reset)
     }
@@ -151,10 +170,11 @@ impl Fleet {
         is_forced: bool,
     ) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let changed = self
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
+                tx.append_audit(&actor.wished(moment.now, id, desired))?;
                 follow_wish(tx, row, desired, is_forced, &moment)
             })
             .await?;

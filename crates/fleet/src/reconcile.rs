@@ -178,7 +178,7 @@ impl Fleet {
         .await
     }
 
-    async fn mark_observed(&self, seen: &Workspace) -> Result<(), Error> {
+    pub(crate) async fn mark_observed(&self, seen: &Workspace) -> Result<(), Error> {
         let (id, generation) = (seen.id, seen.generation);
         self.write_with_retries(true, move |tx| {
             let Some(mut row) = tx.workspace(id)? else { return Ok(()) };

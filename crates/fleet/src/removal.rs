@@ -1,11 +1,14 @@
 //! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
 
 use serde_json::json;
-use warren_model::{Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId};
+use warren_model::{
+    AuditAction, Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId,
+};
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::next_mending;
 
+use crate::audit::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Particulars, apply_signal, event_of};
 use crate::tree::subtree;
 use crate::workspaces::check_version;
@@ -42,7 +45,7 @@ impl Fleet {
         is_purged: bool,
     ) -> Result<Removal, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let marked = self
             .write_with_retries(expected_version.is_none(), move |tx| {
                 let root = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
@@ -55,6 +58,12 @@ impl Fleet {
                         row.spec.desired = Desired::Removed;
                         row.generation += 1;
                         apply_signal(tx, &mut row, Signal::Remove, &moment, &Particulars::default())?;
+                        let secrets = tx.delete_secrets_of(row.id)?;
+                        let details = json!({
+                            "name": row.name.as_str(), "secrets": secrets, "is_purged": is_purged,
+                        });
+                        let action = AuditAction::WorkspaceRemoved;
+                        tx.append_audit(&actor.did_to_workspace(moment.now, action, row.id, details))?;
                     }
                     if row != known {
                         row.version = tx.update_workspace(&row, row.version)?;

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use warren_model::{
-    CapabilitySet, Desired, ErrorCode, EventKind, Mending, ProviderConfig, Runtime, Status, StatusReason,
-    Tier, Vitals, Workspace, WorkspaceId, WorkspaceName, WorkspaceSpec,
+    AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, EventKind, Mending, ProviderConfig,
+    Runtime, Status, StatusReason, Tier, Vitals, Workspace, WorkspaceId, WorkspaceName, WorkspaceSpec,
 };
 use warren_rules::access::{Action, Target};
+use warren_rules::audit::relaxations;
 use warren_rules::lifecycle::{self, Usability};
 use warren_rules::tier;
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
+use crate::audit::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, event_of, follow_wish};
 use crate::tree::{check_move, check_parent};
 use crate::{Error, Fleet, Identity};
@@ -101,7 +103,13 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
-        who.may(action, Target::Workspace { id, org_id: row.org_id })?;
+        if let Err(refusal) = who.may(action, Target::Workspace { id, org_id: row.org_id }) {
+            // Told that it does not exist, which it does: somebody reaches for what is not theirs.
+            if refusal.code == ErrorCode::WorkspaceNotFound {
+                self.audit_refusal(who, AuditTargetKind::Workspace, &id.to_string());
+            }
+            return Err(refusal);
+        }
         Ok(row)
     }
 
@@ -193,7 +201,7 @@ impl Fleet {
             is_purged: false,
         };
         workspace.provision_deadline = Some(now.plus_ms(self.provision_timeout_ms(&workspace)));
-        let (row, by) = (workspace.clone(), who.principal.clone());
+        let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
         let max = u64::from(self.limits().max_workspaces_per_org);
         self.store()
             .write(move |tx| {
@@ -210,7 +218,14 @@ impl Fleet {
                     "status": row.status.as_str(),
                     "tier": row.spec.tier.as_str(),
                 });
-                tx.append_event(&event_of(&row, EventKind::WorkspaceCreated, &by, now, data))?;
+                tx.append_event(&event_of(&row, EventKind::WorkspaceCreated, &by, now, data.clone()))?;
+                tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
+                let relaxed = relaxations(&row.spec.provider);
+                if !relaxed.is_empty() {
+                    let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
+                    let action = AuditAction::IsolationRelaxed;
+                    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+                }
                 Ok(())
             })
             .await?;
@@ -231,12 +246,12 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         patch.check()?;
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let changed = self
             .write_with_retries(expected_version.is_none(), move |tx| {
                 let row = live_row(tx, id)?;
                 check_version(&row, expected_version)?;
-                apply_patch(tx, row, &patch, &moment)
+                apply_patch(tx, row, &patch, &moment, &actor)
             })
             .await?;
         self.reconcile_all(changed)
@@ -264,6 +279,7 @@ fn apply_patch(
     mut row: Workspace,
     patch: &PatchWorkspace,
     moment: &Moment,
+    actor: &Actor,
 ) -> Result<Vec<Workspace>, Error> {
     let mut fields = apply_fields(tx, &mut row, patch)?;
     let wished = patch.desired.filter(|desired| *desired != row.spec.desired);
@@ -280,6 +296,12 @@ fn apply_patch(
     row.updated_at = moment.now;
     let generation = row.generation + u64::from(wished.is_some());
     let data = json!({ "fields": fields, "generation": generation });
+    tx.append_audit(&actor.did_to_workspace(
+        moment.now,
+        AuditAction::WorkspaceChanged,
+        row.id,
+        data.clone(),
+    ))?;
     tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &moment.by, moment.now, data))?;
     row.version = tx.update_workspace(&row, row.version)?;
     match wished {

@@ -70,6 +70,15 @@ error_codes! {
     InvalidConfig = "invalid_config", 422, "The provider's config is not valid.", "`detail` names the field.";
     SharingRefused = "sharing_refused", 422, "Sharing files by id must be allowed explicitly.", "Set `share_across_sessions: true`, or leave `share` out.";
     RefUnreadable = "ref_unreadable", 409, "The record of this workspace was written by a version too far away.", "Run a version of Warren closer to the one that wrote it, or create the workspace again.";
+    // Secrets
+    SecretNotFound = "secret_not_found", 404, "There is no such secret.", "List secrets with `warren secret ls`.";
+    InvalidSecret = "invalid_secret", 422, "The secret's name or value is not one that a variable can have.", "`detail` says what is wrong; a name has letters, digits and `_`, and none that Warren or the system reserves.";
+    SecretTooLarge = "secret_too_large", 413, "The secret's value is larger than allowed.", "Keep large things in a file of the workspace, or raise `limits.max_secret_bytes`.";
+    SecretLimit = "secret_limit", 409, "This owner already has as many secrets as allowed.", "Remove one, or raise `limits.max_secrets_per_owner`.";
+    SecretUnreadable = "secret_unreadable", 503, "A secret of this workspace cannot be opened, so that nothing is run without it.", "Give Warren the key that sealed it (`warren secret ls` shows its id), or set the secret anew.";
+    SecretKeyUnusable = "secret_key_unusable", 500, "The key for secrets cannot be used.", "Check `[secrets]` in the config: exactly one of `key_file`, `key_env` and `key_command`, with keys of 32 bytes in base64.";
+    // Audit
+    AuditBroken = "audit_broken", 500, "The audit log is not what it was when it was written.", "Compare it with a backup or an export; `detail` names the first entry that does not fit.";
     BudgetExhausted = "budget_exhausted", 402, "The workspace has spent its budget for this month.", "Raise it with PUT …/budget, or wait for the next month.";
     SweepNotFound = "sweep_not_found", 404, "There is no such sweep.", "List them with GET /api/v1/admin/sweeps.";
     // Files

@@ -61,6 +61,12 @@ event_kinds! {
     TokenRevoked = "identity.token.revoked", "token_id";
     /// Somebody opened a sign-in link.
     SignedIn = "identity.session.started", "token_id";
+    /// A secret was set, or got a new value. Workspaces that run with it get it by a restart, a few at a time.
+    SecretSet = "secret.value.set", "name, owner, version, workspaces";
+    /// A secret was removed.
+    SecretRemoved = "secret.value.removed", "name, owner, workspaces";
+    /// All secrets are sealed under another key.
+    SecretKeyRotated = "secret.key.rotated", "key_id, resealed, unreadable";
     /// Warren started.
     ServerStarted = "server.process.started", "version";
     /// Warren was asked to stop and is closing.

@@ -3,6 +3,7 @@
 //! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
 //! others do not, since `Serialize` is a promise to strangers.
 
+mod audit;
 mod capability;
 mod error_code;
 mod event;
@@ -12,12 +13,17 @@ mod principal;
 mod provider_config;
 mod reference;
 mod registration;
+mod secret;
 mod text;
 mod time;
 mod token;
 mod vitals;
 mod workspace;
 
+pub use audit::{
+    AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
+    canonical_json,
+};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
@@ -34,6 +40,9 @@ pub use provider_config::{
 };
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use secret::{
+    InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
+};
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};

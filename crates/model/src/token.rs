@@ -74,16 +74,23 @@ pub enum Scope {
     TokensRead,
     #[serde(rename = "tokens:write")]
     TokensWrite,
+    /// See which secrets there are; values are never shown.
+    #[serde(rename = "secrets:read")]
+    SecretsRead,
+    #[serde(rename = "secrets:write")]
+    SecretsWrite,
 }
 
 impl Scope {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::WorkspacesRead,
         Self::WorkspacesWrite,
         Self::WorkspacesUse,
         Self::EventsRead,
         Self::TokensRead,
         Self::TokensWrite,
+        Self::SecretsRead,
+        Self::SecretsWrite,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -94,6 +101,8 @@ impl Scope {
             Self::EventsRead => "events:read",
             Self::TokensRead => "tokens:read",
             Self::TokensWrite => "tokens:write",
+            Self::SecretsRead => "secrets:read",
+            Self::SecretsWrite => "secrets:write",
         }
     }
 

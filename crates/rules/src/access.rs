@@ -26,6 +26,9 @@ pub enum Action {
     ReadEvents,
     ReadTokens,
     WriteTokens,
+    /// See which secrets there are; nobody sees their values.
+    ReadSecrets,
+    WriteSecrets,
     /// What only operators do: reset, metrics, sign-in links.
     Operate,
     /// Ask who one is, and sign out.
@@ -33,7 +36,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::ReadWorkspaces,
         Self::WriteWorkspaces,
         Self::UseWorkspace,
@@ -41,6 +44,8 @@ impl Action {
         Self::ReadEvents,
         Self::ReadTokens,
         Self::WriteTokens,
+        Self::ReadSecrets,
+        Self::WriteSecrets,
         Self::Operate,
         Self::KnowOneself,
     ];
@@ -130,6 +135,8 @@ fn decide_user(caller: &Caller, action: Action, target: Target) -> Access {
         Action::ReadEvents => Scope::EventsRead,
         Action::ReadTokens => Scope::TokensRead,
         Action::WriteTokens => Scope::TokensWrite,
+        Action::ReadSecrets => Scope::SecretsRead,
+        Action::WriteSecrets => Scope::SecretsWrite,
     };
     if caller.scopes.contains(needed) { Access::Allowed } else { Access::Forbidden(Some(needed)) }
 }
@@ -144,9 +151,11 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
     }
     match (action, target) {
         (Action::KnowOneself, _)
-        | (Action::ReadWorkspaces | Action::UseWorkspace | Action::ReadEvents, Target::Workspace { .. }) => {
-            Access::Allowed
-        }
+        // Its own secrets are variables of its commands anyway; what its org has is none of its business.
+        | (
+            Action::ReadWorkspaces | Action::UseWorkspace | Action::ReadEvents | Action::ReadSecrets,
+            Target::Workspace { .. },
+        ) => Access::Allowed,
         (
             Action::ReadWorkspaces
             | Action::WriteWorkspaces
@@ -155,6 +164,8 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
             | Action::ReadEvents
             | Action::ReadTokens
             | Action::WriteTokens
+            | Action::ReadSecrets
+            | Action::WriteSecrets
             | Action::Operate,
             _,
         ) => Access::Forbidden(None),
@@ -334,6 +345,21 @@ mod tests {
             assert_eq!(may(&reader), deed == ProcessDeed::See, "{deed:?}");
             assert!(may(&worker), "{deed:?}");
         }
+    }
+
+    // F32
+    #[test]
+    fn an_agent_sees_the_names_of_its_own_secrets_and_changes_none() {
+        let own = Target::Workspace { id: workspace(1), org_id: OrgId::DEFAULT };
+        let agent = caller(TokenKind::Workspace, &[]);
+        assert_eq!(decide(&agent, Action::ReadSecrets, own), Access::Allowed);
+        assert_eq!(decide(&agent, Action::ReadSecrets, Target::Org(OrgId::DEFAULT)), Access::Forbidden(None));
+        for target in [own, Target::Org(OrgId::DEFAULT)] {
+            assert_eq!(decide(&agent, Action::WriteSecrets, target), Access::Forbidden(None));
+        }
+        let reader = caller(TokenKind::User, &[Scope::SecretsRead]);
+        assert_eq!(decide(&reader, Action::ReadSecrets, own), Access::Allowed);
+        assert_eq!(decide(&reader, Action::WriteSecrets, own), Access::Forbidden(Some(Scope::SecretsWrite)));
     }
 
     // F30, F10

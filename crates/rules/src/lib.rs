@@ -4,6 +4,7 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod audit;
 pub mod backoff;
 pub mod budget;
 pub mod capabilities;
@@ -11,8 +12,10 @@ pub mod command_policy;
 pub mod lifecycle;
 pub mod rate;
 pub mod reconcile;
+pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod secrets;
 pub mod startup;
 pub mod sweeps;
 pub mod tier;

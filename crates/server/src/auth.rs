@@ -15,7 +15,7 @@ use warren_fleet::rate::{Bucket, RateLimit};
 use warren_model::{ErrorCode, Principal, Timestamp};
 
 use crate::App;
-use crate::problem::Failure;
+use crate::problem::{CurrentRequest, Failure};
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
@@ -44,10 +44,11 @@ pub(crate) async fn require_token(
     if is_public(&request) {
         return Ok(next.run(request).await);
     }
-    let identity = match identify(&app, request.method(), request.headers()).await {
+    let mut identity = match identify(&app, request.method(), request.headers()).await {
         Ok(identity) => identity,
         Err(failure) => return Err(app.failures.count(app.clock.now(), failure)),
     };
+    identity.request_id = request.extensions().get::<CurrentRequest>().map(|request| request.0.clone());
     app.paces.admit(&identity, app.limits().max_requests_per_minute, app.clock.now())?;
     request.extensions_mut().insert(Caller(identity));
     Ok(next.run(request).await)

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use warren_api as api;
 use warren_fleet::vitals::{Displacement, Report};
-use warren_fleet::{Identity, SweepOutcome, SweepReport};
+use warren_fleet::{Identity, SecretSummary, SweepOutcome, SweepReport};
 use warren_model as model;
 use warren_model::{ErrorCode, IdKind, Timestamp};
 use warren_workspace::registry::Description;
@@ -291,6 +291,44 @@ pub(crate) fn token(token: &model::Token) -> api::Token {
         expires_at: token.expires_at.map(|at| at.to_string()),
         last_used_at: token.last_used_at.map(|at| at.to_string()),
         revoked_at: token.revoked_at.map(|at| at.to_string()),
+    }
+}
+
+pub(crate) fn secret(secret: &SecretSummary) -> api::Secret {
+    let row = &secret.row;
+    api::Secret {
+        name: row.name.to_string(),
+        owner: match row.owner {
+            model::SecretOwner::Org(_) => api::SecretOwner::Org,
+            model::SecretOwner::Workspace { .. } => api::SecretOwner::Workspace,
+        },
+        workspace_id: row.owner.workspace_id().map(|id| id.to_string()),
+        version: row.version,
+        key_id: row.key_id.to_string(),
+        is_readable: secret.is_readable,
+        created_at: row.created_at.to_string(),
+        updated_at: row.updated_at.to_string(),
+        updated_by: principal(&row.updated_by),
+    }
+}
+
+/// Details that are no JSON any more are shown as they stand; their hash tells.
+pub(crate) fn audit_entry(entry: &model::AuditEntry) -> api::AuditEntry {
+    api::AuditEntry {
+        seq: entry.seq,
+        at: entry.at.to_string(),
+        org_id: entry.org_id.to_string(),
+        principal: entry.principal.clone(),
+        token_id: entry.token_id.map(|id| id.to_string()),
+        token_prefix: entry.token_prefix.clone(),
+        action: entry.action.clone(),
+        target: api::AuditTarget { kind: entry.target_kind.clone(), id: entry.target_id.clone() },
+        outcome: entry.outcome.clone(),
+        request_id: entry.request_id.clone(),
+        details: serde_json::from_str(&entry.details)
+            .unwrap_or_else(|_| serde_json::Value::from(entry.details.as_str())),
+        previous_hash: entry.previous_hash.to_string(),
+        hash: entry.hash.to_string(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! SQLite and Postgres behind the store's traits, one migrations folder each.
 //!
 //! ```text
-//!   Transaction (workspaces, events, tokens, leases: SQL that both engines read)
+//!   Transaction (workspaces, events, tokens, leases, secrets, audit: SQL that both engines read)
 //!        │ Session: bind, run, visit rows, number events
 //!        ├── sqlite:    one writer thread, many callers' work in one commit; readers apart
 //!        └── postgres:  a pool; one transaction per caller; wake-ups between replicas
@@ -11,10 +11,12 @@
 //! event numbers come from a locked row, not from a sequence, since a sequence leaves gaps and is not in commit
 //! order; so transactions that append events commit one after the other.
 
+mod audit;
 mod events;
 mod leases;
 pub mod migrations;
 pub mod postgres;
+mod secrets;
 mod select;
 mod session;
 mod spending;
@@ -39,6 +41,11 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, Error> {
     }
     let path = sqlite_path(address)?;
     Ok(Arc::new(SqliteStore::open(path, SqliteOptions::default()).await?))
+}
+
+/// The schema that this Warren brings a database to.
+pub fn newest_schema() -> u32 {
+    migrations::SQLITE.last().map_or(0, |migration| migration.version)
 }
 
 fn sqlite_path(address: &str) -> Result<&str, Error> {

@@ -36,6 +36,8 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     3 "0003_removed_is_terminal",
     4 "0004_vitals",
     5 "0005_budgets",
+    6 "0006_secrets",
+    7 "0007_audit",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -44,6 +46,8 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     3 "0003_removed_is_terminal",
     4 "0004_vitals",
     5 "0005_budgets",
+    6 "0006_secrets",
+    7 "0007_audit",
 );
 
 /// The table that records what was applied; the same text on both engines.

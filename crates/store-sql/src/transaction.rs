@@ -7,20 +7,23 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use warren_model::NewAuditEntry;
 use warren_store::{Error, ReadWork, Verdict, WriteWork};
 
+use crate::audit;
 use crate::events::PendingEvent;
 use crate::session::{Columns, Session, Value};
 
 pub(crate) struct Transaction<'s> {
     session: &'s mut dyn Session,
     pub(crate) pending: Vec<PendingEvent>,
+    pub(crate) pending_audit: Vec<NewAuditEntry>,
     failure: Option<Error>,
 }
 
 impl<'s> Transaction<'s> {
     pub(crate) fn new(session: &'s mut dyn Session) -> Self {
-        Self { session, pending: Vec::new(), failure: None }
+        Self { session, pending: Vec::new(), pending_audit: Vec::new(), failure: None }
     }
 
     pub(crate) fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
@@ -81,6 +84,10 @@ impl<'s> Transaction<'s> {
     fn finish(mut self) -> Result<Option<u64>, Error> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
+        }
+        // Always before the events: two transactions that want both locks take them in the same order.
+        if !self.pending_audit.is_empty() {
+            audit::append(self.session, &self.pending_audit)?;
         }
         if self.pending.is_empty() {
             return Ok(None);

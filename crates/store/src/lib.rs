@@ -10,13 +10,17 @@
 //! again when the database asks for it (a deadlock in Postgres), so it must have no effect but on the transaction.
 //! `write` answers only when the work is on disk.
 
+mod audit;
 pub mod contract;
 mod error;
 mod query;
+mod secrets;
 mod transaction;
 
+pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
+pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 pub use transaction::{
     Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
     RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,

@@ -7,11 +7,20 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
 pub trait ReadTx:
-    WorkspaceReads + VitalsReads + RegistrationReads + EventReads + TokenReads + SpendingReads + LeaseReads
+    WorkspaceReads
+    + VitalsReads
+    + RegistrationReads
+    + EventReads
+    + TokenReads
+    + SpendingReads
+    + LeaseReads
+    + SecretReads
+    + AuditReads
 {
 }
 impl<T> ReadTx for T where
@@ -22,6 +31,8 @@ impl<T> ReadTx for T where
         + TokenReads
         + SpendingReads
         + LeaseReads
+        + SecretReads
+        + AuditReads
         + ?Sized
 {
 }
@@ -36,6 +47,8 @@ pub trait WriteTx:
     + TokenWrites
     + SpendingWrites
     + LeaseWrites
+    + SecretWrites
+    + AuditWrites
 {
 }
 impl<T> WriteTx for T where
@@ -47,6 +60,8 @@ impl<T> WriteTx for T where
         + TokenWrites
         + SpendingWrites
         + LeaseWrites
+        + SecretWrites
+        + AuditWrites
         + ?Sized
 {
 }

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs, Terms};
+use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
@@ -197,12 +197,14 @@ impl Warren {
             refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
             losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
         };
+        let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let fleet = Fleet::new(Parts {
             store: Arc::clone(&store),
             registry: Registry::new(parts, RegistryConfig::default()),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             limits: builder.limits.clone(),
+            keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
             terms: builder.terms,
         });
         fleet.start(VERSION).await.expect("the fleet starts");

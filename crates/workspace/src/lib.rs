@@ -9,6 +9,7 @@ mod path;
 mod provider;
 mod refusal_log;
 pub mod registry;
+mod secret_variables;
 pub mod shell;
 pub mod tools;
 
@@ -18,3 +19,4 @@ pub use path::WorkspacePath;
 pub use provider::{OpenRequest, Opened, Provider, ReapReport, Workspace};
 pub use refusal_log::{RefusalLog, RefusalRecord, RefusalSink, TracingRefusals};
 pub use registry::Registry;
+pub use secret_variables::{GuardedShell, SecretVariables};

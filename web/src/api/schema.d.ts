@@ -457,6 +457,130 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the org's secrets by name; never their values. */
+        get: operations["list_secrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a secret of the org, for all its workspaces.
+         * @description Running workspaces get the new value by a restart, a few at a time; commands that start from now on get it at once.
+         */
+        put: operations["set_secret"];
+        post?: never;
+        /** Remove a secret of the org. */
+        delete: operations["remove_secret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/rotate-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Seal all secrets anew (operators): under a new key where the server keeps its keys in a file. */
+        post: operations["rotate_secret_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a workspace's own secrets by name; never their values. */
+        get: operations["list_workspace_secrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set a secret of one workspace. It wins over the org's of the same name. */
+        put: operations["set_workspace_secret"];
+        post?: never;
+        /** Remove a secret of one workspace. The org's of the same name, if there is one, takes its place. */
+        delete: operations["remove_workspace_secret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the audit log, oldest first (operators). */
+        get: operations["list_audit_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/head": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The end of the audit log (operators). Note it elsewhere: it shows later whether the log was cut. */
+        get: operations["show_audit_head"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -524,6 +648,27 @@ export interface paths {
         /** Follow events over a WebSocket: each text message is an `EventFrame`. */
         get: operations["follow_events_by_websocket"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a workspace spent this month, and what it may. */
+        get: operations["show_budget"];
+        /**
+         * Set what a workspace may spend in a month.
+         * @description Past it, models' work in the workspace is answered with 402 until the next month.
+         */
+        put: operations["set_budget"];
         post?: never;
         delete?: never;
         options?: never;
@@ -643,6 +788,52 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Who did what to which. Nothing here changes once it is written. */
+        AuditEntry: {
+            /**
+             * Format: int64
+             * @description Counts from 1 without gaps.
+             */
+            seq: number;
+            at: string;
+            org_id: string;
+            /** @description `kind:id` */
+            principal: string;
+            /** @description The token that was used; absent where Warren itself acts. */
+            token_id?: string | null;
+            token_prefix?: string | null;
+            /** @description Such as `workspace.removed`; a word never changes its meaning. */
+            action: string;
+            target: components["schemas"]["AuditTarget"];
+            /** @description `done` or `refused` */
+            outcome: string;
+            request_id?: string | null;
+            /** @description Names and counts; never a secret. */
+            details: Record<string, unknown>;
+            /** @description Of the entry before; zeros for the first. */
+            previous_hash: string;
+            /** @description SHA-256 over everything above, in the encoding that the guide describes. */
+            hash: string;
+        };
+        /** @description The end of the log. Noted elsewhere, it shows later whether the log was cut or written anew. */
+        AuditHead: {
+            /**
+             * Format: int64
+             * @description 0 for an empty log.
+             */
+            seq: number;
+            hash: string;
+        };
+        AuditPage: {
+            items: components["schemas"]["AuditEntry"][];
+            next_cursor?: string | null;
+        };
+        /** @description What something was done to. */
+        AuditTarget: {
+            /** @description `workspace`, `token`, `secret` or `secret_key`. */
+            kind: string;
+            id: string;
+        };
         /** @description What a box may use; zero is refused. */
         BoxLimits: {
             /** Format: int32 */
@@ -661,6 +852,23 @@ export interface components {
              * @description The workspace's files together.
              */
             disk_mb?: number | null;
+        };
+        /** @description What a workspace spent this month, and what it may. Amounts are millionths of the currency's unit. */
+        Budget: {
+            /** @description Such as `2026-11`, in UTC. */
+            month: string;
+            /**
+             * Format: int64
+             * @description Absent: no limit.
+             */
+            monthly_limit_micros?: number | null;
+            /** Format: int64 */
+            spent_micros: number;
+            /**
+             * Format: int64
+             * @description Absent: no limit.
+             */
+            left_micros?: number | null;
         };
         /**
          * @description What a workspace can do.
@@ -801,6 +1009,13 @@ export interface components {
             type: "live";
         } | {
             /** Format: int64 */
+            after: number;
+            /** Format: int64 */
+            oldest: number;
+            /** @enum {string} */
+            type: "truncated";
+        } | {
+            /** Format: int64 */
             seq: number;
             /** @enum {string} */
             type: "caught_up";
@@ -937,6 +1152,23 @@ export interface components {
          * @enum {string}
          */
         Isolation: "auto" | "bwrap" | "seatbelt";
+        /** @description What a rotation of the key did. */
+        KeyRotation: {
+            /** @description The key that all secrets are under now. */
+            key_id: string;
+            /**
+             * @description Whether it was made for this. Where keys come from a variable or a command, their owner makes them: put the new
+             *     one in front of the old and start Warren again.
+             */
+            is_new_key: boolean;
+            /** Format: int64 */
+            resealed: number;
+            /**
+             * Format: int64
+             * @description Secrets that no key at hand opens; they were left as they are.
+             */
+            unreadable: number;
+        };
         /**
          * @description A directory, sorted by path. One of more than 100,000 entries, listed with depth 1, may come in an order of its
          *     own; each entry is told once either way.
@@ -1289,6 +1521,34 @@ export interface components {
             max_output_bytes?: number | null;
             run?: components["schemas"]["RunPolicy"] | null;
         };
+        /** @description A secret as it may be shown: never the value. */
+        Secret: {
+            /** @description The variable that it becomes. */
+            name: string;
+            owner: components["schemas"]["SecretOwner"];
+            workspace_id?: string | null;
+            /**
+             * Format: int64
+             * @description Goes up with each new value.
+             */
+            version: number;
+            /** @description The key that it is sealed under. */
+            key_id: string;
+            /** @description Whether the server has that key. Without it, commands of the workspaces concerned are refused. */
+            is_readable: boolean;
+            created_at: string;
+            updated_at: string;
+            updated_by: components["schemas"]["Principal"];
+        };
+        /**
+         * @description Whose secret it is: an org's, for all its workspaces, or one workspace's own, which wins.
+         * @enum {string}
+         */
+        SecretOwner: "org" | "workspace";
+        SecretPage: {
+            items: components["schemas"]["Secret"][];
+            next_cursor?: string | null;
+        };
         ServerInfo: {
             version: string;
             providers: components["schemas"]["ProviderInfo"][];
@@ -1302,6 +1562,19 @@ export interface components {
             token_kind: components["schemas"]["TokenKind"];
             scopes: string[];
             expires_at?: string | null;
+        };
+        /** @description What a workspace may spend in a month. */
+        SetBudget: {
+            /**
+             * Format: int64
+             * @description `null`: no limit.
+             */
+            monthly_limit_micros: number | null;
+        };
+        /** @description A value on its way in. It does not come out again. */
+        SetSecret: {
+            /** @description Text without NUL, at least one character. */
+            value: string;
         };
         /** @description A directory shared by name between workspaces. */
         Sharing: {
@@ -2646,6 +2919,311 @@ export interface operations {
             };
         };
     };
+    list_secrets: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSecret"];
+            };
+        };
+        responses: {
+            /** @description It has a new value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            /** @description It is new. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotate_secret_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyRotation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workspace_secrets: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_workspace_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSecret"];
+            };
+        };
+        responses: {
+            /** @description It has a new value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            /** @description It is new. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_workspace_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_audit_entries: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before, or a number after which to begin. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+                /** @description Only what was done to this kind of thing: `workspace`, `token`, `secret`, `secret_key`. */
+                target_kind?: string;
+                target_id?: string;
+                /** @description Only what this principal did, as `kind:id`. */
+                principal?: string;
+                /** @description Only this action, such as `token.created`. */
+                action?: string;
+                /** @description From this time on, in RFC 3339. */
+                since?: string;
+                /** @description Before this time, in RFC 3339. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_audit_head: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditHead"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     show_session: {
         parameters: {
             query?: never;
@@ -2819,6 +3397,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetBudget"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
             };
             default: {
                 headers: {

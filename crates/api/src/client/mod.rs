@@ -9,6 +9,7 @@
 //! out with a cookie, events over a WebSocket) have no method here. Proxies named in the environment are not used, and
 //! redirects are not followed: a token must not travel to an address that nobody wrote down.
 
+mod audit;
 mod commands;
 mod error;
 mod events;
@@ -18,10 +19,12 @@ mod identity;
 mod platform;
 mod processes;
 mod runtimes;
+mod secrets;
 pub mod sse;
 mod terminal;
 mod workspaces;
 
+pub use audit::AuditQuery;
 pub use error::Error;
 pub use events::EventQuery;
 pub use files::{ByteRange, FileBytes, PathContents};

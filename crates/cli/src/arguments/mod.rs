@@ -1,13 +1,17 @@
 //! The command line, as types. Help texts and the reference page are made from the comments here.
 
+mod audit;
 mod duration;
 mod process;
+mod secret;
 mod workspace;
 
+pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use duration::Span;
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
+pub(crate) use secret::SecretCommand;
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -79,6 +83,12 @@ pub(crate) enum TopCommand {
     /// Make, list and revoke tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Set, list and remove secrets: variables that commands get and nobody reads back
+    #[command(subcommand)]
+    Secret(SecretCommand),
+    /// Show and verify the audit log: who did what to which
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.

@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod audit;
 mod config;
 mod copy;
 mod cursors;
@@ -8,6 +9,7 @@ mod exec;
 mod files;
 mod local_files;
 mod processes;
+mod secret;
 mod shell;
 mod token;
 mod workspace;
@@ -29,6 +31,8 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
+        TopCommand::Secret(command) => block_on(secret::run(context, command)),
+        TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),

@@ -46,6 +46,7 @@ pub struct Config {
     pub fleet: FleetSection,
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
+    pub secrets: SecretsSection,
     pub log: LogSection,
 }
 
@@ -86,6 +87,19 @@ impl DockerSection {
             ..DockerSettings::default()
         }
     }
+}
+
+/// Where the keys come from that secrets are sealed with. At most one of the three; the text is the current key and,
+/// behind it, older ones that still open: 32 bytes each, in base64, with white space between.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecretsSection {
+    /// A file with the keys, readable to its owner only. Absent like the other two: `secrets.key` in the data folder, made at the first start.
+    pub key_file: Option<String>,
+    /// The name of the variable that holds the keys. Workspaces do not get to see it.
+    pub key_env: Option<String>,
+    /// A program with its arguments that prints the keys, such as one that asks a key service. Run once, at start.
+    pub key_command: Vec<String>,
 }
 
 /// How the server is reached.

@@ -46,8 +46,24 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
     {
         found.push(("database.url".to_owned(), "expected `sqlite:PATH` or `postgres://…`".to_owned()));
     }
+    found.extend(key_sources(config));
     found.extend(zero_limits(config));
     found
+}
+
+/// Two sources of keys would be two answers to what a secret is sealed with.
+fn key_sources(config: &Config) -> Vec<Complaint> {
+    let secrets = &config.secrets;
+    let given = [
+        ("secrets.key_file", secrets.key_file.is_some()),
+        ("secrets.key_env", secrets.key_env.is_some()),
+        ("secrets.key_command", !secrets.key_command.is_empty()),
+    ];
+    let given: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect();
+    if given.len() < 2 {
+        return Vec::new();
+    }
+    given.iter().map(|key| ((*key).to_owned(), format!("set only one of {}", given.join(" and ")))).collect()
 }
 
 /// A limit of nothing would refuse everything; nobody means that.

@@ -19,7 +19,7 @@ pub(super) struct Access {
 /// Keeps the token of the last start if it still works, and makes one if not.
 pub(super) async fn prepare(fleet: &Fleet, folder: &DataFolder, url: &str) -> Outcome<Access> {
     // Both at once: the two share a commit.
-    let (token, link) = tokio::join!(operator_token(fleet, folder), fleet.mint_sign_in());
+    let (token, link) = tokio::join!(operator_token(fleet, folder), fleet.mint_sign_in(None));
     let token = token?;
     let link = link.map_err(|error| fleet_report(&error))?;
     let access = LocalAccess { url: url.to_owned(), token: token.clone() };

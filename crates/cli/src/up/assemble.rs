@@ -12,7 +12,7 @@ use warren_server::{Server, ServerConfig, ServerError, Telemetry};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
 
-use super::descriptors;
+use super::{descriptors, secret_keys};
 use crate::config::{Config, redacted_url};
 use crate::context::Context;
 use crate::data_folder::DataFolder;
@@ -48,9 +48,11 @@ async fn put_together(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     let telemetry = Arc::new(Telemetry::new());
+    let keys = secret_keys::open(context, config, folder, &*entropy).await?;
+    let environment = secret_keys::environment_without_keys(context, config);
     let local = LocalProvider::new(
         &folder.workspaces(),
-        context.environment.clone(),
+        environment.clone(),
         Arc::clone(&clock),
         Arc::clone(&entropy),
     )
@@ -62,7 +64,7 @@ async fn put_together(
             private: vec![folder.path.clone()],
             ..SandboxSettings::default()
         },
-        context.environment.clone(),
+        environment.clone(),
         Arc::clone(&clock),
         &*entropy,
     )
@@ -73,7 +75,7 @@ async fn put_together(
             private: vec![folder.path.clone()],
             ..config.docker.to_settings(&context.environment)
         },
-        context.environment.clone(),
+        environment.clone(),
         Arc::clone(&clock),
         &*entropy,
     )
@@ -98,6 +100,7 @@ async fn put_together(
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         limits,
+        keys,
         terms: config.fleet.terms(),
     });
     let server_config = ServerConfig {

@@ -12,6 +12,7 @@ mod assemble;
 mod banner;
 mod descriptors;
 mod logs;
+mod secret_keys;
 mod signals;
 
 use tokio_util::sync::CancellationToken;

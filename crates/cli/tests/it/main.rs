@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod audit;
 mod boxes;
 mod config;
 mod confirm;
@@ -17,6 +18,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod secrets;
 mod shell;
 mod shutdown;
 mod start_up;

@@ -2,6 +2,7 @@
 //! OpenAPI document come.
 
 mod admin;
+mod audit;
 mod budgets;
 mod commands;
 mod events;
@@ -10,6 +11,7 @@ mod info;
 mod lifecycle;
 mod operations;
 mod runtimes;
+mod secrets;
 mod session;
 mod tokens;
 mod tools;
@@ -57,6 +59,13 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tools::call))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::remove))
+        .routes(routes!(secrets::rotate_key))
+        .routes(routes!(secrets::list_of_workspace))
+        .routes(routes!(secrets::set_of_workspace, secrets::remove_of_workspace))
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::head))
         .routes(routes!(session::sign_in, session::show, session::sign_out))
         .routes(routes!(session::make_link))
         .routes(routes!(events::stream))

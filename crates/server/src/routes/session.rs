@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
@@ -11,7 +12,7 @@ use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::Json;
-use crate::problem::Failure;
+use crate::problem::{CurrentRequest, Failure};
 
 /// Exchange the secret of a sign-in link for a session cookie. A link works once.
 #[utoipa::path(
@@ -21,11 +22,12 @@ use crate::problem::Failure;
 )]
 pub(super) async fn sign_in(
     State(app): State<Arc<App>>,
+    Extension(request): Extension<CurrentRequest>,
     Json(body): Json<SignIn>,
 ) -> Result<Response, Failure> {
-    let minted = app.fleet.sign_in(&body.secret).await;
+    let minted = app.fleet.sign_in(&body.secret, Some(request.0)).await;
     let minted = minted.map_err(|error| app.failures.count(app.clock.now(), error.into()))?;
-    let identity = Identity { principal: minted.token.owner.clone(), token: minted.token };
+    let identity = Identity::new(minted.token);
     let max_age = identity.token.expires_at.map_or(0, |at| at.ms_since(identity.token.created_at) / 1_000);
     let cookie = cookie(minted.secret.reveal(), max_age);
     Ok(([(header::SET_COOKIE, cookie)], axum::Json(convert::session(&identity))).into_response())
@@ -71,7 +73,7 @@ pub(super) async fn make_link(
     Caller(who): Caller,
 ) -> Result<impl IntoResponse, Failure> {
     who.may_in_own_org(Action::Operate)?;
-    let minted = app.fleet.mint_sign_in().await?;
+    let minted = app.fleet.mint_sign_in(Some(&who)).await?;
     let expires_at = minted.token.expires_at.unwrap_or(minted.token.created_at).to_string();
     let path = format!("/#sign-in={}", minted.secret.reveal());
     Ok((StatusCode::CREATED, axum::Json(SignInLink { path, expires_at })))

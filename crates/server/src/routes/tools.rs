@@ -54,7 +54,8 @@ pub(super) async fn call(
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
     app.fleet.check_budget(&row).await?;
     let refusals = app.fleet.refusals()?;
-    let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals);
+    let secrets = app.fleet.secret_variables(&row).await?;
+    let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals, secrets);
     let journal = Journal::begin(&app, &who, &row, &name, &arguments);
     let outcome = tools::call_through(app.fleet.registry(), &context, &name, arguments).await;
     journal.end(outcome.as_ref().ok()).await;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod access;
+mod audit;
 mod bad_input;
 mod commands;
 mod events;
@@ -15,9 +16,11 @@ mod limits;
 mod matrix;
 mod operations;
 mod processes;
+mod redaction;
 mod registration;
 mod removal;
 mod replicas;
+mod secrets;
 mod sweeps;
 mod terminal;
 mod tools;

@@ -46,6 +46,9 @@ enum Deed {
     /// Any command.
     Run,
     Write,
+    /// Names of its secrets, which its agent may know.
+    SeeSecrets,
+    WriteSecrets,
     Operate,
 }
 
@@ -86,6 +89,15 @@ const NEEDS: &[(&str, Need)] = &[
     ("heartbeat", Need::Reporting),
     ("list_sweeps", Need::Operator),
     ("run_sweep", Need::Operator),
+    ("list_secrets", Need::InOrg(Scope::SecretsRead)),
+    ("set_secret", Need::InOrg(Scope::SecretsWrite)),
+    ("remove_secret", Need::InOrg(Scope::SecretsWrite)),
+    ("rotate_secret_key", Need::Operator),
+    ("list_workspace_secrets", Need::On(Deed::SeeSecrets)),
+    ("set_workspace_secret", Need::On(Deed::WriteSecrets)),
+    ("remove_workspace_secret", Need::On(Deed::WriteSecrets)),
+    ("list_audit_entries", Need::Operator),
+    ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
     // What changes the workspace as a whole comes last, so that all before meet one that runs.
@@ -198,12 +210,17 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
         Need::On(Deed::See) => Scope::WorkspacesRead,
         Need::On(Deed::Use | Deed::Run) => Scope::WorkspacesUse,
         Need::On(Deed::Write) => Scope::WorkspacesWrite,
+        Need::On(Deed::SeeSecrets) => Scope::SecretsRead,
+        Need::On(Deed::WriteSecrets) => Scope::SecretsWrite,
     };
     scopes.contains(&needed)
 }
 
 fn may_agent(need: Need) -> bool {
-    matches!(need, Need::Public | Need::Oneself | Need::Events | Need::On(Deed::See | Deed::Use))
+    matches!(
+        need,
+        Need::Public | Need::Oneself | Need::Events | Need::On(Deed::See | Deed::Use | Deed::SeeSecrets)
+    )
 }
 
 /// An operation of the document.
@@ -353,8 +370,8 @@ impl Stage {
     }
 
     async fn new_session(&self) -> String {
-        let link = self.warren.fleet.mint_sign_in().await.unwrap();
-        self.warren.fleet.sign_in(link.secret.reveal()).await.unwrap().secret.reveal().to_owned()
+        let link = self.warren.fleet.mint_sign_in(None).await.unwrap();
+        self.warren.fleet.sign_in(link.secret.reveal(), None).await.unwrap().secret.reveal().to_owned()
     }
 
     /// The call with its credential.
@@ -420,9 +437,10 @@ impl Stage {
             "create_workspace" => json!({ "name": "made", "provider": memory() }),
             "create_token" => json!({ "kind": "user", "name": "made", "scopes": ["tokens:write"] }),
             "sign_in" => {
-                let link = self.warren.fleet.mint_sign_in().await.unwrap();
+                let link = self.warren.fleet.mint_sign_in(None).await.unwrap();
                 json!({ "secret": link.secret.reveal() })
             }
+            "set_secret" | "set_workspace_secret" => json!({ "value": "x" }),
             "set_budget" => json!({ "monthly_limit_micros": 1_000_000 }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
@@ -551,6 +569,19 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
     assert!(wrong.is_empty(), "{} of {cells} cells:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(cells, operations.len() * everybody().len());
     let row = stage.warren.get(&format!("/api/v1/workspaces/{}", stage.other)).await.json();
-    let as_made = (&json!("test"), &json!("running"), &json!(1));
+    // Its generation goes up with the org's secrets, and with nothing else.
+    let raised = operations_that_reach_all(&stage).await;
+    let as_made = (&json!("test"), &json!("running"), &json!(1 + raised));
     assert_eq!((&row["name"], &row["desired"], &row["generation"]), as_made, "the other one is untouched");
+}
+
+/// Changes of the org's secrets so far.
+async fn operations_that_reach_all(stage: &Stage) -> usize {
+    let query = warren_store::AuditQuery {
+        org_id: Some(OrgId::DEFAULT),
+        target_kind: Some("secret".into()),
+        ..warren_store::AuditQuery::all(0, 500)
+    };
+    let changes = stage.warren.store.read(move |tx| tx.audit(&query)).await.unwrap().rows;
+    changes.iter().filter(|entry| entry.details.contains(r#""owner":"org""#)).count()
 }

@@ -1,6 +1,7 @@
 //! The contract suite on both engines, and what each engine promises beyond it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod audit;
 mod migrations;
 mod postgres;
 mod postgres_server;

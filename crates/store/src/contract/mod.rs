@@ -4,10 +4,12 @@
 //! function that opens a fresh, empty database, and gets one test per case. What that function returns must have
 //! a method `store(&self) -> Arc<dyn Store>`; it is dropped at the end of the case, and may then clear up.
 
+pub mod audit;
 pub mod events;
 pub mod leases;
 pub mod ledgers;
 mod samples;
+pub mod secrets;
 pub mod tokens;
 pub mod transactions;
 pub mod vitals;
@@ -79,6 +81,23 @@ macro_rules! contract_tests {
                 ended_and_passing_tokens_do_not_count
                 lists_are_filtered_and_come_in_pages
             }
+            secrets {
+                every_field_comes_back_as_it_was_written
+                an_owner_has_a_name_once
+                a_secret_of_an_unknown_workspace_is_refused
+                a_stale_version_or_key_conflicts_and_writes_nothing
+                lists_are_per_owner_by_name_and_in_pages
+                a_workspace_gets_its_own_and_its_orgs_and_nobody_elses
+                a_secret_is_removed_once_and_a_workspaces_all_together
+                what_another_key_sealed_is_found_in_pages_and_counted
+                a_change_raises_the_generation_of_those_it_reaches
+            }
+            audit {
+                every_field_comes_back_as_it_was_written_and_hashed
+                entries_are_written_with_the_change_or_not_at_all
+                concurrent_writers_and_rollbacks_keep_the_chain_whole
+                filters_narrow_and_pages_lead_to_the_end
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -118,6 +137,8 @@ mod tests {
             include_str!("ledgers.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
+            include_str!("secrets.rs"),
+            include_str!("audit.rs"),
             include_str!("vitals.rs"),
         ];
         let mut count = 0;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use warren_rules::command_policy::{Decision, Refusal, Request, check_variable, decide};
+use warren_rules::secrets;
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
 use super::{ToolContext, ToolError};
@@ -116,6 +117,9 @@ fn judge(
         ToolError::Refused(refusal)
     };
     env.keys().try_for_each(|name| check_variable(name)).map_err(note)?;
+    if let Some(name) = env.keys().find(|name| context.secrets.contains(name)) {
+        return Err(note(secrets::not_for_models(name)));
+    }
     match decide(&context.policy, context.is_boxed, request) {
         Decision::Argv(words) => Ok(Command::argv(words)),
         Decision::Script(text) => Ok(Command::script(text)),

@@ -21,7 +21,7 @@ use warren_rules::command_policy::{self, Refusal, RefusalKind};
 use self::arguments::Arguments;
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
 use crate::registry::OperationError;
-use crate::{Error, RefusalLog, Registry, Workspace};
+use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
 
 /// What a model is told about a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,8 @@ pub struct ToolContext {
     /// Whether commands run behind an isolation boundary.
     pub is_boxed: bool,
     pub refusals: RefusalLog,
+    /// What its commands get, and what no answer shows.
+    pub secrets: SecretVariables,
 }
 
 impl ToolContext {
@@ -50,6 +52,7 @@ impl ToolContext {
         config: &ProviderConfig,
         capabilities: CapabilitySet,
         refusals: RefusalLog,
+        secrets: SecretVariables,
     ) -> Self {
         let policy = config.run_policy().cloned().unwrap_or_default();
         Self {
@@ -58,6 +61,7 @@ impl ToolContext {
             policy,
             is_boxed: command_policy::is_boxed(config.kind()),
             refusals,
+            secrets,
         }
     }
 }
@@ -265,7 +269,8 @@ impl Call {
 
     async fn run(&self, workspace: &dyn Workspace, context: &ToolContext) -> Result<Value, ToolError> {
         let fs = || workspace.fs().ok_or_else(|| missing(Capability::Fs));
-        let shell = || workspace.shell().ok_or_else(|| missing(Capability::Shell));
+        let guarded = workspace.shell().map(|shell| context.secrets.shell(shell));
+        let shell = || guarded.as_ref().ok_or_else(|| missing(Capability::Shell));
         match self {
             Self::ReadFile(arguments) => files::read_file(fs()?, arguments).await,
             Self::WriteFile(arguments) => files::write_file(fs()?, arguments).await,

@@ -45,6 +45,12 @@ export function describe(event: WarrenEvent): Description {
       return { text: "A token was revoked", tone: "warn" };
     case "identity.session.started":
       return { text: "Somebody signed in by link", tone: "quiet" };
+    case "secret.value.set":
+      return { text: `The secret ${word("name") ?? "?"} was set`, tone: "quiet" };
+    case "secret.value.removed":
+      return { text: `The secret ${word("name") ?? "?"} was removed`, tone: "warn" };
+    case "secret.key.rotated":
+      return { text: "All secrets were sealed under another key", tone: "quiet" };
     case "server.process.started":
       return { text: `Warren ${word("version") ?? ""} started`.replace("  ", " "), tone: "good" };
     case "server.process.stopping":

@@ -12,7 +12,7 @@ use warren_api::{ExecFrame, ExecRequest, ExecResult, Problem};
 use warren_fleet::access::Action;
 use warren_model as model;
 use warren_workspace::Workspace;
-use warren_workspace::shell::{Command, RunEvent, RunStream};
+use warren_workspace::shell::{Command, RunEvent, RunStream, Shell as _};
 
 use super::record::{CommandRecord, program};
 use super::{Wish, shell_of, wants_stream};
@@ -47,12 +47,13 @@ pub(in crate::routes) async fn run(
 ) -> Result<Response, Failure> {
     let command = command(body)?;
     let row = app.fleet.usable_workspace(&who, Action::RunAnyCommand, id).await?;
+    let secrets = app.fleet.secret_variables(&row).await?;
     // Opened first: a record that begins before there is anything to run in would tell of a command that never was.
     let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
     let record = CommandRecord::begin(&app, &who, &row, program(&command));
     if wants_stream(&headers) {
         let started = match shell_of(&*workspace) {
-            Ok(shell) => shell.stream(command).await,
+            Ok(shell) => secrets.shell(shell).stream(command).await,
             Err(missing) => Err(missing),
         };
         let stream = match started {
@@ -71,8 +72,8 @@ pub(in crate::routes) async fn run(
         .fleet
         .registry()
         .with(id, move |workspace| {
-            let command = command.clone();
-            async move { shell_of(&*workspace)?.run(command).await }
+            let (command, secrets) = (command.clone(), secrets.clone());
+            async move { secrets.shell(shell_of(&*workspace)?).run(command).await }
         })
         .await;
     match outcome {

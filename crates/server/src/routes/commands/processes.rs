@@ -26,8 +26,8 @@ use warren_fleet::Identity;
 use warren_fleet::access::ProcessDeed;
 use warren_model as model;
 use warren_model::{ErrorCode, WorkspaceId};
-use warren_workspace::shell::{Poll, ProcessId, ProcessInfo, ProcessState, Start};
-use warren_workspace::{Error, Workspace};
+use warren_workspace::shell::{Poll, ProcessId, ProcessInfo, ProcessState, Shell, Start};
+use warren_workspace::{Error, SecretVariables, Workspace};
 
 use super::record::{CommandRecord, ProcessRecord, program};
 use super::{Wish, place, shell_of, wants_stream};
@@ -76,15 +76,16 @@ pub(super) async fn start_process(
     row: &model::Workspace,
     start: Start,
 ) -> Result<(Arc<dyn Workspace>, ProcessInfo), Failure> {
+    let secrets = app.fleet.secret_variables(row).await?;
     app.fleet.registry().acquire(row.id).await?;
     let record = CommandRecord::begin(app, who, row, program(&start.command));
     let started = app
         .fleet
         .registry()
         .with(row.id, move |workspace| {
-            let start = start.clone();
+            let (start, secrets) = (start.clone(), secrets.clone());
             async move {
-                let process = start_in(&*workspace, start).await?;
+                let process = start_in(&secrets.shell(shell_of(&*workspace)?), start).await?;
                 Ok::<_, Error>((workspace, process))
             }
         })
@@ -124,8 +125,7 @@ pub(in crate::routes) async fn record_started(
 }
 
 /// Starts it and describes it as every later list will: whoever comes back to it knows it by number and time of start.
-async fn start_in(workspace: &dyn Workspace, start: Start) -> Result<ProcessInfo, Error> {
-    let shell = shell_of(workspace)?;
+async fn start_in(shell: &dyn Shell, start: Start) -> Result<ProcessInfo, Error> {
     let started = shell.start(start).await?;
     let listed = shell.list().await.unwrap_or_default();
     Ok(listed.into_iter().find(|process| process.id == started.id).unwrap_or(started))
@@ -238,14 +238,15 @@ pub(in crate::routes) async fn output(
     Query(params): Query<OutputParams>,
 ) -> Result<Response, Failure> {
     let action = ProcessDeed::Read.action();
-    app.fleet.usable_workspace(&who, action, id).await?;
+    let row = app.fleet.usable_workspace(&who, action, id).await?;
+    let secrets = app.fleet.secret_variables(&row).await?;
     if wants_stream(&headers) {
         let offset = resume_offset(&headers)?.or(params.offset).unwrap_or(0);
         let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
         find(&*workspace, process).await?;
         let place = place(&app)?;
         let standing = Standing { app, who, action, workspace_id: id, ends_with_server: true };
-        let frames = frames(Following { workspace, process, offset, _place: place }, standing);
+        let frames = frames(Following { workspace, secrets, process, offset, _place: place }, standing);
         return Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response());
     }
     let poll = Poll {
@@ -261,7 +262,10 @@ pub(in crate::routes) async fn output(
     let polled = app
         .fleet
         .registry()
-        .with(id, move |workspace| async move { shell_of(&*workspace)?.poll(process, poll).await })
+        .with(id, move |workspace| {
+            let secrets = secrets.clone();
+            async move { secrets.shell(shell_of(&*workspace)?).poll(process, poll).await }
+        })
         .await?;
     Ok(axum::Json(convert::process_output(&polled)).into_response())
 }
@@ -283,6 +287,7 @@ fn resume_offset(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
 /// A reader of one process's output.
 struct Following {
     workspace: Arc<dyn Workspace>,
+    secrets: SecretVariables,
     process: ProcessId,
     offset: u64,
     _place: OwnedSemaphorePermit,
@@ -294,7 +299,7 @@ impl Following {
         let poll = |offset| Poll { offset, max_bytes: DEFAULT_OUTPUT_BYTES, wait_ms: END_WAIT_MS };
         loop {
             let polled = match shell_of(&*self.workspace) {
-                Ok(shell) => shell.poll(self.process, poll(self.offset)).await,
+                Ok(shell) => self.secrets.shell(shell).poll(self.process, poll(self.offset)).await,
                 Err(missing) => Err(missing),
             };
             let polled = match polled {

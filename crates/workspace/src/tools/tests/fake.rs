@@ -290,6 +290,7 @@ pub(super) fn context(allow: &[&str]) -> (ToolContext, Arc<Audit>) {
         },
         is_boxed: false,
         refusals: RefusalLog::new(Arc::clone(&audit) as Arc<dyn RefusalSink>),
+        secrets: crate::SecretVariables::default(),
     };
     (context, audit)
 }

@@ -21,7 +21,7 @@ use warren_fleet::access::ProcessDeed;
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_workspace::shell::{Command, ProcessId, ProcessInfo, PtySize, Signal, Start};
-use warren_workspace::{Workspace, WorkspacePath};
+use warren_workspace::{SecretVariables, Workspace, WorkspacePath};
 
 use self::session::Session;
 use super::processes::{find, start_process};
@@ -87,13 +87,14 @@ pub(in crate::routes) async fn socket(
     refuse_cookie_without_origin(&headers)?;
     let upgrade = upgrade.map_err(|error| Failure::new(ErrorCode::InvalidRequest, error.to_string()))?;
     let place = place(&app)?;
+    let secrets = app.fleet.secret_variables(&row).await?;
     let attachment = attach(&app, &who, &row, params).await?;
     let standing = Standing { app, who, action, workspace_id: id, ends_with_server: true };
     let upgrade = upgrade
         .max_message_size(MAX_INCOMING_BYTES)
         .max_frame_size(MAX_INCOMING_BYTES)
         .max_write_buffer_size(MAX_WAITING_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(socket, attachment, standing, place)))
+    Ok(upgrade.on_upgrade(move |socket| serve(socket, attachment, secrets, standing, place)))
 }
 
 /// A page's cookie travels with every connection that any page opens. The guard refuses a wrong Origin; here, where a
@@ -168,6 +169,7 @@ impl Drop for Attachment {
 async fn serve(
     socket: WebSocket,
     mut attachment: Attachment,
+    secrets: SecretVariables,
     standing: Standing,
     place: OwnedSemaphorePermit,
 ) {
@@ -176,7 +178,8 @@ async fn serve(
     gauge.increment(1.0);
     attachment.is_unknown = false;
     if let Ok(shell) = shell_of(&*attachment.workspace) {
-        let session = Session::new(shell, attachment.process.clone(), attachment.offset);
+        let shell = secrets.shell(shell);
+        let session = Session::new(&shell, attachment.process.clone(), attachment.offset);
         session.serve(outgoing, incoming, standing.lost()).await;
     }
     gauge.decrement(1.0);

@@ -1,0 +1,174 @@
+//! A new key for all secrets: first the key is durable, then every row is sealed anew, then old keys are let go.
+//!
+//! ```text
+//!   keys [old] ─▶ [new, old] on disk ─▶ rows in batches: open with old, seal with new, compare-and-set ─▶ [new, old]
+//! ```
+//!
+//! At every moment each row names a key that is at hand, so that a crash in between costs nothing: the next start finds
+//! rows under another key than the current and goes on. Values do not change, and neither do generations.
+
+use serde_json::json;
+use warren_model::{
+    AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, TokenId,
+};
+use warren_rules::access::Action;
+use warren_store::{Error as StoreError, Lease, SecretKey};
+
+use super::keys::{Key, KeyError, Keyring};
+use super::sealing;
+use crate::audit::Actor;
+use crate::{Error, Fleet, Identity};
+
+/// Rows that are sealed anew in one transaction.
+const BATCH: u32 = 100;
+/// Only one replica rotates at a time. Longer than any rotation takes; a crash gives it free after that.
+const LEASE: &str = "secrets.rotation";
+const LEASE_MS: i64 = 10 * 60 * 1_000;
+
+/// What a rotation did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotation {
+    /// The key that all secrets are under now.
+    pub key_id: KeyId,
+    /// Whether the key was made for this. Where keys come from a variable or a command, their owner makes them.
+    pub is_new_key: bool,
+    pub resealed: u64,
+    /// Rows that no key at hand opens; they are left as they are.
+    pub unreadable: u64,
+}
+
+impl Fleet {
+    /// Makes a new key, if the source of keys can be written, and seals everything anew under the current one.
+    pub async fn rotate_secret_key(&self, who: &Identity) -> Result<Rotation, Error> {
+        who.may_in_own_org(Action::Operate)?;
+        let lease = self.take_rotation_lease().await?.ok_or_else(|| {
+            Error::with_detail(ErrorCode::VersionConflict, "another rotation of the key is under way")
+        })?;
+        let rotated = self.rotate(&who.principal, Actor::of(who)).await;
+        self.release_rotation_lease(lease).await;
+        rotated
+    }
+
+    /// Goes on with a rotation that a crash cut off, or that began with new keys in a variable; at start.
+    pub(crate) async fn resume_rotation(&self) -> Result<(), Error> {
+        let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
+        let keys = self.keys().ring();
+        let is_other = |id: &KeyId| id != keys.current().id();
+        let missing: Vec<&(KeyId, u64)> = counts.iter().filter(|(id, _)| keys.find(id).is_none()).collect();
+        for (key_id, count) in missing {
+            tracing::error!(%key_id, count, "secrets are sealed under a key that is not at hand; their workspaces run nothing");
+        }
+        if !counts.iter().any(|(id, _)| is_other(id) && keys.find(id).is_some()) {
+            return Ok(());
+        }
+        let Some(lease) = self.take_rotation_lease().await? else { return Ok(()) };
+        let by = Principal::system("server");
+        let done = self.reseal_and_record(&keys, false, &by, Actor::system("server", OrgId::DEFAULT)).await;
+        self.release_rotation_lease(lease).await;
+        let done = done?;
+        tracing::info!(resealed = done.resealed, key_id = %done.key_id, "secrets are sealed under the current key");
+        Ok(())
+    }
+
+    async fn rotate(&self, by: &Principal, actor: Actor) -> Result<Rotation, Error> {
+        let keys = self.keys().reload();
+        let led = keys.led_by(Key::new(self.entropy().secret()));
+        let is_new_key = self.keys().replace(&led).map_err(|error| unusable(&error))?;
+        let keys = if is_new_key { led } else { keys };
+        let done = self.reseal_and_record(&keys, is_new_key, by, actor).await?;
+        if is_new_key {
+            let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
+            let needed = keys.without_unused(|id| counts.iter().any(|(used, _)| used == id));
+            self.keys().replace(&needed).map_err(|error| unusable(&error))?;
+        }
+        Ok(done)
+    }
+
+    async fn reseal_and_record(
+        &self,
+        keys: &Keyring,
+        is_new_key: bool,
+        by: &Principal,
+        actor: Actor,
+    ) -> Result<Rotation, Error> {
+        let (resealed, unreadable) = self.reseal_all(keys).await?;
+        let key_id = keys.current().id().clone();
+        let (now, by, id) = (self.clock().now(), by.clone(), key_id.to_string());
+        self.store()
+            .write(move |tx| {
+                let data = json!({ "key_id": id, "resealed": resealed, "unreadable": unreadable });
+                tx.append_event(&NewEvent {
+                    at: now,
+                    kind: EventKind::SecretKeyRotated,
+                    org_id: OrgId::DEFAULT,
+                    workspace_id: None,
+                    principal: by.clone(),
+                    data: data.clone(),
+                })?;
+                let (action, kind) = (AuditAction::SecretKeyRotated, AuditTargetKind::SecretKey);
+                tx.append_audit(&actor.did(now, action, kind, &id, data))?;
+                Ok::<(), Error>(())
+            })
+            .await?;
+        Ok(Rotation { key_id, is_new_key, resealed, unreadable })
+    }
+
+    /// Answers with how many rows were sealed anew, and how many do not open.
+    async fn reseal_all(&self, keys: &Keyring) -> Result<(u64, u64), Error> {
+        let (mut resealed, mut unreadable) = (0, 0);
+        let mut after: Option<SecretKey> = None;
+        loop {
+            let (keys, from) = (keys.clone(), after.clone());
+            let entropy = std::sync::Arc::clone(&self.0.parts.entropy);
+            let (done, left, next) = self
+                .store()
+                .write(move |tx| {
+                    let page = tx.secrets_not_under(keys.current().id(), from.as_ref(), BATCH)?;
+                    let (mut done, mut left) = (0_u64, 0_u64);
+                    for row in page.rows {
+                        let Ok(value) = sealing::open(&row, &keys) else {
+                            left += 1;
+                            continue;
+                        };
+                        let mut fresh = row.clone();
+                        sealing::seal(&mut fresh, &value, keys.current(), &*entropy);
+                        match tx.update_secret(&fresh, row.version, &row.key_id) {
+                            Ok(()) => done += 1,
+                            // Somebody set it meanwhile, and sealed it by that.
+                            Err(StoreError::Conflict) => {}
+                            Err(error) => return Err(Error::from(error)),
+                        }
+                    }
+                    Ok((done, left, page.next))
+                })
+                .await?;
+            resealed += done;
+            unreadable += left;
+            match next {
+                Some(next) => after = Some(next),
+                None => return Ok((resealed, unreadable)),
+            }
+        }
+    }
+
+    async fn take_rotation_lease(&self) -> Result<Option<Lease>, Error> {
+        let now = self.clock().now();
+        // Any id will do: it only tells this rotation from another.
+        let owner: TokenId = self.entropy().id(now);
+        let owner = owner.to_string();
+        self.store()
+            .write(move |tx| tx.take_lease(LEASE, &owner, now, now.plus_ms(LEASE_MS)).map_err(Error::from))
+            .await
+    }
+
+    async fn release_rotation_lease(&self, lease: Lease) {
+        let released = self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await;
+        if let Err(error) = released {
+            tracing::warn!(%error, "the lease of a rotation could not be given back; it ends by itself");
+        }
+    }
+}
+
+fn unusable(error: &KeyError) -> Error {
+    Error::with_detail(ErrorCode::SecretKeyUnusable, error.to_string())
+}

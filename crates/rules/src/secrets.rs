@@ -1,0 +1,223 @@
+//! What is decided about secrets: which names there may be, which value a command gets, and how a change reaches what
+//! is running (F32, F33).
+//!
+//! ```text
+//!   nearest wins:   what a person sets for one command  >  the workspace's secret  >  the org's secret
+//! ```
+//!
+//! A model may not stand in for a person here: a variable that is a secret of the workspace is not the model's to set.
+//! It could otherwise point a program that holds one secret (a key) at an address that was meant to be another.
+
+use std::collections::BTreeMap;
+
+use warren_model::{Capability, SealedSecret, SecretName, Status, Workspace, WorkspaceId};
+
+use crate::command_policy::{Refusal, RefusalKind, is_reserved_variable};
+
+/// Whether a secret may have this name: not one that changes how programs are found or loaded, and none of Warren's.
+pub fn check_name(name: &SecretName) -> Result<(), &'static str> {
+    if is_reserved_variable(name.as_str()) {
+        return Err("the name is reserved: it changes how programs are found or loaded, or is Warren's own");
+    }
+    Ok(())
+}
+
+/// The secrets that a command of a workspace gets, by name: its own before its org's.
+pub fn in_effect(secrets: Vec<SealedSecret>) -> BTreeMap<SecretName, SealedSecret> {
+    let mut nearest: BTreeMap<SecretName, SealedSecret> = BTreeMap::new();
+    for secret in secrets {
+        let is_own = secret.owner.workspace_id().is_some();
+        if is_own || !nearest.contains_key(&secret.name) {
+            nearest.insert(secret.name.clone(), secret);
+        }
+    }
+    nearest
+}
+
+/// Why a model cannot set this variable for a command.
+pub fn not_for_models(name: &str) -> Refusal {
+    Refusal {
+        kind: RefusalKind::Variable,
+        sentence: format!("the variable `{name}` is a secret of this workspace and may not be set"),
+        allowed: "the secret is in the command's environment already; other variables may be set".into(),
+    }
+}
+
+/// Whether a change of secrets means anything to what runs in this workspace. Without a shell nothing there has an
+/// environment, and no change reaches it.
+pub fn concerns(workspace: &Workspace) -> bool {
+    workspace.spec.capabilities.contains(Capability::Shell)
+}
+
+/// How fast a change of secrets is rolled out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Workspaces that may be on their way up at the same time.
+    pub at_once: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { at_once: 8 }
+    }
+}
+
+/// What a roll-out does next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RollOut {
+    /// To be restarted now.
+    pub restart: Vec<WorkspaceId>,
+    /// Left for a later pass.
+    pub waiting: usize,
+}
+
+/// Plans the next stretch of a roll-out over the workspaces whose generation is ahead of what was observed (F33).
+///
+/// It needs no memory of its own: who is behind stands in the rows, and so does who is on its way up. A pass that
+/// crashed is planned anew. Each comes with the number of its active tasks: workspaces without tasks go first, then the longest unchanged, so that the busy are
+/// interrupted last.
+pub fn roll_out<'a>(workspaces: impl IntoIterator<Item = (&'a Workspace, u32)>, pace: Pace) -> RollOut {
+    let mut plan = RollOut::default();
+    let mut candidates = Vec::new();
+    let mut on_their_way = 0;
+    for (workspace, active_tasks) in workspaces {
+        match workspace.status {
+            Status::Provisioning => on_their_way += 1,
+            Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline => {
+                if is_behind(workspace) {
+                    candidates.push((active_tasks, workspace.updated_at, workspace.id));
+                }
+            }
+            // They get the new values when they are brought up again.
+            Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => {}
+        }
+    }
+    candidates.sort();
+    let room = pace.at_once.max(1).saturating_sub(on_their_way);
+    plan.waiting = candidates.len().saturating_sub(room);
+    plan.restart = candidates.into_iter().take(room).map(|(_, _, id)| id).collect();
+    plan
+}
+
+fn is_behind(workspace: &Workspace) -> bool {
+    workspace.observed_generation < workspace.generation
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use warren_model::{
+        KeyId, LocalConfig, Mending, OrgId, Principal, ProviderConfig, SecretOwner, Timestamp, WorkspaceSpec,
+    };
+
+    use super::*;
+
+    const AT: Timestamp = Timestamp::from_micros(1);
+
+    fn id(seed: u8) -> WorkspaceId {
+        WorkspaceId::from_parts(AT, [seed; 10])
+    }
+
+    fn workspace(seed: u8, status: Status, is_behind: bool) -> Workspace {
+        let capabilities = [Capability::Fs, Capability::Shell].into_iter().collect();
+        Workspace {
+            id: id(seed),
+            org_id: OrgId::DEFAULT,
+            parent_id: None,
+            name: "x".parse().unwrap(),
+            spec: WorkspaceSpec::new(ProviderConfig::Local(LocalConfig::default()), capabilities),
+            generation: 2,
+            observed_generation: if is_behind { 1 } else { 2 },
+            version: 1,
+            status,
+            reason: None,
+            reference: None,
+            created_at: AT,
+            updated_at: AT,
+            provisioning_started_at: None,
+            provision_deadline: None,
+            mending: Mending::default(),
+            removed_at: None,
+            is_purged: false,
+        }
+    }
+
+    fn secret(owner: SecretOwner, name: &str, version: u64) -> SealedSecret {
+        SealedSecret {
+            owner,
+            name: name.parse().unwrap(),
+            version,
+            key_id: KeyId::from_fingerprint([1; 8]),
+            nonce: [0; 12],
+            sealed: Vec::new(),
+            created_at: AT,
+            updated_at: AT,
+            updated_by: Principal::system("test"),
+        }
+    }
+
+    // F32
+    #[test]
+    fn a_workspaces_own_secret_wins_over_its_orgs_in_any_order() {
+        let own = SecretOwner::Workspace { id: id(1), org_id: OrgId::DEFAULT };
+        let org = SecretOwner::Org(OrgId::DEFAULT);
+        let mut rows = vec![secret(org, "A", 1), secret(own, "A", 2), secret(org, "B", 3)];
+        for _ in 0..rows.len() {
+            rows.rotate_left(1);
+            let chosen: Vec<u64> = in_effect(rows.clone()).into_values().map(|one| one.version).collect();
+            assert_eq!(chosen, [2, 3]);
+        }
+    }
+
+    // F32, sec/T03
+    #[test]
+    fn reserved_variables_are_no_names_of_secrets() {
+        for name in ["PATH", "LD_PRELOAD", "BASH_ENV", "WARREN_TOKEN", "NODE_OPTIONS"] {
+            assert!(check_name(&name.parse().unwrap()).is_err(), "{name}");
+        }
+        for name in ["API_KEY", "DATABASE_URL", "GITHUB_TOKEN"] {
+            assert!(check_name(&name.parse().unwrap()).is_ok(), "{name}");
+        }
+    }
+
+    // F33
+    #[test]
+    fn a_few_restart_at_once_idle_ones_first_and_the_resting_are_left_alone() {
+        let rows = [
+            (workspace(1, Status::Online, true), 3),
+            (workspace(3, Status::Online, false), 0),
+            (workspace(4, Status::Degraded, true), 0),
+            (workspace(5, Status::Provisioning, true), 0),
+            (workspace(6, Status::Paused, true), 0),
+            (workspace(7, Status::AwaitingAgent, true), 0),
+            (workspace(8, Status::Removed, true), 0),
+        ];
+        let plan = |at_once| roll_out(rows.iter().map(|(row, tasks)| (row, *tasks)), Pace { at_once });
+        assert_eq!(plan(3).restart, [id(4), id(7)], "one place of three is taken by 5");
+        assert_eq!(plan(3).waiting, 1, "the busy one");
+        assert_eq!(plan(1).restart, [], "5 is still on its way");
+        assert_eq!(plan(9).restart, [id(4), id(7), id(1)], "the busy one comes last");
+    }
+
+    proptest! {
+        // F33
+        #[test]
+        fn every_workspace_that_is_behind_is_restarted_once_and_never_too_many_together(
+            count in 0_u8..60, at_once in 1_usize..10,
+        ) {
+            let mut rows: Vec<Workspace> =
+                (0..count).map(|seed| workspace(seed, Status::Online, true)).collect();
+            let mut restarts = 0;
+            for _ in 0..=usize::from(count) {
+                let plan = roll_out(rows.iter().map(|row| (row, 0)), Pace { at_once });
+                prop_assert!(plan.restart.len() <= at_once);
+                restarts += plan.restart.len();
+                for row in rows.iter_mut().filter(|row| plan.restart.contains(&row.id)) {
+                    row.observed_generation = row.generation;
+                }
+            }
+            prop_assert_eq!(restarts, usize::from(count));
+            prop_assert_eq!(roll_out(rows.iter().map(|row| (row, 0)), Pace { at_once }), RollOut::default());
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A secret that a command prints is masked, whatever way the output takes (sec/T10).
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use warren_model::WorkspaceId;
+use warren_testkit::Warren;
+
+use crate::local;
+
+const SECRET: &str = "s3cr3t/canary+value%with&odd=parts";
+
+/// Prints the value in every form, in a script that does not hold it.
+const PRINT: &str = "printf 'raw %s\\n' \"$CANARY\"
+    printf 'base64 '; printf %s \"$CANARY\" | base64 -w0; echo
+    printf 'basic '; printf 'user:%s' \"$CANARY\" | base64 -w0; echo
+    printf 'hex '; printf %s \"$CANARY\" | od -An -v -tx1 | tr -d ' \\n'; echo
+    printf 'url '; printf %s \"$CANARY\" | sed 's/%/%25/g; s,/,%2F,g; s/+/%2B/g; s/&/%26/g; s/=/%3D/g'; echo
+    printf 'error %s\\n' \"$CANARY\" >&2
+    printf 'pieces '; printf %.10s \"$CANARY\"; sleep 0.05; printf %s \"$CANARY\" | cut -c11-; echo end";
+
+async fn place(with_secret: bool) -> (Warren, WorkspaceId) {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    if with_secret {
+        let set = warren.call("PUT", "/api/v1/secrets/CANARY").token(&warren.token);
+        assert_eq!(set.json(&json!({ "value": SECRET })).send().await.status, 201);
+    }
+    (warren, id)
+}
+
+/// What an attacker would look for: any twelve bytes of the value in a row, in any form.
+fn leaks(output: &str) -> bool {
+    use base64::Engine as _;
+    let parts: Vec<&[u8]> = SECRET.as_bytes().windows(12).collect();
+    let hex = |part: &[u8]| part.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let url = |part: &[u8]| {
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric();
+        part.iter()
+            .map(|byte| if plain(byte) { char::from(*byte).into() } else { format!("%{byte:02X}") })
+            .collect::<String>()
+    };
+    let base64 = |part: &[u8]| {
+        let text = base64::engine::general_purpose::STANDARD_NO_PAD.encode(part);
+        text[..text.len() - 1].to_owned()
+    };
+    let raw = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
+    parts.iter().any(|part| {
+        [raw(part), hex(part), url(part), base64(part)].iter().any(|form| output.contains(form.as_str()))
+    })
+}
+
+fn assert_masked(output: &str) {
+    assert!(!leaks(output), "{output}");
+    assert!(output.contains("raw ****") && output.contains("hex ****"), "the rest is there: {output}");
+}
+
+fn decoded(frames: &str) -> String {
+    use base64::Engine as _;
+    let mut output = Vec::new();
+    for line in frames.lines().filter_map(|line| line.strip_prefix("data:")) {
+        let frame: Value = serde_json::from_str(line.trim()).unwrap();
+        // The two outputs of a command come in an order of their own.
+        if let (Some(text), true) = (frame["base64"].as_str(), frame["type"] != "stderr") {
+            output.extend(base64::engine::general_purpose::STANDARD.decode(text).unwrap());
+        }
+    }
+    String::from_utf8(output).unwrap()
+}
+
+// sec/T10
+#[tokio::test]
+async fn a_printed_secret_is_masked_in_the_answer_of_a_command_and_of_a_tool() {
+    let (warren, id) = place(true).await;
+    let base = format!("/api/v1/workspaces/{id}");
+    let answer = warren.post(&format!("{base}/exec"), &json!({ "command": PRINT })).await;
+    assert!(!leaks(&answer.text()));
+    assert_masked(answer.json()["stdout"].as_str().unwrap());
+    assert!(answer.json()["stderr"].as_str().unwrap().starts_with("error ***"));
+    let tool = warren.workspace(json!({ "kind": "local", "run": { "allow": ["sh"] } })).await;
+    let body = json!({ "argv": ["sh", "-c", PRINT] });
+    let answer = warren.post(&format!("/api/v1/workspaces/{tool}/tools/workspace_run"), &body).await.json();
+    assert_masked(answer["result"]["stdout"].as_str().unwrap_or_else(|| panic!("{answer}")));
+}
+
+// control: sec/T10
+#[tokio::test]
+async fn a_value_that_warren_does_not_know_is_shown_as_it_is_printed() {
+    let (warren, id) = place(false).await;
+    let body = json!({ "command": PRINT, "env": { "CANARY": SECRET } });
+    let answer = warren.post(&format!("/api/v1/workspaces/{id}/exec"), &body).await.json();
+    let output = answer["stdout"].as_str().unwrap();
+    assert!(leaks(output) && output.contains(SECRET));
+    for line in output.lines().filter(|line| !line.starts_with("pieces") && !line.starts_with("end")) {
+        assert!(leaks(line), "{line}");
+    }
+}
+
+// sec/T10
+#[tokio::test]
+async fn a_printed_secret_is_masked_in_streams() {
+    let (warren, id) = place(true).await;
+    let base = format!("/api/v1/workspaces/{id}");
+    let call = warren.call("POST", &format!("{base}/exec")).token(&warren.token);
+    let stream = call.header("accept", "text/event-stream").json(&json!({ "command": PRINT })).send().await;
+    assert!(!leaks(&stream.text()));
+    assert_masked(&decoded(&stream.text()));
+    let output = decoded(&stream.text());
+    assert!(output.contains("pieces ****"), "also where it is printed in two pieces: {output}");
+
+    let started = warren.post(&format!("{base}/processes"), &json!({ "command": PRINT })).await.json();
+    let output = format!("{base}/processes/{}/output", started["id"]);
+    let call = warren.call("GET", &output).token(&warren.token).header("accept", "text/event-stream");
+    let stream = call.send().await;
+    assert_masked(&decoded(&stream.text()));
+    // And byte by byte, as a reader who wants to outwit it would.
+    let mut shown = String::new();
+    loop {
+        let piece = warren.get(&format!("{output}?offset={}&max_bytes=7", shown.len())).await.json();
+        match piece["output"].as_str().unwrap() {
+            "" => break,
+            text => shown.push_str(text),
+        }
+    }
+    assert!(!shown.contains(&SECRET[SECRET.len() / 2..]), "{shown}");
+}
+
+// sec/T10
+#[tokio::test]
+async fn a_printed_secret_is_masked_on_a_terminal() {
+    let (warren, id) = place(true).await;
+    use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+    let command: String = PRINT.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let url = format!("ws://{}/api/v1/workspaces/{id}/terminal?command={command}", warren.address);
+    let mut request = url.as_str().into_client_request().unwrap();
+    request.headers_mut().insert("authorization", format!("Bearer {}", warren.token).parse().unwrap());
+    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+    let mut output = Vec::new();
+    while let Some(Ok(message)) = socket.next().await {
+        if message.is_binary() {
+            output.extend_from_slice(&message.into_data());
+        }
+        if output.windows(3).any(|window| window == b"end") {
+            break;
+        }
+    }
+    assert_masked(&String::from_utf8_lossy(&output));
+}
+
+// sec/T10: events hold names of programs, and a program's name may be anything
+#[tokio::test]
+async fn what_a_command_leaves_in_the_event_log_holds_no_secret() {
+    let (warren, id) = place(true).await;
+    let base = format!("/api/v1/workspaces/{id}");
+    warren.post(&format!("{base}/exec"), &json!({ "command": PRINT })).await;
+    warren.post(&format!("{base}/exec"), &json!({ "argv": ["sh", "-c", "exec \"$CANARY\""] })).await;
+    let query = warren_store::EventQuery { after: 0, org_id: None, workspace_id: None, limit: 500 };
+    let mut told = String::new();
+    for _ in 0..2_000 {
+        let asked = query.clone();
+        let events = warren.store.read(move |tx| tx.events(&asked)).await.unwrap();
+        told = events.rows.iter().map(|event| format!("{} {}\n", event.kind.as_str(), event.data)).collect();
+        if told.matches("workspace.command.finished").count() == 2 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(told.matches("workspace.command.finished").count(), 2, "{told}");
+    assert!(!leaks(&told), "{told}");
+}

@@ -1,0 +1,140 @@
+//! The audit log in SQL. Entries wait in the transaction and are chained at its end: the row of the head is locked
+//! from then to the commit, which is what keeps the chain whole under concurrent writers.
+
+use warren_model::{AuditEntry, AuditHash, AuditHead, NewAuditEntry};
+use warren_store::{AuditQuery, AuditReads, AuditWrites, Error, Page};
+
+use crate::select::{Select, cut_page};
+use crate::session::{Columns, Session, Value};
+use crate::transaction::Transaction;
+
+/// The order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "seq, at, org_id, principal, token_id, token_prefix, action, target_kind, target_id, outcome, request_id, \
+         details, previous_hash, hash"
+    };
+}
+
+const LIST: &str = concat!("SELECT ", columns!(), " FROM audit");
+const INSERT: &str = concat!(
+    "INSERT INTO audit (",
+    columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+);
+const HEAD: &str = "SELECT newest, hash FROM audit_head WHERE id = 1";
+/// Writes nothing new, and holds the row until the commit on both engines.
+const LOCK_HEAD: &str = "UPDATE audit_head SET newest = newest WHERE id = 1 RETURNING newest, hash";
+const MOVE_HEAD: &str = "UPDATE audit_head SET newest = $1, hash = $2 WHERE id = 1";
+
+impl AuditReads for Transaction<'_> {
+    fn audit(&mut self, query: &AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
+        let mut select = Select::new(LIST);
+        select.and_value("seq >", Value::Int(Some(i64::try_from(query.after).unwrap_or(i64::MAX))));
+        if let Some(org_id) = query.org_id {
+            select.and_value("org_id =", org_id);
+        }
+        for (condition, text) in [
+            ("target_kind =", &query.target_kind),
+            ("target_id =", &query.target_id),
+            ("principal =", &query.principal),
+            ("action =", &query.action),
+        ] {
+            if let Some(text) = text {
+                select.and_value(condition, text.as_str());
+            }
+        }
+        if let Some(since) = query.since {
+            select.and_value("at >=", since);
+        }
+        if let Some(until) = query.until {
+            select.and_value("at <", until);
+        }
+        let (sql, values) = select.page("seq", query.limit);
+        let rows = self.rows("audit", &sql, &values, read)?;
+        Ok(cut_page(rows, query.limit, |entry| entry.seq))
+    }
+
+    fn audit_head(&mut self) -> Result<AuditHead, Error> {
+        self.first("audit_head", HEAD, &[], read_head)?.ok_or_else(head_is_missing)
+    }
+}
+
+impl AuditWrites for Transaction<'_> {
+    fn append_audit(&mut self, entry: &NewAuditEntry) -> Result<(), Error> {
+        self.pending_audit.push(entry.clone());
+        Ok(())
+    }
+}
+
+/// Chains the entries to the log and writes them. Called at the end of a transaction.
+pub(crate) fn append(session: &mut dyn Session, entries: &[NewAuditEntry]) -> Result<(), Error> {
+    let mut head = None;
+    session.query(LOCK_HEAD, &[], &mut |row| {
+        head = Some(read_head(&mut Columns::new("audit_head", row))?);
+        Ok(())
+    })?;
+    let mut head = head.ok_or_else(head_is_missing)?;
+    for new in entries {
+        let entry = AuditEntry::following(head, new);
+        insert(session, &entry)?;
+        head = entry.head();
+    }
+    session.execute(MOVE_HEAD, &[Value::count(head.seq)?, Value::Bytes(&head.hash.0)])?;
+    Ok(())
+}
+
+fn insert(session: &mut dyn Session, entry: &AuditEntry) -> Result<(), Error> {
+    let values = [
+        Value::count(entry.seq)?,
+        entry.at.into(),
+        entry.org_id.into(),
+        entry.principal.as_str().into(),
+        entry.token_id.into(),
+        entry.token_prefix.as_deref().into(),
+        entry.action.as_str().into(),
+        entry.target_kind.as_str().into(),
+        entry.target_id.as_str().into(),
+        entry.outcome.as_str().into(),
+        entry.request_id.as_deref().into(),
+        entry.details.as_str().into(),
+        Value::Bytes(&entry.previous_hash.0),
+        Value::Bytes(&entry.hash.0),
+    ];
+    values.iter().try_for_each(Value::check)?;
+    session.execute(INSERT, &values)?;
+    Ok(())
+}
+
+fn head_is_missing() -> Error {
+    Error::Corrupt("the head of the audit log is missing".into())
+}
+
+fn read(row: &mut Columns<'_>) -> Result<AuditEntry, Error> {
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    Ok(AuditEntry {
+        seq: row.count()?,
+        at: row.time()?,
+        org_id: row.id()?,
+        principal: row.text()?.to_owned(),
+        token_id: row.optional_id()?,
+        token_prefix: text(row.optional_text()?),
+        action: row.text()?.to_owned(),
+        target_kind: row.text()?.to_owned(),
+        target_id: row.text()?.to_owned(),
+        outcome: row.text()?.to_owned(),
+        request_id: text(row.optional_text()?),
+        details: row.text()?.to_owned(),
+        previous_hash: read_hash(row)?,
+        hash: read_hash(row)?,
+    })
+}
+
+fn read_head(row: &mut Columns<'_>) -> Result<AuditHead, Error> {
+    Ok(AuditHead { seq: row.count()?, hash: read_hash(row)? })
+}
+
+fn read_hash(row: &mut Columns<'_>) -> Result<AuditHash, Error> {
+    let bytes = row.bytes()?;
+    bytes.try_into().map(AuditHash).map_err(|_| row.corrupt("a hash has 32 bytes"))
+}
