@@ -3,7 +3,9 @@
 //! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
 //! others do not, since `Serialize` is a promise to strangers.
 
+mod bundle;
 mod capability;
+mod document;
 mod error_code;
 mod event;
 mod id;
@@ -12,13 +14,16 @@ mod principal;
 mod provider_config;
 mod reference;
 mod registration;
+mod template;
 mod text;
 mod time;
 mod token;
 mod vitals;
 mod workspace;
 
+pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
+pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
@@ -34,6 +39,10 @@ pub use provider_config::{
 };
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use template::{
+    AgentSpec, Blueprint, InvalidTemplateName, Position, ScheduleSpec, Template, TemplateName, TemplateStamp,
+    env_problem,
+};
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};

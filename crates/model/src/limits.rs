@@ -16,6 +16,8 @@ pub struct Limits {
     pub max_tokens_per_owner: u32,
     /// Workspaces of one org that are not removed.
     pub max_workspaces_per_org: u32,
+    /// Templates of one org.
+    pub max_templates_per_org: u32,
     /// Event streams (SSE and WebSocket) open at once.
     pub max_event_streams: u32,
     /// Connections open at once.
@@ -37,6 +39,7 @@ impl Default for Limits {
             max_page_size: 500,
             max_tokens_per_owner: 100,
             max_workspaces_per_org: 100_000,
+            max_templates_per_org: 1_000,
             max_event_streams: 2_000,
             max_connections: 4_096,
             header_timeout_ms: 8_000,
