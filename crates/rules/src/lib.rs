@@ -13,5 +13,6 @@ pub mod refusals;
 pub mod registry;
 pub mod startup;
 pub mod sweeps;
+pub mod templates;
 pub mod tier;
 pub mod vitals;
