@@ -4,8 +4,10 @@
 //! happen afterwards (open, close, delete) is found again from the row itself, so that a crash between the two
 //! loses nothing: the next start asks the same question and gets the same answer.
 
+mod bundles;
 mod error;
 mod identity;
+mod imports;
 mod journal;
 mod lifecycle;
 mod losses;
@@ -15,20 +17,25 @@ mod refusals;
 mod registration;
 mod removal;
 mod sweeps;
+mod templates;
 mod tree;
 mod workspaces;
 
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
+pub use imports::{Import, ImportReport, ImportedNode};
 pub use journal::Use;
 pub use lifecycle::Terms;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
-pub use removal::{Removal, RemovalCounts};
+pub use removal::{Collapse, Removal, RemovalCounts};
 pub use sweeps::{LastRun, SweepOutcome, SweepReport};
+pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
+/// What a template leads to.
+pub use warren_rules::templates as template_rules;
 /// What a runtime says, and how it is judged.
 pub use warren_rules::vitals;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};

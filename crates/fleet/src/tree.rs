@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use warren_model::{ErrorCode, OrgId, Status, Workspace, WorkspaceId};
-use warren_store::{WorkspaceQuery, WriteTx};
+use warren_store::{ReadTx, WorkspaceQuery, WriteTx};
 
 use crate::Error;
 
@@ -54,7 +54,7 @@ pub(crate) fn check_parent(
 
 /// The row and all below it, parents first. Those that are removed are in it only on request.
 pub(crate) fn subtree(
-    tx: &mut dyn WriteTx,
+    tx: &mut dyn ReadTx,
     root: Workspace,
     includes_removed: bool,
 ) -> Result<Vec<Workspace>, Error> {

@@ -18,6 +18,7 @@ pub mod postgres;
 mod select;
 mod session;
 pub mod sqlite;
+mod templates;
 mod tokens;
 mod transaction;
 mod vitals;

@@ -35,6 +35,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
     4 "0004_vitals",
+    5 "0005_templates",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -42,6 +43,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
     4 "0004_vitals",
+    5 "0005_templates",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -13,10 +13,12 @@
 pub mod contract;
 mod error;
 mod query;
+mod templates;
 mod transaction;
 
 pub use error::Error;
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
+pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 pub use transaction::{
     Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
     RegistrationWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites, WorkspaceReads, WorkspaceWrites,

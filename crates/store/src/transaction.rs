@@ -7,21 +7,45 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
 pub trait ReadTx:
-    WorkspaceReads + VitalsReads + RegistrationReads + EventReads + TokenReads + LeaseReads
+    WorkspaceReads
+    + VitalsReads
+    + RegistrationReads
+    + EventReads
+    + TokenReads
+    + LeaseReads
+    + TemplateReads
+    + PositionReads
 {
 }
 impl<T> ReadTx for T where
-    T: WorkspaceReads + VitalsReads + RegistrationReads + EventReads + TokenReads + LeaseReads + ?Sized
+    T: WorkspaceReads
+        + VitalsReads
+        + RegistrationReads
+        + EventReads
+        + TokenReads
+        + LeaseReads
+        + TemplateReads
+        + PositionReads
+        + ?Sized
 {
 }
 
 /// Everything that can be read and written.
 pub trait WriteTx:
-    ReadTx + WorkspaceWrites + VitalsWrites + RegistrationWrites + EventWrites + TokenWrites + LeaseWrites
+    ReadTx
+    + WorkspaceWrites
+    + VitalsWrites
+    + RegistrationWrites
+    + EventWrites
+    + TokenWrites
+    + LeaseWrites
+    + TemplateWrites
+    + PositionWrites
 {
 }
 impl<T> WriteTx for T where
@@ -32,6 +56,8 @@ impl<T> WriteTx for T where
         + EventWrites
         + TokenWrites
         + LeaseWrites
+        + TemplateWrites
+        + PositionWrites
         + ?Sized
 {
 }

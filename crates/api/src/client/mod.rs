@@ -19,6 +19,7 @@ mod platform;
 mod processes;
 mod runtimes;
 pub mod sse;
+mod templates;
 mod terminal;
 mod workspaces;
 

@@ -7,6 +7,7 @@
 pub mod events;
 pub mod leases;
 mod samples;
+pub mod templates;
 pub mod tokens;
 pub mod transactions;
 pub mod vitals;
@@ -73,6 +74,13 @@ macro_rules! contract_tests {
                 ended_and_passing_tokens_do_not_count
                 lists_are_filtered_and_come_in_pages
             }
+            templates {
+                a_template_comes_back_as_it_was_written
+                a_template_is_written_only_at_the_version_it_was_read
+                templates_are_listed_by_name_in_pages_and_per_org
+                the_longest_provision_timeout_of_a_runtime_holds
+                positions_are_kept_per_principal_and_go_with_their_workspace
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -112,6 +120,7 @@ mod tests {
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
             include_str!("vitals.rs"),
+            include_str!("templates.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {
