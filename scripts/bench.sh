@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 # One row per benchmark: the package and its bench target.
 benches=(
   "warren-store-sql commits"
+  "warren-cli fleet"
   "warren-providers sandbox"
   "warren-cli exec_over_http"
   "warren-cli start_up"

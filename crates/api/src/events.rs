@@ -38,6 +38,11 @@ pub enum EventFrame {
     Live {
         event: LiveEvent,
     },
+    /// Events after what was asked for are no longer kept; the stream goes on from `oldest`.
+    Truncated {
+        after: u64,
+        oldest: u64,
+    },
     /// Everything up to `seq` was sent; what follows happens now.
     CaughtUp {
         seq: u64,

@@ -3,6 +3,7 @@
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
+mod budgets;
 #[cfg(feature = "client")]
 pub mod client;
 mod commands;
@@ -20,6 +21,7 @@ mod tools;
 mod unique_keys;
 mod workspaces;
 
+pub use budgets::{Budget, SetBudget};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};

@@ -101,7 +101,7 @@ fn sow(
         |error: warren_model::InvalidName| Error::with_detail(ErrorCode::InvalidBundle, error.to_string());
     let name: WorkspaceName = node.name.parse().map_err(invalid)?;
     let path = parent.as_ref().map_or_else(|| name.to_string(), |(_, above)| format!("{above}/{name}"));
-    let spec = node.spec;
+    let spec = node.spec.clone();
     let wish = CreateWorkspace {
         name,
         provider: spec.provider,
@@ -119,7 +119,7 @@ fn sow(
         template: spec.template,
     };
     let place = seeds.len();
-    seeds.push(Seed { path: path.clone(), parent: parent.map(|(at, _)| at), wish, desired: spec.desired });
+    seeds.push(Seed { path: path.clone(), parent: parent.map(|(at, _)| at), wish, spec: Some(node.spec) });
     for child in node.children {
         sow(child, Some((place, path.clone())), depth + 1, seeds)?;
     }

@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 
 use warren_model::{
-    Blueprint, Desired, ErrorCode, OrgId, Status, TemplateName, Timestamp, Workspace, WorkspaceId,
-    WorkspaceName, env_problem,
+    Blueprint, Desired, ErrorCode, OrgId, Status, Timestamp, Workspace, WorkspaceId, WorkspaceName,
+    WorkspaceSpec, env_problem,
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::signal_towards;
@@ -63,7 +63,8 @@ pub(crate) struct Seed {
     /// The place of its parent among the seeds; always before its own.
     pub(crate) parent: Option<usize>,
     pub(crate) wish: CreateWorkspace,
-    pub(crate) desired: Desired,
+    /// All that is wanted of it, where that is known field by field and the wish is only what must be judged.
+    pub(crate) spec: Option<WorkspaceSpec>,
 }
 
 /// Where seeds go.
@@ -162,11 +163,15 @@ impl Fleet {
     }
 
     fn draft(&self, who: &Identity, ground: Ground, seed: &Seed) -> Draft {
-        Draft {
-            parent: seed.parent,
-            desired: seed.desired,
-            row: self.draft_workspace(who, ground.org_id, seed.wish.clone()),
-        }
+        let drafted = self.draft_workspace(who, ground.org_id, seed.wish.clone());
+        let desired = seed.spec.as_ref().map_or(Desired::Running, |spec| spec.desired);
+        let row = drafted.map(|row| match &seed.spec {
+            Some(spec) => {
+                Workspace { spec: WorkspaceSpec { desired: Desired::Running, ..spec.clone() }, ..row }
+            }
+            None => row,
+        });
+        Draft { parent: seed.parent, desired, row }
     }
 }
 
@@ -208,7 +213,7 @@ fn seed_of(tx: &mut dyn ReadTx, org_id: OrgId, node: Node, timeout: Option<u32>)
         agent,
         template: stamp,
     };
-    Ok(Seed { path, parent, wish, desired: Desired::Running })
+    Ok(Seed { path, parent, wish, spec: None })
 }
 
 #[derive(Debug, Clone)]
@@ -286,13 +291,5 @@ fn check_place(
             check_parent(tx, *id, ground.org_id, *parent_id)
         }
         Some(_) | None => Ok(()),
-    }
-}
-
-/// The name of a template as the root of an import.
-impl Import {
-    pub fn of_template(name: TemplateName) -> Self {
-        let root = Blueprint { template: Some(name), ..Blueprint::default() };
-        Self { roots: vec![root], ..Self::default() }
     }
 }

@@ -4,6 +4,7 @@
 //! happen afterwards (open, close, delete) is found again from the row itself, so that a crash between the two
 //! loses nothing: the next start asks the same question and gets the same answer.
 
+mod budgets;
 mod bundles;
 mod error;
 mod identity;
@@ -21,6 +22,7 @@ mod templates;
 mod tree;
 mod workspaces;
 
+pub use budgets::Budget;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
 pub use imports::{Import, ImportReport, ImportedNode};
@@ -34,6 +36,10 @@ pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
+/// How fast one caller may ask.
+pub use warren_rules::rate;
+/// How long things are kept.
+pub use warren_rules::sweeps::Retention;
 /// What a template leads to.
 pub use warren_rules::templates as template_rules;
 /// What a runtime says, and how it is judged.

@@ -10,6 +10,7 @@ use warren_model::{
 use warren_rules::access::Action;
 use warren_rules::lifecycle::{self, Change, Decision, Facts, Signal};
 use warren_rules::reconcile;
+use warren_rules::sweeps::Retention;
 use warren_rules::vitals::{Expectations, at_rest};
 use warren_store::{Store, WriteTx};
 
@@ -28,6 +29,7 @@ pub struct Terms {
     pub expectations: Expectations,
     /// A time for provisioning that holds for all (F5).
     pub provision_timeout_ms: Option<i64>,
+    pub retention: Retention,
 }
 
 /// Who signals, when, and under which terms.

@@ -70,6 +70,7 @@ error_codes! {
     InvalidConfig = "invalid_config", 422, "The provider's config is not valid.", "`detail` names the field.";
     SharingRefused = "sharing_refused", 422, "Sharing files by id must be allowed explicitly.", "Set `share_across_sessions: true`, or leave `share` out.";
     RefUnreadable = "ref_unreadable", 409, "The record of this workspace was written by a version too far away.", "Run a version of Warren closer to the one that wrote it, or create the workspace again.";
+    BudgetExhausted = "budget_exhausted", 402, "The workspace has spent its budget for this month.", "Raise it with PUT …/budget, or wait for the next month.";
     SweepNotFound = "sweep_not_found", 404, "There is no such sweep.", "List them with GET /api/v1/admin/sweeps.";
     // Templates and bundles
     InvalidYaml = "invalid_yaml", 400, "The document is not YAML that Warren takes.", "`detail` names the place. Keys stand once; anchors, aliases, merge keys and tags are not taken.";

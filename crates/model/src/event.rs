@@ -57,6 +57,8 @@ event_kinds! {
     TemplateStored = "fleet.template.stored", "name, hash";
     /// A template was removed. Workspaces made from it stay.
     TemplateRemoved = "fleet.template.removed", "name, hash";
+    /// A workspace has spent its budget for the month.
+    WorkspaceBudgetExhausted = "workspace.budget.exhausted", "month, limit_micros, spent_micros";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

@@ -18,6 +18,8 @@ pub struct Limits {
     pub max_workspaces_per_org: u32,
     /// Templates of one org.
     pub max_templates_per_org: u32,
+    /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
+    pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
     pub max_event_streams: u32,
     /// Connections open at once.
@@ -40,6 +42,7 @@ impl Default for Limits {
             max_tokens_per_owner: 100,
             max_workspaces_per_org: 100_000,
             max_templates_per_org: 1_000,
+            max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,
             header_timeout_ms: 8_000,

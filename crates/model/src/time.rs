@@ -29,6 +29,13 @@ impl Timestamp {
         Self(self.0.saturating_add(ms.saturating_mul(1_000)))
     }
 
+    /// Year and month of the calendar, in UTC.
+    pub fn utc_month(self) -> (i16, i8) {
+        let moment = jiff::Timestamp::from_microsecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let date = moment.to_zoned(jiff::tz::TimeZone::UTC).date();
+        (date.year(), date.month())
+    }
+
     /// Milliseconds from `earlier` to here; negative where `earlier` is in fact later.
     pub const fn ms_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0).div_euclid(1_000)

@@ -166,6 +166,9 @@ pub struct WorkspaceSpec {
     /// What it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateStamp>,
+    /// What it may spend in a month, in millionths of the currency's unit; absent: no limit (F36).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monthly_budget_micros: Option<u64>,
 }
 
 impl WorkspaceSpec {
@@ -183,6 +186,7 @@ impl WorkspaceSpec {
             max_concurrent_tasks: None,
             agent: AgentSpec::default(),
             template: None,
+            monthly_budget_micros: None,
         }
     }
 }

@@ -5,9 +5,11 @@
 
 pub mod access;
 pub mod backoff;
+pub mod budget;
 pub mod capabilities;
 pub mod command_policy;
 pub mod lifecycle;
+pub mod rate;
 pub mod reconcile;
 pub mod refusals;
 pub mod registry;

@@ -47,6 +47,8 @@ sweeps! {
     Hibernation = "hibernation", every 30;
     /// Ends boxes and deletes folders that belong to no workspace.
     Orphans = "orphans", every 60;
+    /// Clears away events and ended tokens that are older than they are kept.
+    Retention = "retention", every 600;
 }
 
 impl Sweep {
@@ -72,10 +74,30 @@ pub enum Effect {
     ClearDeadline,
 }
 
+/// How long things are kept (F42), in days. Absent: for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub events_days: Option<u32>,
+    /// Tokens after they ended.
+    pub ended_tokens_days: Option<u32>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { events_days: Some(90), ended_tokens_days: Some(30) }
+    }
+}
+
+/// The moment before which something that is kept for so many days is cleared away.
+pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
+    const DAY_MS: i64 = 24 * 3_600 * 1_000;
+    days.map(|days| now.plus_ms(-DAY_MS * i64::from(days)))
+}
+
 /// How long a carrier has before somebody else may take its work up.
 const CARRIER_MS: i64 = 60_000;
 
-/// What a sweep does about a workspace. `Orphans` has no rows to look at.
+/// What a sweep does about a workspace. `Orphans` and `Retention` are not about single workspaces.
 pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     match sweep {
         Sweep::Liveness => silent(row, vitals, now),
@@ -83,7 +105,7 @@ pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> E
         Sweep::Provisioning => late(row, now),
         Sweep::Mending => to_be_mended(row, now),
         Sweep::Hibernation => idle(row, vitals, now),
-        Sweep::Orphans => Effect::Leave,
+        Sweep::Orphans | Sweep::Retention => Effect::Leave,
     }
 }
 
@@ -235,7 +257,7 @@ mod tests {
                 Sweep::Provisioning => provision,
                 Sweep::Mending => mending,
                 Sweep::Hibernation => idle,
-                Sweep::Orphans => None,
+                Sweep::Orphans | Sweep::Retention => None,
             };
             let effect = plan(sweep, &row, &vitals, NOW);
             prop_assert_eq!(effect == Effect::Leave, deadline.is_none_or(|at| at > NOW));
@@ -262,6 +284,13 @@ mod tests {
             let row = Workspace { mending: due, ..row(Status::Offline, runtime) };
             assert_eq!(plan(Sweep::Mending, &row, &Vitals::default(), NOW), expected);
         }
+    }
+
+    // F42
+    #[test]
+    fn what_is_kept_for_ever_is_never_cleared() {
+        assert_eq!(cleared_before(None, NOW), None);
+        assert_eq!(cleared_before(Some(2), NOW).map(|at| NOW.ms_since(at)), Some(172_800_000));
     }
 
     // F21

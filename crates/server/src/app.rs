@@ -8,7 +8,7 @@ use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
 use warren_model::Limits;
 
-use crate::auth::Failures;
+use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
 use crate::telemetry::Telemetry;
@@ -34,6 +34,7 @@ pub struct App {
     pub(crate) hub: EventHub,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) failures: Failures,
+    pub(crate) paces: Paces,
     pub(crate) event_streams: Arc<Semaphore>,
     /// Streams that read history at the same time. All of them together must not keep the database's readers from
     /// ordinary requests, each of which needs one to find out who asks.

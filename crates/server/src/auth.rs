@@ -1,5 +1,6 @@
 //! Who asks. Default deny: a route that is not named public needs a token (F30).
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
@@ -10,7 +11,8 @@ use http::{HeaderMap, Method, header};
 use warren_api::{CSRF_HEADER, SESSION_COOKIE};
 use warren_fleet::Identity;
 use warren_fleet::access::FailureWindow;
-use warren_model::{ErrorCode, Timestamp};
+use warren_fleet::rate::{Bucket, RateLimit};
+use warren_model::{ErrorCode, Principal, Timestamp};
 
 use crate::App;
 use crate::problem::Failure;
@@ -46,6 +48,7 @@ pub(crate) async fn require_token(
         Ok(identity) => identity,
         Err(failure) => return Err(app.failures.count(app.clock.now(), failure)),
     };
+    app.paces.admit(&identity, app.limits().max_requests_per_minute, app.clock.now())?;
     request.extensions_mut().insert(Caller(identity));
     Ok(next.run(request).await)
 }
@@ -134,5 +137,34 @@ impl Failures {
         let is_too_many;
         (*window, is_too_many) = window.after_failure(now);
         if is_too_many { ErrorCode::TooManyRequests.into() } else { failure.into() }
+    }
+}
+
+/// How fast each principal asks; what is too fast is decided by `rules` (F36). By principal, so that many tokens of one
+/// owner are no faster than one.
+#[derive(Debug, Default)]
+pub(crate) struct Paces(Mutex<HashMap<Principal, Bucket>>);
+
+/// Principals that are kept before those with nothing to remember are forgotten.
+const MAX_PACES: usize = 10_000;
+
+impl Paces {
+    fn admit(&self, who: &Identity, per_minute: u32, now: Timestamp) -> Result<(), Failure> {
+        if per_minute == 0 || who.is_operator() {
+            return Ok(());
+        }
+        let limit = RateLimit { per_minute };
+        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if paces.len() >= MAX_PACES {
+            paces.retain(|_, bucket| !bucket.is_idle(limit, now));
+        }
+        let bucket = paces.entry(who.principal.clone()).or_insert_with(|| Bucket::full(limit, now));
+        match bucket.take(limit, now) {
+            Ok(left) => {
+                *bucket = left;
+                Ok(())
+            }
+            Err(seconds) => Err(Failure::too_fast(seconds, per_minute)),
+        }
     }
 }

@@ -35,6 +35,13 @@ impl Failure {
         Self { total_bytes: Some(total_bytes), ..Self::new(ErrorCode::RangeNotSatisfiable, detail) }
     }
 
+    /// A caller that asks too fast learns how long to wait.
+    pub(crate) fn too_fast(seconds: u64, per_minute: u32) -> Self {
+        let detail = format!("at most {per_minute} requests a minute (`limits.max_requests_per_minute`)");
+        let retry_after_seconds = Some(u32::try_from(seconds).unwrap_or(u32::MAX));
+        Self { retry_after_seconds, ..Self::new(ErrorCode::TooManyRequests, detail) }
+    }
+
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { detail: Some(detail.into()), ..code.into() }
     }

@@ -1,6 +1,6 @@
 //! The outbox in SQL. Events wait in the transaction and are numbered at its end by the engine.
 
-use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, WorkspaceId};
+use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, Timestamp, WorkspaceId};
 use warren_store::{Error, EventQuery, EventReads, EventWrites, Page};
 
 use crate::select::{Select, cut_page};
@@ -8,6 +8,9 @@ use crate::session::{Columns, Value, read_count};
 use crate::transaction::Transaction;
 
 const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
+const OLDEST: &str = "SELECT min(seq) FROM events";
+const OLDEST_PAGE: &str = "SELECT seq, at FROM events ORDER BY seq LIMIT $1";
+const PRUNE: &str = "DELETE FROM events WHERE seq <= $1";
 const NEWEST: &str = "SELECT newest FROM event_sequence WHERE id = 1";
 
 /// An event that waits for its number, in the form in which it is stored.
@@ -55,12 +58,28 @@ impl EventReads for Transaction<'_> {
         Ok(cut_page(rows, query.limit, |event| event.seq))
     }
 
+    fn oldest_event_seq(&mut self) -> Result<Option<u64>, Error> {
+        Ok(self.first("events", OLDEST, &[], |row| row.optional_count())?.flatten())
+    }
+
     fn newest_event_seq(&mut self) -> Result<u64, Error> {
         Ok(self.first("event_sequence", NEWEST, &[], read_count)?.unwrap_or(0))
     }
 }
 
 impl EventWrites for Transaction<'_> {
+    /// From the lowest number on, up to the first that is young enough: the log stays one piece, and no index by time
+    /// has to be kept for it.
+    fn prune_events(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        let values = [Value::Int(Some(i64::from(limit)))];
+        let oldest = self.rows("events", OLDEST_PAGE, &values, |row| Ok((row.count()?, row.time()?)))?;
+        let last = oldest.iter().take_while(|(_, at)| *at < before).last();
+        match last {
+            Some((seq, _)) => self.execute(PRUNE, &[Value::count(*seq)?]),
+            None => Ok(0),
+        }
+    }
+
     fn append_event(&mut self, event: &NewEvent) -> Result<(), Error> {
         let pending = PendingEvent::new(event);
         let pending = self.remember(pending)?;

@@ -17,6 +17,7 @@ pub mod migrations;
 pub mod postgres;
 mod select;
 mod session;
+mod spending;
 pub mod sqlite;
 mod templates;
 mod tokens;

@@ -35,7 +35,8 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
     4 "0004_vitals",
-    5 "0005_templates",
+    5 "0005_budgets",
+    6 "0006_templates",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -43,7 +44,8 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     2 "0002_tokens",
     3 "0003_removed_is_terminal",
     4 "0004_vitals",
-    5 "0005_templates",
+    5 "0005_budgets",
+    6 "0006_templates",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -29,6 +29,8 @@ const INSERT: &str = concat!(
 const REVOKE: &str = "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL";
 const REVOKE_ALL: &str =
     "UPDATE tokens SET revoked_at = $1 WHERE workspace_id = $2 AND kind = $3 AND revoked_at IS NULL";
+const PRUNE: &str = "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE revoked_at < $1 OR used_at < $1 \
+     OR expires_at < $1 LIMIT $2)";
 const USE_UP: &str = "UPDATE tokens SET used_at = $1 WHERE id = $2 AND used_at IS NULL";
 /// Late reports do not turn the time back.
 const TOUCH: &str =
@@ -115,6 +117,10 @@ impl TokenWrites for Transaction<'_> {
         at: Timestamp,
     ) -> Result<u64, Error> {
         self.execute(REVOKE_ALL, &[at.into(), workspace_id.into(), kind.as_str().into()])
+    }
+
+    fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.execute(PRUNE, &[before.into(), Value::Int(Some(i64::from(limit)))])
     }
 }
 

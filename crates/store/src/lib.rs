@@ -21,8 +21,8 @@ pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 pub use transaction::{
     Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
-    RegistrationWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites, WorkspaceReads, WorkspaceWrites,
-    WriteTx,
+    RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,
+    WorkspaceReads, WorkspaceWrites, WriteTx,
 };
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -17,6 +17,7 @@ pub trait ReadTx:
     + RegistrationReads
     + EventReads
     + TokenReads
+    + SpendingReads
     + LeaseReads
     + TemplateReads
     + PositionReads
@@ -28,6 +29,7 @@ impl<T> ReadTx for T where
         + RegistrationReads
         + EventReads
         + TokenReads
+        + SpendingReads
         + LeaseReads
         + TemplateReads
         + PositionReads
@@ -43,6 +45,7 @@ pub trait WriteTx:
     + RegistrationWrites
     + EventWrites
     + TokenWrites
+    + SpendingWrites
     + LeaseWrites
     + TemplateWrites
     + PositionWrites
@@ -55,6 +58,7 @@ impl<T> WriteTx for T where
         + RegistrationWrites
         + EventWrites
         + TokenWrites
+        + SpendingWrites
         + LeaseWrites
         + TemplateWrites
         + PositionWrites
@@ -134,11 +138,15 @@ pub trait EventReads {
     fn events(&mut self, query: &EventQuery) -> Result<Page<Event, u64>, Error>;
     /// The highest sequence, 0 for an empty log.
     fn newest_event_seq(&mut self) -> Result<u64, Error>;
+    /// The lowest sequence that is still kept; none for an empty log.
+    fn oldest_event_seq(&mut self) -> Result<Option<u64>, Error>;
 }
 
 pub trait EventWrites {
     /// Appends to the outbox. The sequence is given at commit, without gaps, in commit order.
     fn append_event(&mut self, event: &NewEvent) -> Result<(), Error>;
+    /// Deletes the oldest events that happened before this moment, at most `limit`. Answers how many.
+    fn prune_events(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }
 
 pub trait TokenReads {
@@ -165,6 +173,18 @@ pub trait TokenWrites {
         kind: TokenKind,
         at: Timestamp,
     ) -> Result<u64, Error>;
+    /// Deletes tokens that ended before this moment, at most `limit`. Answers how many.
+    fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
+}
+
+pub trait SpendingReads {
+    /// What a workspace spent in a month, such as `2026-11`, in millionths.
+    fn spent(&mut self, id: WorkspaceId, month: &str) -> Result<u64, Error>;
+}
+
+pub trait SpendingWrites {
+    /// Adds to what was spent and answers with the sum. Of many at once, none is lost.
+    fn add_spending(&mut self, id: WorkspaceId, month: &str, micros: u64) -> Result<u64, Error>;
 }
 
 /// A claim on a named piece of work, with a fence that only grows.

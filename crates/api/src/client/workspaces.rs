@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{Client, Error};
 use crate::{
-    CreateWorkspace, PatchWorkspace, RemovedWorkspace, Status, ToolAnswer, ToolCatalog, Workspace,
-    WorkspaceHealth, WorkspacePage,
+    Budget, CreateWorkspace, PatchWorkspace, RemovedWorkspace, SetBudget, Status, ToolAnswer, ToolCatalog,
+    Workspace, WorkspaceHealth, WorkspacePage,
 };
 
 /// Which workspaces to list. The default is all that are not removed, from the first page.
@@ -93,6 +93,14 @@ impl Client {
     /// Tries a failed workspace again.
     pub async fn reset_workspace(&self, id: &str) -> Result<Workspace, Error> {
         self.answer(self.request(Method::POST, &["workspaces", id, "reset"])).await
+    }
+
+    pub async fn budget(&self, id: &str) -> Result<Budget, Error> {
+        self.answer(self.request(Method::GET, &["workspaces", id, "budget"])).await
+    }
+
+    pub async fn set_budget(&self, id: &str, budget: &SetBudget) -> Result<Budget, Error> {
+        self.answer(self.request(Method::PUT, &["workspaces", id, "budget"]).json(budget)).await
     }
 
     pub async fn workspace_health(&self, id: &str) -> Result<WorkspaceHealth, Error> {

@@ -2,12 +2,14 @@
 
 mod duration;
 mod process;
+mod template;
 mod workspace;
 
 pub(crate) use duration::Span;
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
+pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -79,6 +81,15 @@ pub(crate) enum TopCommand {
     /// Make, list and revoke tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Keep templates: what workspaces are made from
+    #[command(subcommand)]
+    Template(TemplateCommand),
+    /// Make whole trees of workspaces
+    #[command(subcommand)]
+    Org(OrgCommand),
+    /// Move workspaces from one Warren to another
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.

@@ -68,6 +68,11 @@ async fn follow(client: &Client, query: &mut EventQuery, printer: &mut Printer<'
                 }
                 EventFrame::Live { event } => printer.print_live(&event)?,
                 EventFrame::CaughtUp { seq } => query.after = Some(seq),
+                EventFrame::Truncated { after, oldest } => printer.context.output.note(&format!(
+                    "Events {} to {} are no longer kept.",
+                    after + 1,
+                    oldest.saturating_sub(1)
+                )),
                 EventFrame::Lagged { .. } => {}
                 EventFrame::Closing { after, .. } => query.after = query.after.or(Some(after)),
             }

@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod bundle;
 mod config;
 mod copy;
 mod cursors;
@@ -9,6 +10,7 @@ mod files;
 mod local_files;
 mod processes;
 mod shell;
+mod template;
 mod token;
 mod workspace;
 
@@ -29,6 +31,9 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
+        TopCommand::Template(command) => block_on(template::run(context, command)),
+        TopCommand::Org(command) => block_on(template::run_org(context, command)),
+        TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),
@@ -66,6 +71,10 @@ async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> 
         }
         WorkspaceCommand::Reset { workspace } => {
             workspace::ask(context, &client, &workspace, Ask::Reset).await
+        }
+        WorkspaceCommand::Expand(arguments) => template::expand(context, &client, arguments).await,
+        WorkspaceCommand::Collapse { workspace, purge } => {
+            template::collapse(context, &client, &workspace, purge).await
         }
         WorkspaceCommand::Rm(arguments) => workspace::remove(context, &client, &arguments).await,
     }

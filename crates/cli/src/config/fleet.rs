@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use warren_fleet::Terms;
 use warren_fleet::vitals::Expectations;
+use warren_fleet::{Retention, Terms};
 
 /// What is expected of workspaces and their runtimes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,16 +16,22 @@ pub struct FleetSection {
     /// Seconds from the start of provisioning to the first sign of life, for all workspaces. Absent: as each says, ten
     /// minutes if it says nothing.
     pub provision_timeout_seconds: Option<u32>,
+    /// Days that events are kept. 0: for ever.
+    pub keep_events_days: u32,
+    /// Days that tokens are kept after they ended. 0: for ever.
+    pub keep_ended_tokens_days: u32,
 }
 
 impl Default for FleetSection {
     fn default() -> Self {
         let seconds = |ms: i64| u32::try_from(ms / 1_000).unwrap_or(u32::MAX);
-        let expectations = Expectations::default();
+        let Terms { expectations, retention, .. } = Terms::default();
         Self {
             liveness_seconds: seconds(expectations.liveness_ms),
             idle_timeout_seconds: seconds(expectations.idle_timeout_ms),
             provision_timeout_seconds: None,
+            keep_events_days: retention.events_days.unwrap_or(0),
+            keep_ended_tokens_days: retention.ended_tokens_days.unwrap_or(0),
         }
     }
 }
@@ -39,6 +45,10 @@ impl FleetSection {
                 idle_timeout_ms: ms(self.idle_timeout_seconds),
             },
             provision_timeout_ms: self.provision_timeout_seconds.map(ms),
+            retention: Retention {
+                events_days: Some(self.keep_events_days).filter(|days| *days > 0),
+                ended_tokens_days: Some(self.keep_ended_tokens_days).filter(|days| *days > 0),
+            },
         }
     }
 }

@@ -3,7 +3,10 @@
 use super::Config;
 
 /// No wait, no retry: these make sense.
-const MAY_BE_ZERO: [&str; 5] = [
+const MAY_BE_ZERO: [&str; 8] = [
+    "fleet.keep_ended_tokens_days",
+    "fleet.keep_events_days",
+    "limits.max_requests_per_minute",
     "limits.shutdown_timeout_ms",
     "registry.open_retries",
     "registry.eviction_retries",

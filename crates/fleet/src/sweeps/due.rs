@@ -59,7 +59,7 @@ impl Fleet {
     }
 
     /// The lease, or who has it.
-    async fn take_sweep(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
+    pub(super) async fn take_sweep(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
         let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.0.instance.clone());
         let now = self.clock().now();
         self.store()

@@ -15,6 +15,7 @@
 
 mod board;
 mod due;
+mod old;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
 
@@ -124,6 +125,7 @@ impl Fleet {
             Sweep::Mending => self.sweep_due(sweep, Due::Mending).await,
             Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
             Sweep::Orphans => self.sweep_orphans().await,
+            Sweep::Retention => self.sweep_old().await,
         }
     }
 

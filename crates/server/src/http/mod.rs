@@ -18,7 +18,7 @@ use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
 
 use crate::app::{App, ServerConfig};
-use crate::auth::Failures;
+use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
 use crate::telemetry::Telemetry;
@@ -68,6 +68,7 @@ impl Server {
             guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
             hub: EventHub::new(),
             failures: Failures::default(),
+            paces: Paces::default(),
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,

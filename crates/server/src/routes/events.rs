@@ -91,7 +91,10 @@ fn sse(frame: &EventFrame) -> SseEvent {
     match frame {
         EventFrame::Event { event: fact } => event.id(fact.seq.to_string()),
         EventFrame::CaughtUp { seq } => event.id(seq.to_string()),
-        EventFrame::Live { .. } | EventFrame::Lagged { .. } | EventFrame::Closing { .. } => event,
+        EventFrame::Live { .. }
+        | EventFrame::Truncated { .. }
+        | EventFrame::Lagged { .. }
+        | EventFrame::Closing { .. } => event,
     }
 }
 
@@ -226,6 +229,9 @@ impl Subscription {
                 Err(error) => return close(&frames, error.code, 0).await,
             },
         };
+        if let Err(code) = tell_what_is_gone(app, &frames, cursor).await {
+            return close(&frames, code, cursor).await;
+        }
         loop {
             match self.catch_up(app, &frames, cursor).await {
                 Ok(Some(seen)) => cursor = seen,
@@ -323,6 +329,21 @@ impl Subscription {
             *cursor = event.seq;
         }
     }
+}
+
+/// A reader whose place in the log was cleared away learns so: nothing is left out in silence.
+async fn tell_what_is_gone(
+    app: &App,
+    frames: &mpsc::Sender<EventFrame>,
+    after: u64,
+) -> Result<(), ErrorCode> {
+    let read = app.fleet.store().read(|tx| tx.oldest_event_seq().map_err(Error::from)).await;
+    let oldest = read.map_err(|error| error.code)?;
+    if let Some(oldest) = oldest.filter(|oldest| after + 1 < *oldest) {
+        // Whoever is gone is noticed at the next frame.
+        let _ = frames.send(EventFrame::Truncated { after, oldest }).await;
+    }
+    Ok(())
 }
 
 /// The next event that is not stored; for who did not ask for them there is none.

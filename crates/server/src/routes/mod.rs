@@ -2,6 +2,7 @@
 //! OpenAPI document come.
 
 mod admin;
+mod budgets;
 mod bundles;
 mod commands;
 mod events;
@@ -70,6 +71,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(session::make_link))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
+        .routes(routes!(budgets::show, budgets::set))
         .routes(routes!(runtimes::register))
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))

@@ -52,6 +52,7 @@ pub(super) async fn call(
     Json(arguments): Json<Value>,
 ) -> Result<axum::Json<ToolAnswer>, Failure> {
     let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    app.fleet.check_budget(&row).await?;
     let refusals = app.fleet.refusals()?;
     let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals);
     let journal = Journal::begin(&app, &who, &row, &name, &arguments);

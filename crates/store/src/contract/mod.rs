@@ -6,6 +6,7 @@
 
 pub mod events;
 pub mod leases;
+pub mod ledgers;
 mod samples;
 pub mod templates;
 pub mod tokens;
@@ -63,6 +64,11 @@ macro_rules! contract_tests {
                 a_released_lease_is_free_and_its_fence_still_grows
                 a_lost_lease_rolls_back_the_write_it_guards
             }
+            ledgers {
+                spending_adds_up_by_workspace_and_month
+                old_events_are_cleared_from_the_front_and_numbers_go_on
+                tokens_that_ended_long_ago_are_cleared
+            }
             tokens {
                 every_field_and_kind_comes_back_as_it_was_written
                 a_token_is_found_by_its_hash_only
@@ -117,6 +123,7 @@ mod tests {
             include_str!("workspaces.rs"),
             include_str!("events.rs"),
             include_str!("leases.rs"),
+            include_str!("ledgers.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
             include_str!("vitals.rs"),

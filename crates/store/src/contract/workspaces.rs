@@ -60,6 +60,7 @@ fn full_workspace(parent: &Workspace) -> Workspace {
                 name: "reviewer".parse().expect("a good name"),
                 hash: "ab".into(),
             }),
+            monthly_budget_micros: Some(u64::MAX),
             ..plain.spec
         },
         generation: 7,

@@ -1,0 +1,100 @@
+//! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
+
+use serde_json::json;
+use warren_model::{ErrorCode, EventKind, Principal, Workspace, WorkspaceId};
+use warren_rules::access::Action;
+use warren_rules::budget::{Month, Standing, standing};
+
+use crate::lifecycle::event_of;
+use crate::workspaces::live_row;
+use crate::{Error, Fleet, Identity};
+
+/// How a workspace stands in a month.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// Such as `2026-11`, in UTC.
+    pub month: String,
+    pub limit_micros: Option<u64>,
+    pub spent_micros: u64,
+    pub standing: Standing,
+}
+
+impl Fleet {
+    pub async fn budget(&self, who: &Identity, id: WorkspaceId) -> Result<Budget, Error> {
+        let row = self.workspace(who, Action::ReadWorkspaces, id).await?;
+        self.budget_of(&row).await
+    }
+
+    /// Sets what a workspace may spend in a month, or takes the limit away.
+    pub async fn set_budget(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        limit_micros: Option<u64>,
+    ) -> Result<Budget, Error> {
+        if limit_micros.is_some_and(|limit| i64::try_from(limit).is_err()) {
+            let detail = "monthly_limit_micros: that is more than can be counted";
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        self.workspace(who, Action::WriteWorkspaces, id).await?;
+        let moment = self.moment(&who.principal);
+        let row = self
+            .write_with_retries(true, move |tx| {
+                let mut row = live_row(tx, id)?;
+                if row.spec.monthly_budget_micros != limit_micros {
+                    row.spec.monthly_budget_micros = limit_micros;
+                    row.updated_at = moment.now;
+                    let data = json!({ "fields": ["monthly_budget_micros"], "generation": row.generation });
+                    let kind = EventKind::WorkspaceSpecChanged;
+                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                    row.version = tx.update_workspace(&row, row.version)?;
+                }
+                Ok(row)
+            })
+            .await?;
+        self.budget_of(&row).await
+    }
+
+    /// Adds what a piece of work cost. The moment the budget is used up is told once.
+    pub async fn charge(&self, id: WorkspaceId, micros: u64) -> Result<(), Error> {
+        let moment = self.moment(&Principal::system("budgets"));
+        let month = Month::of(moment.now).to_string();
+        self.store()
+            .write(move |tx| {
+                let spent = tx.add_spending(id, &month, micros)?;
+                let Some(row) = tx.workspace(id)? else { return Ok(()) };
+                let limit = row.spec.monthly_budget_micros;
+                let before = standing(limit, spent.saturating_sub(micros));
+                if standing(limit, spent) == Standing::Exhausted && before != Standing::Exhausted {
+                    let data = json!({ "month": month, "limit_micros": limit, "spent_micros": spent });
+                    let kind = EventKind::WorkspaceBudgetExhausted;
+                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Lets work begin only while there is budget left for it.
+    pub async fn check_budget(&self, row: &Workspace) -> Result<(), Error> {
+        if row.spec.monthly_budget_micros.is_none() {
+            return Ok(());
+        }
+        let budget = self.budget_of(row).await?;
+        match budget.standing {
+            Standing::Unlimited | Standing::Within { .. } => Ok(()),
+            Standing::Exhausted => {
+                let detail = format!("{} of it were spent in {}", budget.spent_micros, budget.month);
+                Err(Error::with_detail(ErrorCode::BudgetExhausted, detail))
+            }
+        }
+    }
+
+    async fn budget_of(&self, row: &Workspace) -> Result<Budget, Error> {
+        let (id, limit_micros) = (row.id, row.spec.monthly_budget_micros);
+        let month = Month::of(self.clock().now()).to_string();
+        let asked = month.clone();
+        let spent_micros = self.store().read(move |tx| tx.spent(id, &asked).map_err(Error::from)).await?;
+        Ok(Budget { month, limit_micros, spent_micros, standing: standing(limit_micros, spent_micros) })
+    }
+}

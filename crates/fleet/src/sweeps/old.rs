@@ -1,0 +1,61 @@
+//! Clears away what is older than it is kept (F42), in small transactions so that other writers need not wait.
+
+use warren_rules::sweeps::{Sweep, cleared_before};
+use warren_store::{Lease, WriteTx};
+
+use super::{Ran, Tally};
+use crate::{Error, Fleet};
+
+const BATCH: u32 = 1_000;
+/// Batches of one run, per table. What is left waits for the next.
+const MAX_BATCHES: usize = 1_000;
+
+type Prune = fn(&mut dyn WriteTx, warren_model::Timestamp, u32) -> Result<u64, warren_store::Error>;
+
+impl Fleet {
+    pub(super) async fn sweep_old(&self) -> Result<Ran, Error> {
+        let (now, kept) = (self.clock().now(), self.0.parts.terms.retention);
+        let tables: [(Option<u32>, Prune); 2] = [
+            (kept.events_days, |tx, before, limit| tx.prune_events(before, limit)),
+            (kept.ended_tokens_days, |tx, before, limit| tx.prune_tokens(before, limit)),
+        ];
+        let lease = match self.take_sweep(Sweep::Retention).await? {
+            Ok(lease) => lease,
+            Err(owner) => return Ok(Ran::Elsewhere { owner }),
+        };
+        let mut tally = Tally::default();
+        for (days, prune) in tables {
+            if let Some(before) = cleared_before(days, now) {
+                let cleared = self.clear(&lease, before, prune).await?;
+                tally.looked_at += cleared;
+                tally.acted_on += cleared;
+            }
+        }
+        self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await?;
+        Ok(Ran::Done(tally))
+    }
+
+    async fn clear(
+        &self,
+        lease: &Lease,
+        before: warren_model::Timestamp,
+        prune: Prune,
+    ) -> Result<u64, Error> {
+        let mut cleared = 0;
+        for _ in 0..MAX_BATCHES {
+            let (held, now) = (lease.clone(), self.clock().now());
+            let batch = self
+                .store()
+                .write(move |tx| {
+                    tx.check_lease(&held, now)?;
+                    prune(tx, before, BATCH).map_err(Error::from)
+                })
+                .await?;
+            cleared += batch;
+            if batch == 0 || self.0.stopping.is_cancelled() {
+                break;
+            }
+        }
+        Ok(cleared)
+    }
+}
