@@ -121,7 +121,8 @@ impl Fleet {
         self.store().read(move |tx| tx.positions_of(&principal, &ids).map_err(Error::from)).await
     }
 
-    /// Puts a workspace somewhere on the caller's own map; `None` takes it off. Whoever may see it may do that.
+    /// Puts a workspace somewhere on the caller's own map; `None` takes it off. A token that only reads may not: its owner
+    /// may have other tokens, and one map.
     pub async fn put_position(
         &self,
         who: &Identity,
@@ -132,7 +133,7 @@ impl Fleet {
             let detail = format!("x, y: expected numbers from -{max} to {max}", max = Position::MAX);
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        self.workspace(who, Action::ReadWorkspaces, id).await?;
+        self.workspace(who, Action::UseWorkspace, id).await?;
         let principal = who.principal.clone();
         self.store()
             .write(move |tx| {

@@ -8,6 +8,7 @@ pub mod backoff;
 pub mod budget;
 pub mod capabilities;
 pub mod command_policy;
+pub mod images;
 pub mod lifecycle;
 pub mod rate;
 pub mod reconcile;

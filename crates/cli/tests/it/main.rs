@@ -19,4 +19,5 @@ mod refusals;
 mod shell;
 mod shutdown;
 mod start_up;
+mod templates;
 mod warren;

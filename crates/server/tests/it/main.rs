@@ -4,12 +4,14 @@
 
 mod access;
 mod bad_input;
+mod bundles;
 mod commands;
 mod events;
 mod files;
 mod identity;
 mod operations;
 mod processes;
+mod templates;
 mod terminal;
 mod tools;
 mod transport;
