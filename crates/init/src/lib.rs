@@ -20,11 +20,19 @@ pub use frame::{FrameError, FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES, encode, 
 pub use message::*;
 
 /// Both sides say theirs first; another major version is refused before anything is started.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 /// Where the workspace's files are in a box.
 pub const WORKSPACE_ROOT: &str = "/workspace";
 /// Output of one foreground command that may be under way before the owner has granted more (see `Call::Grant`).
 pub const OUTPUT_WINDOW_BYTES: u32 = 256 << 10;
+
+/// What a piece of output takes of that window: a program that writes byte by byte makes many pieces of little output, and
+/// whoever keeps them until they are read keeps more than their bytes.
+pub const fn output_cost(bytes: usize) -> usize {
+    const PIECE: usize = 64;
+    bytes + PIECE
+}
+
 /// Output of one background process that init keeps for those who ask later.
 pub const BACKGROUND_OUTPUT_BYTES: usize = 1 << 20;
 /// The largest piece of output or file contents in one frame.

@@ -20,7 +20,7 @@ pub enum Call {
     },
     /// A command whose caller waits: `Answer::Output` as it comes, and `Answer::Exited` (or `Failed`) at its end.
     Run(Spawn),
-    /// More output of the `Run` with this id may be sent. No reply.
+    /// More output of the `Run` with this id may be sent, as `output_cost` counts it. No reply.
     Grant {
         bytes: u32,
     },

@@ -35,7 +35,7 @@ pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
-    TmpfsMount, Ulimit,
+    TmpfsMount, Ulimit, max_timeout_problem,
 };
 pub use reference::{Ref, RefError};
 pub use registration::Registration;

@@ -282,6 +282,11 @@ impl Default for BoxLimits {
     }
 }
 
+/// Why no command could ever run with it, if so.
+pub fn max_timeout_problem(max_timeout_ms: u64) -> Option<String> {
+    (max_timeout_ms == 0).then(|| "max_timeout_ms: expected at least 1".to_owned())
+}
+
 /// A host path in a box (W73). Both paths are absolute; the source is canonicalized when the box is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

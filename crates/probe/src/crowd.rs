@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use libc::c_long;
 
-use crate::system::{call, tell};
+use crate::system::{at, call, tell};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -72,4 +72,25 @@ pub(crate) fn hold(process: usize) {
     tell("stop", call(libc::SYS_kill, [process, libc::SIGSTOP.into(), 0, 0, 0, 0]));
     let _ = std::io::stdout().flush();
     std::thread::sleep(LONG);
+}
+
+/// Queues `SIGTERM` with a sender of 0, which is how somebody outside of the namespace looks, and every code that a sender
+/// may claim.
+pub(crate) fn forge(process: usize) {
+    let process = c_long::try_from(process).unwrap_or(1);
+    let term = c_long::from(libc::SIGTERM);
+    for (name, code) in
+        [("user", 0), ("queue", -1), ("timer", -2), ("message", -3), ("io", -4), ("thread", -6)]
+    {
+        // Signal, error, code, padding, sender, user, and nothing more.
+        let mut claimed = [0_i32; 32];
+        (claimed[0], claimed[2]) = (libc::SIGTERM, code);
+        tell(
+            &format!("{name}_to_process"),
+            call(libc::SYS_rt_sigqueueinfo, [process, term, at(&claimed), 0, 0, 0]),
+        );
+        let to_thread = [process, process, term, at(&claimed), 0, 0];
+        tell(&format!("{name}_to_thread"), call(libc::SYS_rt_tgsigqueueinfo, to_thread));
+    }
+    tell("kill", call(libc::SYS_kill, [process, term, 0, 0, 0, 0]));
 }

@@ -10,6 +10,7 @@
 //!   warren-probe fill KIND MEGABYTES   private, shared, file:PATH, anonymous
 //!   warren-probe crowd KIND COUNT      processes, threads, daemons, dead
 //!   warren-probe hold PROCESS          stops and traces a process
+//!   warren-probe forge PROCESS         asks it to end, by signals that claim to come from outside
 //!   warren-probe ipc make|find KEY     System V and POSIX objects
 //!   warren-probe execute-memory        a copy of itself that is in no file
 //! ```
@@ -51,6 +52,7 @@ fn main() -> std::process::ExitCode {
         ["fill", kind, megabytes] => memory::fill(kind, number(megabytes)),
         ["execute-memory"] => memory::execute(),
         ["crowd", kind, count] => crowd::gather(kind, number(count)),
+        ["forge", process] => crowd::forge(number(process)),
         ["hold", process] => crowd::hold(number(process)),
         _ => return std::process::ExitCode::from(2),
     }

@@ -24,10 +24,13 @@ pub(crate) use redact::without_secrets;
 pub use registry::RegistrySection;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use warren_doors::Environment;
 use warren_model::Limits;
+use warren_providers::DockerSettings;
 
 /// In the data folder.
 pub const FILE_NAME: &str = "warren.toml";
@@ -59,8 +62,30 @@ pub struct SandboxSection {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DockerSection {
-    /// Where the daemon is, such as `unix:///var/run/docker.sock`. Absent: as `DOCKER_HOST` says, or its usual socket.
+    /// Where the daemon is: `unix:///path`, or `tcp://host:port` for one that shares no folder with Warren. Absent: as
+    /// `DOCKER_HOST` says, or its usual socket.
     pub host: Option<String>,
+    /// A folder with `ca.pem`, `cert.pem` and `key.pem`, for a daemon that is reached by TLS. Absent: as `DOCKER_TLS_VERIFY`
+    /// and `DOCKER_CERT_PATH` say.
+    pub certificates: Option<String>,
+    /// Whether a daemon on another machine may be spoken to without TLS. Whoever is on the way is then root over there.
+    pub allow_plain_tcp: bool,
+}
+
+impl DockerSection {
+    /// With what the environment says where the config says nothing, as Docker's own client reads it.
+    pub(crate) fn to_settings(&self, environment: &Environment) -> DockerSettings {
+        let named = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
+        let usual = || named("HOME").map(|home| format!("{home}/.docker"));
+        let of_environment =
+            || named("DOCKER_TLS_VERIFY").and_then(|_| named("DOCKER_CERT_PATH").or_else(usual));
+        DockerSettings {
+            host: self.host.clone().or_else(|| named("DOCKER_HOST")),
+            certificates: self.certificates.clone().or_else(of_environment).map(PathBuf::from),
+            allow_plain_tcp: self.allow_plain_tcp,
+            ..DockerSettings::default()
+        }
+    }
 }
 
 /// How the server is reached.

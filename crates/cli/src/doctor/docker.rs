@@ -1,86 +1,84 @@
-//! Whether a Docker daemon answers on its socket.
+//! Whether the Docker daemon that `warren up` would use answers.
 
-use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
-use warren_doors::Environment;
+use warren_providers::DockerSettings;
+use warren_providers::docker::{Patience, Problem, look_for_daemon};
 
 use super::Check;
 
-const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
-const PATIENCE: Duration = Duration::from_secs(1);
-const MAX_ANSWER_BYTES: u64 = 4_096;
+const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(super) async fn check(environment: &Environment) -> Check {
+pub(super) async fn check(settings: &DockerSettings) -> Check {
     let check = |finding: String| {
         Check::ok("host", "docker", finding)
             .effect("Keeps the containers of the `docker` provider; the others do without.")
     };
-    let socket = match environment.get("DOCKER_HOST") {
-        Some(host) => match host.strip_prefix("unix://") {
-            Some(path) => PathBuf::from(path),
-            None => {
-                return check(format!("DOCKER_HOST names {host}, which is no local socket"))
-                    .warn("Set it to `unix:///path`: daemons on other machines cannot be used yet.");
+    let patience = Patience { call: PATIENCE, ..Patience::default() };
+    match look_for_daemon(settings, patience).await {
+        Ok(found) => {
+            let check = check(format!("version {} answers on {}", found.version, found.address));
+            match found.remark {
+                Some(remark) => check.warn(remark),
+                None => check,
             }
-        },
-        None => PathBuf::from(DEFAULT_SOCKET),
-    };
-    let shown = socket.display();
-    match tokio::time::timeout(PATIENCE, ping(&socket)).await {
-        Ok(Ok(true)) => check(format!("answers on {shown}")),
-        Ok(Ok(false)) => {
-            check(format!("something else than Docker answers on {shown}")).warn("Check DOCKER_HOST.")
         }
-        Ok(Err(error)) => check(format!("{shown}: {error}")).warn(
-            "Install and start it: `apt-get install docker.io`, and add yourself to the group `docker`.",
+        Err(Problem::Address(problem)) => {
+            check("its address cannot be used".into()).warn(format!("{}.", sentence(&problem)))
+        }
+        Err(Problem::NoAnswer { address, cause }) => check(format!("{address}: {cause}")).warn(
+            "Install and start it: `apt-get install docker.io`, and add yourself to the group `docker`; or set \
+             DOCKER_HOST to where it is.",
         ),
-        Err(_) => {
-            check(format!("{shown} does not answer in time")).warn("Restart it: `systemctl restart docker`.")
-        }
     }
 }
 
-async fn ping(socket: &std::path::Path) -> io::Result<bool> {
-    let mut stream = UnixStream::connect(socket).await?;
-    stream.write_all(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n").await?;
-    let mut answer = Vec::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).await?;
-    let text = String::from_utf8_lossy(&answer);
-    let is_success = text.lines().next().is_some_and(|line| line.contains(" 200"));
-    Ok(is_success && text.trim_end().ends_with("OK"))
+fn sentence(phrase: &str) -> String {
+    let mut characters = phrase.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::super::State;
     use super::*;
 
-    fn with_socket(path: &std::path::Path) -> Environment {
-        [("DOCKER_HOST", format!("unix://{}", path.display()))].into_iter().collect()
+    fn at(host: String) -> DockerSettings {
+        DockerSettings { host: Some(host), ..DockerSettings::default() }
+    }
+
+    /// Answers every request alike.
+    async fn answering(answer: &'static str) -> (tempfile::TempDir, DockerSettings) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docker.sock");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 1_024];
+                let _ = stream.read(&mut request).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        let settings = at(format!("unix://{}", path.display()));
+        (folder, settings)
     }
 
     // O1
     #[tokio::test]
     async fn a_daemon_is_recognized_by_its_answer() {
-        let folder = tempfile::tempdir().unwrap();
+        let daemon = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n\
+                      {\"Version\":\"27.1\",\"ApiVersion\":\"1.41\"}";
         for (answer, expected) in [
-            ("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nOK", State::Ok),
-            ("HTTP/1.0 404 Not Found\r\n\r\n", State::Warn),
+            (daemon, State::Ok),
+            ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", State::Warn),
+            ("220 mail.example.com\r\n", State::Warn),
         ] {
-            let path = folder.path().join(format!("{expected:?}.sock"));
-            let listener = tokio::net::UnixListener::bind(&path).unwrap();
-            let serving = tokio::spawn(async move {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let mut request = [0; 256];
-                let _ = stream.read(&mut request).await.unwrap();
-                stream.write_all(answer.as_bytes()).await.unwrap();
-            });
-            assert_eq!(check(&with_socket(&path)).await.state, expected, "{answer}");
-            serving.await.unwrap();
+            let (_folder, settings) = answering(answer).await;
+            let check = check(&settings).await;
+            assert_eq!(check.state, expected, "{check:?}");
+            assert!(expected != State::Ok || check.finding.contains("version 27.1"), "{check:?}");
         }
     }
 
@@ -88,6 +86,16 @@ mod tests {
     #[tokio::test]
     async fn no_daemon_is_a_warning() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(check(&with_socket(&folder.path().join("none"))).await.state, State::Warn);
+        let check = check(&at(format!("unix://{}", folder.path().join("none").display()))).await;
+        assert_eq!(check.state, State::Warn);
+        assert!(check.remedy.unwrap().contains("apt-get install docker.io"));
+    }
+
+    // O1, W83
+    #[tokio::test]
+    async fn an_address_that_is_not_used_is_a_warning_with_its_remedy() {
+        let refused = check(&at("tcp://203.0.113.7:2375".into())).await;
+        assert_eq!(refused.state, State::Warn);
+        assert!(refused.remedy.unwrap().contains("allow_plain_tcp"));
     }
 }

@@ -9,7 +9,9 @@ mod warren;
 
 use serde::Serialize;
 use serde_json::json;
+use warren_providers::SandboxSettings;
 
+use crate::config::Overrides;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
@@ -67,8 +69,11 @@ impl Check {
 
 pub(crate) async fn run(context: &Context) -> Outcome<Exit> {
     let mut checks = host::checks();
-    checks.push(program::bubblewrap(&context.environment).await);
-    checks.push(docker::check(&context.environment).await);
+    checks.push(program::bubblewrap(&SandboxSettings::default()));
+    // A config that cannot be read is told below.
+    let section =
+        context.load_config(&Overrides::new()).map(|loaded| loaded.config.docker).unwrap_or_default();
+    checks.push(docker::check(&section.to_settings(&context.environment)).await);
     checks.extend(storage::checks(context));
     checks.extend(warren::checks(context).await);
     let verdict = checks.iter().map(|check| check.state).max().unwrap_or(State::Ok);

@@ -1,98 +1,60 @@
-//! Programs that providers use.
+//! Programs that providers use: found and judged by the provider itself, so that what is told here is what is used.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::Duration;
-
-use warren_doors::Environment;
+use warren_providers::SandboxSettings;
+use warren_providers::sandbox::find_bubblewrap;
 
 use super::Check;
 
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The first version without CVE-2026-87766.
-const FIXED_BUBBLEWRAP: (u32, u32) = (0, 12);
-
-pub(super) async fn bubblewrap(environment: &Environment) -> Check {
+pub(super) fn bubblewrap(settings: &SandboxSettings) -> Check {
     let check = |finding: String| {
         Check::ok("host", "bubblewrap", finding).effect("Isolates the boxes of the `sandbox` provider.")
     };
-    let Some(path) = find("bwrap", environment) else {
-        return check("not found".into()).warn("Install it: `apt-get install bubblewrap`.");
-    };
-    match version_line(&path).await {
-        Some(line) => judge(check(format!("{line} ({})", path.display())), &line),
-        None => check(format!("{} does not tell its version", path.display()))
-            .warn("Install it anew: `apt-get install --reinstall bubblewrap`."),
+    match find_bubblewrap(settings) {
+        Ok(found) => {
+            let check = check(format!("bubblewrap {} ({})", found.version, found.path.display()));
+            match found.remark() {
+                Some(remark) => check.warn(format!("{remark}. Update it nevertheless.")),
+                None => check,
+            }
+        }
+        Err(error) => check(error.to_string()).warn("Install it: `apt-get install bubblewrap`."),
     }
-}
-
-fn judge(check: Check, line: &str) -> Check {
-    match parse_version(line) {
-        Some(version) if version >= FIXED_BUBBLEWRAP => check,
-        Some(_) => check.warn(
-            "Before 0.12.0 it follows links when it makes mount points (CVE-2026-87766). Warren makes none below a \
-             folder that an agent can write to; update it nevertheless.",
-        ),
-        None => check.warn("The version could not be read; 0.12.0 or later is needed."),
-    }
-}
-
-fn parse_version(line: &str) -> Option<(u32, u32)> {
-    let mut numbers = line.split_whitespace().last()?.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
-/// Only absolute folders: a relative one means whatever the current folder is.
-fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
-    let folders = environment.get("PATH").unwrap_or("/usr/bin:/bin").split(':');
-    folders.filter(|folder| folder.starts_with('/')).map(|folder| PathBuf::from(folder).join(name)).find(
-        |path| {
-            std::fs::metadata(path)
-                .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-        },
-    )
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "asks a program of the host for its version; no workspace is involved"
-)]
-async fn version_line(path: &std::path::Path) -> Option<String> {
-    let output = tokio::process::Command::new(path)
-        .arg("--version")
-        .env_clear()
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(PATIENCE, output).await.ok()?.ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().next()?.trim();
-    (output.status.success() && !line.is_empty()).then(|| line.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::super::State;
     use super::*;
+
+    fn at(path: std::path::PathBuf) -> SandboxSettings {
+        SandboxSettings { bubblewrap: vec![path], ..SandboxSettings::default() }
+    }
 
     // O1
     #[test]
     fn an_old_bubblewrap_is_told_with_what_it_means() {
-        let judged = |line: &str| judge(Check::ok("host", "bubblewrap", line), line);
-        assert_eq!(judged("bubblewrap 0.12.0").state, State::Ok);
-        assert_eq!(judged("bubblewrap 1.0.0").state, State::Ok);
-        let old = judged("bubblewrap 0.8.0");
-        assert_eq!(old.state, State::Warn);
-        assert!(old.remedy.unwrap().contains("CVE-2026-87766"));
-        assert_eq!(judged("bubblewrap").state, State::Warn);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bwrap");
+        for (version, expected, told) in [
+            ("0.12.0", State::Ok, ""),
+            ("0.11.0", State::Warn, "CVE-2026-87766"),
+            ("0.7.0", State::Warn, "apt-get install bubblewrap"),
+        ] {
+            std::fs::write(&path, format!("#!/bin/sh\necho bubblewrap {version}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let check = bubblewrap(&at(path.clone()));
+            assert_eq!(check.state, expected, "{check:?}");
+            assert!(check.remedy.unwrap_or_default().contains(told), "{version}");
+            assert!(check.finding.contains(version), "{}", check.finding);
+        }
     }
 
     // O1
-    #[tokio::test]
-    async fn a_missing_program_is_a_warning_with_the_package_to_install() {
-        let nowhere: Environment = [("PATH", "/nonexistent:relative")].into_iter().collect();
-        let check = bubblewrap(&nowhere).await;
+    #[test]
+    fn a_missing_program_is_a_warning_with_the_package_to_install() {
+        let check = bubblewrap(&at("/nonexistent/bwrap".into()));
         assert_eq!(check.state, State::Warn);
         assert!(check.remedy.unwrap().contains("apt-get install bubblewrap"));
     }

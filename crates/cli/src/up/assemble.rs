@@ -70,15 +70,14 @@ async fn put_together(
     let docker = DockerProvider::new(
         &folder.path.join("docker"),
         DockerSettings {
-            host: docker_host(context, config),
             private: vec![folder.path.clone()],
-            ..DockerSettings::default()
+            ..config.docker.to_settings(&context.environment)
         },
         context.environment.clone(),
         Arc::clone(&clock),
         &*entropy,
     )
-    .map_err(|error| Report::new(ErrorCode::ConfigInvalid).because(error.to_string()))?;
+    .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
     let parts = RegistryParts {
         providers: vec![Arc::new(memory), Arc::new(local), Arc::new(sandbox), Arc::new(docker)],
@@ -111,10 +110,6 @@ async fn put_together(
         .await
         .map_err(|error| server_report(&error))?;
     Ok((fleet, server))
-}
-
-fn docker_host(context: &Context, config: &Config) -> Option<String> {
-    config.docker.host.clone().or_else(|| context.environment.get("DOCKER_HOST").map(str::to_owned))
 }
 
 fn server_report(error: &ServerError) -> Report {

@@ -10,6 +10,7 @@ mod database;
 mod doctor;
 mod first_minutes;
 mod kill_loop;
+mod lifecycle_kills;
 mod output;
 mod postgres;
 mod postgres_server;

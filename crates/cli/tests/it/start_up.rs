@@ -74,3 +74,21 @@ fn a_person_is_told_the_folder_the_providers_and_the_link() {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
+
+// W83, O1: one provider's bad address is in nobody's way.
+#[test]
+fn a_docker_address_that_cannot_be_used_does_not_stop_the_server() {
+    for host in ["tcp://203.0.113.7:2375", "ssh://nobody@example.com", "nonsense", "tcp://127.0.0.1:9"] {
+        let machine = Machine::new();
+        std::fs::create_dir_all(machine.data()).unwrap();
+        std::fs::write(machine.data().join("warren.toml"), format!("[docker]\nhost = \"{host}\"\n")).unwrap();
+        let server = machine.start();
+        machine.run(&["ws", "create", "demo"]).expect_ok();
+        assert_eq!(machine.run(&["ws", "exec", "demo", "--shell", "echo fine"]).expect_ok().text(), "fine\n");
+        let doctor = machine.run(&["doctor", "--json"]).expect_ok().json();
+        let checks = doctor["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "docker").unwrap();
+        assert_eq!(check["state"], "warn", "{host}: {check}");
+        drop(server);
+    }
+}

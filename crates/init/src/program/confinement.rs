@@ -16,6 +16,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use warren_init::Facts;
 
 use super::descriptors;
+use super::memory::OutOfMemoryScore;
 use super::options::{Channel, Landlock, Options};
 use super::owner::{self, Ends};
 use super::signals;
@@ -28,6 +29,7 @@ pub(super) struct Prepared {
     pub(super) root: OwnedFd,
     pub(super) nothing: OwnedFd,
     pub(super) signals: OwnedFd,
+    pub(super) score: Option<OutOfMemoryScore>,
     pub(super) facts: Facts,
 }
 
@@ -57,6 +59,7 @@ impl std::fmt::Display for SetupError {
 pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     let (ends, nothing) = take_channel(&options.channel).map_err(SetupError::Channel)?;
     let signals = signals::take_over().map_err(|errno| SetupError::Kernel("blocking signals", errno))?;
+    let score = OutOfMemoryScore::open();
     give_up_privileges()?;
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
     let is_process_1 = rustix::process::getpid() == rustix::process::Pid::INIT;
@@ -73,7 +76,7 @@ pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     let facts = Facts { landlock_abi, is_process_1, ..facts() };
     // After the facts: they tell what the box was shut with from outside.
     terminal_guard::put_on().map_err(|errno| SetupError::Kernel("filtering system calls", errno))?;
-    Ok(Prepared { ends, root, nothing, signals, facts })
+    Ok(Prepared { ends, root, nothing, signals, score, facts })
 }
 
 fn take_channel(channel: &Channel) -> Result<(Ends, OwnedFd), Errno> {

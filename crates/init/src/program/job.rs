@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 use warren_init::{
     Answer, BACKGROUND_OUTPUT_BYTES, Channel, Exit, Failure, FailureKind, MAX_PIECE_BYTES,
-    OUTPUT_WINDOW_BYTES, Reply, TerminalSize,
+    OUTPUT_WINDOW_BYTES, Reply, TerminalSize, output_cost,
 };
 
 use super::input::Input;
@@ -281,7 +281,7 @@ impl Job {
         match &mut self.purpose {
             Purpose::Run { request: None, .. } => {}
             Purpose::Run { request: Some(request), credit } => {
-                *credit = credit.saturating_sub(count);
+                *credit = credit.saturating_sub(output_cost(count));
                 context.buffer.truncate(count);
                 // Lent to the message and taken back: the buffer is made once.
                 let bytes = std::mem::take(context.buffer);

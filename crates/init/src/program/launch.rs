@@ -15,6 +15,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use warren_init::{Failure, FailureKind, SpawnLimits};
 
+use super::memory::OutOfMemoryScore;
+
 const STACK_BYTES: usize = 64 << 10;
 /// For programs without a `PATH` of their own.
 const USUAL_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
@@ -24,6 +26,7 @@ pub(super) struct Launcher {
     /// The child's, while it borrows our memory. One at a time: we stand still meanwhile.
     stack: Vec<u128>,
     is_process_1: bool,
+    score: Option<OutOfMemoryScore>,
 }
 
 #[derive(Debug)]
@@ -63,8 +66,8 @@ enum Step {
 type Resource = libc::__rlimit_resource_t;
 
 impl Launcher {
-    pub(super) fn new(is_process_1: bool) -> Self {
-        Self { stack: vec![0; STACK_BYTES / size_of::<u128>()], is_process_1 }
+    pub(super) fn new(is_process_1: bool, score: Option<OutOfMemoryScore>) -> Self {
+        Self { stack: vec![0; STACK_BYTES / size_of::<u128>()], is_process_1, score }
     }
 
     /// The process that now runs the program.
@@ -86,12 +89,15 @@ impl Launcher {
         };
         let top = self.stack.as_mut_ptr_range().end.cast::<c_void>();
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        self.score.iter().for_each(OutOfMemoryScore::raise);
         // SAFETY: `become_program` gets memory that outlives it, since CLONE_VFORK returns only after the child executed
         // its program or ended. It runs on a stack of its own, of whose end (aligned to 16) `top` is the address. All
         // signals are blocked, so no handler of ours can run in it.
         let number = unsafe { libc::clone(become_program, top, flags, (&raw mut prepared).cast()) };
+        let clone_errno = last_errno();
+        self.score.iter().for_each(OutOfMemoryScore::lower);
         let Some(child) = Pid::from_raw(number.max(0)) else {
-            return Err(system(last_errno()));
+            return Err(system(clone_errno));
         };
         // SAFETY: `prepared` is alive; the child wrote through a pointer, which the compiler must not overlook.
         let (errno, step) = unsafe {

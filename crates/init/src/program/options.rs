@@ -14,6 +14,8 @@ pub(super) struct Options {
     pub(super) linger: Linger,
     pub(super) writable: Vec<PathBuf>,
     pub(super) landlock: Landlock,
+    /// Whether System V objects that are seen here can only be this box's.
+    pub(super) has_own_ipc: bool,
 }
 
 /// Where the owner is.
@@ -63,11 +65,11 @@ impl std::fmt::Display for UsageError {
 pub(super) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, UsageError> {
     let (mut channel, mut root) = (None, PathBuf::from(WORKSPACE_ROOT));
     let (mut linger, mut landlock) = (Linger::For(Duration::ZERO), Landlock::Try);
-    let mut writable = Vec::new();
+    let (mut writable, mut has_own_ipc) = (Vec::new(), false);
     while let Some(option) = arguments.next() {
         let option = shown(option);
-        let is_known =
-            ["--channel", "--root", "--linger-ms", "--writable", "--landlock"].contains(&option.as_str());
+        let is_known = ["--channel", "--root", "--linger-ms", "--writable", "--landlock", "--ipc"]
+            .contains(&option.as_str());
         if !is_known {
             return Err(UsageError::Unknown(option));
         }
@@ -79,10 +81,12 @@ pub(super) fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Opt
             "--root" => root = directory("--root", value)?,
             "--linger-ms" => linger = linger_of(value)?,
             "--writable" => writable.push(directory("--writable", value)?),
+            "--ipc" => has_own_ipc = ipc_of(value)?,
             _ => landlock = landlock_of(value)?,
         }
     }
-    Ok(Options { channel: channel.ok_or(UsageError::NoChannel)?, root, linger, writable, landlock })
+    let channel = channel.ok_or(UsageError::NoChannel)?;
+    Ok(Options { channel, root, linger, writable, landlock, has_own_ipc })
 }
 
 fn shown(text: OsString) -> String {
@@ -126,6 +130,14 @@ fn landlock_of(value: OsString) -> Result<Landlock, UsageError> {
     }
 }
 
+fn ipc_of(value: OsString) -> Result<bool, UsageError> {
+    match shown(value).as_str() {
+        "own" => Ok(true),
+        "shared" => Ok(false),
+        other => Err(UsageError::BadValue("--ipc", other.to_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +153,7 @@ mod tests {
         assert_eq!(options.channel, Channel::Inherited(7));
         assert_eq!((options.linger, options.landlock), (Linger::Forever, Landlock::Try));
         assert_eq!((options.root, options.writable), ("/workspace".into(), vec!["/tmp".into()]));
+        assert!(!options.has_own_ipc, "unless it is said, others may use them");
     }
 
     // W77
@@ -156,6 +169,7 @@ mod tests {
             &["--channel", "stdio", "--root", "relative"],
             &["--channel", "stdio", "--linger-ms", "-5"],
             &["--channel", "stdio", "--landlock", "maybe"],
+            &["--channel", "stdio", "--ipc", "maybe"],
             &["--channel", "stdio", "--shell"],
             &["--channel", "stdio", "extra", "words"],
         ] {

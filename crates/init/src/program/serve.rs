@@ -19,6 +19,7 @@ use super::limits::{FIRST_OWNER_PATIENCE, KILL_PATIENCE, SWEEP_INTERVAL};
 use super::options::{Linger, Options};
 use super::owner::{Owner, Received, Tokens};
 use super::signals;
+use super::system_v;
 use super::table::Table;
 
 const SIGNALS: u64 = 0;
@@ -47,6 +48,7 @@ pub(super) struct Serve {
     signals: OwnedFd,
     children: Children,
     linger: Linger,
+    has_own_ipc: bool,
     /// When to leave unless an owner comes.
     leave_at: Option<Instant>,
     buffer: Vec<u8>,
@@ -71,7 +73,7 @@ impl Serve {
             owner,
             table: Table::default(),
             polls: Vec::new(),
-            launcher: Launcher::new(is_process_1),
+            launcher: Launcher::new(is_process_1, prepared.score),
             root: prepared.root,
             nothing: prepared.nothing,
             files: None,
@@ -81,6 +83,7 @@ impl Serve {
             signals: prepared.signals,
             children: Children::new(is_process_1),
             linger: options.linger,
+            has_own_ipc: options.has_own_ipc,
             buffer: Vec::with_capacity(MAX_PIECE_BYTES),
             is_sweeping: false,
         })
@@ -186,6 +189,10 @@ impl Serve {
         let is_ours = |pid| table.is_leader(pid) || files.is_some_and(|files| files.is(pid));
         if self.children.sweep(is_ours, self.now) == Sweep::Busy {
             return;
+        }
+        // Before anybody hears that it has ended: the next one may make its own.
+        if self.has_own_ipc && self.table.has_no_leader() {
+            system_v::remove_all();
         }
         self.is_sweeping = self.table.jobs().any(|job| job.is_alive() && job.killed.is_some());
         for slot in self.table.slots() {

@@ -45,6 +45,11 @@ impl Table {
         self.leaders.contains_key(&pid)
     }
 
+    /// Whether no program lives.
+    pub(super) fn has_no_leader(&self) -> bool {
+        self.leaders.is_empty()
+    }
+
     pub(super) fn slots(&self) -> std::ops::Range<usize> {
         0..self.slots.len()
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::io::{FdFlags, fcntl_setfd};
 use warren_init::{
     Answer, Call, Channel, Exit, Failure, FrameReader, Greeting, PROTOCOL_VERSION, PolledOutput,
-    ProcessSummary, Reply, Request, Spawn, TerminalSize, encode,
+    ProcessSummary, Reply, Request, Spawn, TerminalSize, encode, output_cost,
 };
 
 /// Nothing in a test takes this long unless it hangs.
@@ -258,7 +258,7 @@ impl Connection {
         loop {
             match self.reply(id) {
                 Answer::Output { channel, bytes } => {
-                    let granted = u32::try_from(bytes.len()).unwrap();
+                    let granted = u32::try_from(output_cost(bytes.len())).unwrap();
                     self.send_as(id, Call::Grant { bytes: granted });
                     match channel {
                         Channel::Stdout => outcome.stdout.extend(bytes),

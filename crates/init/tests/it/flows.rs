@@ -1,6 +1,6 @@
 //! Output and input in any amount, with memory that stays as it is (W30; sec/S19).
 
-use warren_init::{Answer, BACKGROUND_OUTPUT_BYTES, Call, OUTPUT_WINDOW_BYTES, Spawn};
+use warren_init::{Answer, BACKGROUND_OUTPUT_BYTES, Call, OUTPUT_WINDOW_BYTES, Spawn, output_cost};
 
 use crate::fixture::{Inside, eventually, pause, shell};
 
@@ -22,7 +22,8 @@ fn a_gigabyte_of_output_takes_no_memory() {
         match inside.owner.reply(run) {
             Answer::Output { bytes, .. } => {
                 bytes_read += bytes.len() as u64;
-                inside.owner.send_as(run, Call::Grant { bytes: u32::try_from(bytes.len()).unwrap() });
+                let granted = u32::try_from(output_cost(bytes.len())).unwrap();
+                inside.owner.send_as(run, Call::Grant { bytes: granted });
                 if bytes_read % (64 << 20) < bytes.len() as u64 {
                     highest = highest.max(resident_kb(&inside));
                 }
@@ -61,6 +62,24 @@ fn endless_background_output_keeps_the_latest() {
     assert!(resident_kb(&inside) < 16_384);
 }
 
+// sec/S19: small pieces cost whoever keeps them more than their bytes.
+#[test]
+fn a_program_that_writes_byte_by_byte_fills_the_window_all_the_same() {
+    let mut inside = Inside::start();
+    let run = inside.owner.send(Call::Run(shell("while :; do printf x; printf y >&2; done")));
+    let mut held = 0;
+    while held < OUTPUT_WINDOW_BYTES as usize {
+        match inside.owner.reply(run) {
+            Answer::Output { bytes, .. } => held += output_cost(bytes.len()),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(held <= OUTPUT_WINDOW_BYTES as usize + output_cost(0), "{held}");
+    assert_eq!(inside.owner.call(Call::Ping), Answer::Done, "and nothing more of it comes");
+    inside.owner.send_as(run, Call::Cancel);
+    assert_eq!(inside.owner.outcome(run).unwrap().exit.signal, Some(9));
+}
+
 // W30: whoever takes nothing holds up nobody else.
 #[test]
 fn a_stalled_stream_does_not_stall_the_others() {
@@ -69,11 +88,11 @@ fn a_stalled_stream_does_not_stall_the_others() {
     let mut held = 0;
     while held < OUTPUT_WINDOW_BYTES as usize {
         match inside.owner.reply(stalled) {
-            Answer::Output { bytes, .. } => held += bytes.len(),
+            Answer::Output { bytes, .. } => held += output_cost(bytes.len()),
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(held, OUTPUT_WINDOW_BYTES as usize, "not a byte beyond what was granted");
+    assert!(held <= OUTPUT_WINDOW_BYTES as usize + output_cost(0), "not a piece beyond what was granted");
     let other = inside.owner.run("head -c 50000000 /dev/zero");
     assert_eq!(other.stdout.len(), 50_000_000);
     assert_eq!(inside.owner.call(Call::Ping), Answer::Done);

@@ -68,6 +68,7 @@ fn init_lets_go_of_what_it_was_started_with() {
             || target.starts_with("socket:")
             || target.starts_with("anon_inode:")
             || target.ends_with("/children")
+            || target.ends_with("/oom_score_adj")
             || *target == inside.root.path().to_string_lossy()
     };
     assert!(targets.iter().all(is_expected), "{targets:?}");
@@ -269,4 +270,23 @@ fn a_request_from_outside_to_end_is_followed() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(inside.init_pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     inside.wait_for_end();
+}
+
+// W77: who sent a signal is what its sender says, unless the kernel says it.
+#[test]
+fn a_request_to_end_that_claims_to_come_from_outside_means_nothing() {
+    // Without Landlock, which keeps signals from process 1 altogether where the kernel has it.
+    let mut inside = Inside::start_with(&["--landlock", "off", "--linger-ms", "forever"]);
+    let forge = format!(
+        "for my $code (0, -1, -2, -3, -4, -6) {{ print syscall({}, 1, 15, pack('i32', 15, 0, $code, (0) x 29)), ' ' }}",
+        libc::SYS_rt_sigqueueinfo
+    );
+    let forged = inside.owner.run(&format!("perl -e \"{}\"", forge.replace('$', "\\$")));
+    let taken = forged.text();
+    assert!(
+        taken.split(' ').any(|answer| answer == "0"),
+        "no forged signal was taken, so that nothing is shown: {taken}"
+    );
+    assert_eq!(inside.owner.call(Call::Ping), Answer::Done);
+    assert_eq!(inside.owner.run("echo alive").text(), "alive\n");
 }

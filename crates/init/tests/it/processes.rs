@@ -109,3 +109,26 @@ fn unknown_processes_are_told() {
         assert!(is_failed(&owner.call(call), FailureKind::UnknownNumber));
     }
 }
+
+// sec/S15: when memory runs out, programs go before process 1.
+#[test]
+fn a_program_is_ended_for_memory_before_process_1_is() {
+    let score = |process: &str| -> i32 {
+        std::fs::read_to_string(format!("/proc/{process}/oom_score_adj")).unwrap().trim().parse().unwrap()
+    };
+    let mut inside = Inside::start();
+    let own = score("self");
+    let expected = (own + 500).min(1_000).to_string();
+    for _ in 0..2 {
+        let told = inside.owner.run("cat /proc/self/oom_score_adj; sh -c 'cat /proc/self/oom_score_adj'");
+        assert_eq!(told.stdout, format!("{expected}\n{expected}\n").into_bytes(), "children have it too");
+        assert_eq!(score(&inside.init_pid().to_string()), own);
+    }
+    let process = inside.owner.start("cat /proc/self/oom_score_adj");
+    assert_eq!(inside.owner.end_of(process).0.trim(), expected);
+    // One that cannot be started leaves nothing changed.
+    let missing = warren_init::Spawn { argv: vec![b"/nowhere".to_vec()], ..crate::fixture::shell("") };
+    let missing = inside.owner.send(Call::Run(missing));
+    assert!(inside.owner.outcome(missing).is_err());
+    assert_eq!(score(&inside.init_pid().to_string()), own);
+}

@@ -19,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use warren_init::{
     Answer, Call, FrameReader, Greeting, OUTPUT_WINDOW_BYTES, PROTOCOL_VERSION, Reply, Request, encode,
+    output_cost,
 };
 
 pub(crate) type Reading = Box<dyn AsyncRead + Send + Unpin>;
@@ -31,8 +32,6 @@ const IDLE_READ_BYTES: usize = 1 << 10;
 const MAX_OUTBOX_BYTES: usize = 8 << 20;
 /// A peer that was granted a window may overrun it by its last piece.
 const MAX_UNREAD_BYTES: usize = 2 * OUTPUT_WINDOW_BYTES as usize;
-/// Replies without bytes of their own are counted as this many, so that they cannot pile up either.
-const REPLY_COST: usize = 64;
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -120,6 +119,12 @@ impl Channel {
 
     pub(crate) fn is_gone(&self) -> bool {
         self.shared.gone.is_cancelled()
+    }
+
+    /// Cancelled once the connection has ended, and ends it when it is cancelled. Whoever holds it does not keep the
+    /// connection.
+    pub(crate) fn end(&self) -> CancellationToken {
+        self.shared.gone.clone()
     }
 
     /// Lets go of the connection; what is under way ends as `Gone`.
@@ -294,12 +299,12 @@ impl Outbox {
 
 /// What a reply takes while nobody has read it.
 fn cost(answer: &Answer) -> usize {
-    let bytes = match answer {
+    output_cost(match answer {
         Answer::Output { bytes, .. } => bytes.len(),
         Answer::Polled(polled) => polled.bytes.len(),
+        // They must not pile up either.
         _ => 0,
-    };
-    bytes + REPLY_COST
+    })
 }
 
 async fn run_to_end(shared: Arc<Shared>, task: impl Future<Output = ()>) {

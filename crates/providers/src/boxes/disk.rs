@@ -4,6 +4,8 @@
 //! box of one that is over its limit is ended, and commands are refused until files are deleted. What is written between
 //! two looks is the price. A single file is limited at once, by the kernel (`SpawnLimits::file_bytes`).
 
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +13,12 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
-use warren_model::{ErrorCode, MIB};
+use tokio_util::sync::CancellationToken;
+use warren_model::{ErrorCode, MIB, WorkspaceId};
 use warren_workspace::Error;
 
-use super::channel::Channel;
 use super::shell::EndBox;
-use crate::directory::blocking;
+use crate::directory::{Room, blocking};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Less than this may be anybody's.
@@ -25,6 +27,8 @@ const NOTEWORTHY_BYTES: u64 = 4 * MIB;
 const MAX_DEPTH: usize = 256;
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// More than a box may have by default; numbers that come round must not keep us for ever.
+const MAX_FAMILY: usize = 100_000;
 /// What an entry costs besides its contents.
 const ENTRY_BYTES: u64 = 2_048;
 
@@ -45,8 +49,14 @@ impl DiskMeter {
         }
     }
 
-    pub(crate) fn max_mb(&self) -> u32 {
+    fn max_mb(&self) -> u32 {
         u32::try_from(self.max_bytes / MIB).unwrap_or(u32::MAX)
+    }
+
+    /// For file operations of our own, which must not add to a workspace that is over its limit.
+    pub(crate) fn room(self: &Arc<Self>) -> Room {
+        let meter = Arc::clone(self);
+        Room(Arc::new(move || meter.check_now()))
     }
 
     /// Refuses while the workspace is over its limit; looks again first.
@@ -59,7 +69,7 @@ impl DiskMeter {
     }
 
     /// The same where blocking is allowed.
-    pub(crate) fn check_now(&self) -> Result<(), Error> {
+    fn check_now(&self) -> Result<(), Error> {
         let is_over = self.is_over.load(Ordering::Relaxed) && self.measure(0);
         if is_over { Err(self.refusal()) } else { Ok(()) }
     }
@@ -80,10 +90,12 @@ impl DiskMeter {
     }
 }
 
-/// Looks after the meters of boxes that live.
+/// Keeps the meters of a provider's workspaces, and looks after those whose boxes live.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DiskKeeper {
     shared: Arc<Mutex<Watch>>,
+    /// Outlive boxes: one that was ended for its files must not be opened again as if nothing were.
+    meters: Arc<Mutex<BTreeMap<WorkspaceId, Arc<DiskMeter>>>>,
 }
 
 #[derive(Default)]
@@ -101,7 +113,7 @@ impl std::fmt::Debug for Watch {
 #[derive(Clone)]
 struct Watched {
     meter: Arc<DiskMeter>,
-    channel: Channel,
+    end: CancellationToken,
     end_box: EndBox,
     hidden: HiddenBytes,
 }
@@ -110,16 +122,32 @@ struct Watched {
 pub(crate) type HiddenBytes = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
 
 impl DiskKeeper {
-    /// From now until its box ends. Must be called within the runtime.
+    /// The meter of a workspace; a new one when its limit was changed.
+    pub(crate) fn meter_of(&self, workspace: WorkspaceId, folder: &Path, max_mb: u32) -> Arc<DiskMeter> {
+        let new = || Arc::new(DiskMeter::new(folder, max_mb));
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let meter = meters.entry(workspace).or_insert_with(new);
+        if meter.max_mb() != max_mb {
+            *meter = new();
+        }
+        Arc::clone(meter)
+    }
+
+    /// Its files are gone.
+    pub(crate) fn forget(&self, workspace: WorkspaceId) {
+        self.meters.lock().unwrap_or_else(PoisonError::into_inner).remove(&workspace);
+    }
+
+    /// From now until its box ends. Must be called within the runtime. Keeps nothing of the box.
     pub(crate) fn watch(
         &self,
         meter: Arc<DiskMeter>,
-        channel: Channel,
+        end: CancellationToken,
         end_box: EndBox,
         hidden: HiddenBytes,
     ) {
         let mut watch = self.lock();
-        watch.boxes.push(Watched { meter, channel, end_box, hidden });
+        watch.boxes.push(Watched { meter, end, end_box, hidden });
         if !std::mem::replace(&mut watch.is_running, true) {
             tokio::spawn(self.clone().run());
         }
@@ -131,7 +159,7 @@ impl DiskKeeper {
             tokio::time::sleep(INTERVAL).await;
             let boxes = {
                 let mut watch = self.lock();
-                watch.boxes.retain(|one| !one.channel.is_gone());
+                watch.boxes.retain(|one| !one.end.is_cancelled());
                 if watch.boxes.is_empty() {
                     watch.is_running = false;
                     return;
@@ -158,12 +186,44 @@ fn look(boxes: &[Watched], free_before: Option<u64>) -> Option<u64> {
     }
     let device = rustix::fs::stat(&boxes.first()?.meter.folder).ok()?.st_dev;
     for one in boxes {
-        if !one.channel.is_gone() && one.meter.measure((one.hidden)(device)) {
+        if !one.end.is_cancelled() && one.meter.measure((one.hidden)(device)) {
             tracing::warn!(folder = %one.meter.folder.display(), "a workspace is over its disk limit; its box is ended");
             (one.end_box)();
         }
     }
     Some(free)
+}
+
+/// What files that were deleted but are still open in `processes` take of a device.
+pub(crate) fn deleted_bytes(processes: impl IntoIterator<Item = u32>, device: u64) -> u64 {
+    let mut seen = BTreeMap::new();
+    for process in processes {
+        let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        for facts in descriptors.filter_map(|descriptor| std::fs::metadata(descriptor.path()).ok()) {
+            if facts.is_file() && facts.nlink() == 0 && facts.dev() == device {
+                seen.insert(facts.ino(), facts.blocks() * 512);
+            }
+        }
+    }
+    seen.values().sum()
+}
+
+/// A process and all that descend from it, as far as the kernel tells; in a box that is everybody.
+pub(crate) fn family_of(process: u32) -> Vec<u32> {
+    let mut family = vec![process];
+    let mut next = 0;
+    while let Some(&parent) = family.get(next) {
+        next += 1;
+        let threads = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        for thread in threads {
+            let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            family.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        }
+        if family.len() > MAX_FAMILY {
+            break;
+        }
+    }
+    family
 }
 
 /// What is below a folder, or enough of it to know that it is too much. It is hostile ground: every step goes by handle,

@@ -30,7 +30,9 @@ use warren_workspace::fs::{
 use warren_workspace::{Error, WorkspacePath};
 
 use super::channel::{Channel, ChannelError};
+use super::shell::OpenSpill;
 use crate::directory::{FileLimits, errno};
+use crate::process::Spill;
 use crate::search::MAX_PATHS;
 use crate::{cursor, edit};
 
@@ -164,6 +166,28 @@ impl BoxFs {
     fn too_large(&self, path: &WorkspacePath) -> Error {
         let detail = format!("{path} would have more than {} bytes", self.limits.max_file_bytes);
         Error::operation(ErrorCode::FileTooLarge, detail)
+    }
+
+    /// Takes a command's whole output, in place of what the file held.
+    async fn open_spill(&self, path: WorkspacePath) -> Result<Spill, Error> {
+        self.write(&path, stream::empty().boxed(), WriteMode::Replace).await?;
+        let (file, ..) = self.open(FileCall::OpenAppend { path: bytes_of(&path) }, &path).await?;
+        let shared = Arc::new((self.clone(), file, path));
+        Ok(Spill::elsewhere(Box::new(move |piece| {
+            let shared = Arc::clone(&shared);
+            Box::pin(async move {
+                let (fs, file, path) = &*shared;
+                fs.add(file, &piece, path).await
+            })
+        })))
+    }
+
+    pub(crate) fn spill_opener(&self) -> OpenSpill {
+        let fs = self.clone();
+        Arc::new(move |path| {
+            let fs = fs.clone();
+            Box::pin(async move { fs.open_spill(path).await })
+        })
     }
 
     /// One page as the box gives it, and whether there is more.

@@ -10,14 +10,12 @@
 //! Surprise: init and the programs in the box are one user, so nothing that comes over the channel is trusted.
 
 pub(crate) mod channel;
+pub(crate) mod config;
 pub(crate) mod disk;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "used by boxes without a shared directory, which are to come")
-)]
 pub(crate) mod files;
 pub(crate) mod mounts;
 pub(crate) mod owner;
 pub(crate) mod program;
+pub(crate) mod reference;
 pub(crate) mod shell;
 pub(crate) mod syscalls;

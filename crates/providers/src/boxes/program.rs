@@ -7,6 +7,19 @@ use std::path::{Path, PathBuf};
 static PROGRAM: &[u8] = include_bytes!(env!("WARREN_INIT_PROGRAM"));
 const NAME: &str = "warren-init";
 
+/// For boxes that share no folder with us.
+pub(crate) fn contents() -> &'static [u8] {
+    PROGRAM
+}
+
+/// Tells this program from that of another version. It guards against mix-ups, not against anybody.
+pub(crate) fn mark() -> String {
+    let hash = PROGRAM.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
 /// Writes the program to `folder` unless it is there already, and tells where. Readable and executable by all, writable
 /// by nobody; a version that differs is replaced, which running boxes do not notice. Not forced to disk: half a file after
 /// a power cut differs, and is replaced too.

@@ -18,7 +18,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use warren_doors::{Clock, Environment};
 use warren_init::{
     Answer, Call, Channel as OutputChannel, Exit, Failure, FailureKind, OUTPUT_WINDOW_BYTES, ProcessSummary,
-    Spawn, SpawnLimits, TerminalSize, WORKSPACE_ROOT,
+    Spawn, SpawnLimits, TerminalSize, WORKSPACE_ROOT, output_cost,
 };
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::shell::{
@@ -304,7 +304,7 @@ impl Running {
         if let Some(spill) = &mut self.spill {
             spill.write(&piece).await;
         }
-        let length = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+        let length = u32::try_from(output_cost(piece.len())).unwrap_or(u32::MAX);
         if let Some(events) = &self.events {
             // A reader that does not read must not hold up the closing.
             tokio::select! {

@@ -24,7 +24,7 @@ use warren_workspace::{Error, WorkspacePath};
 use super::beneath::{Spot, refuse_special};
 use super::blocking;
 use super::errno;
-use super::place::{Place, refuse_root};
+use super::place::Place;
 use super::staging::Staged;
 use crate::edit;
 
@@ -77,14 +77,13 @@ pub(super) fn append(place: &Place, path: &WorkspacePath, contents: &Bytes) -> R
     Ok(Written { bytes: contents.len() as u64, created })
 }
 
-/// An empty file that grows in place, so that it can be read meanwhile: for what a command spills.
+/// A new, empty file that grows in place, so that it can be read meanwhile: for what a command spills. It replaces the old
+/// one as every write does, so that whoever is reading that reads it to its end.
 pub fn open_emptied(place: &Place, path: &WorkspacePath) -> Result<File, Error> {
-    refuse_root(path)?;
-    let failed = |errno| place.failure(errno, path);
-    let spot = made_spot(place, path, WriteMode::Replace)?;
-    let (file, _) = open_or_make(place, &spot, OFlags::empty()).map_err(failed)?;
-    // Emptied only once it is known to be a regular file.
-    rustix::fs::ftruncate(&file, 0).map_err(failed)?;
+    check_spot(place, path, WriteMode::Replace)?;
+    let (staged, file) = place.stage_file().map_err(|errno| place.failure(errno, path))?;
+    let _changes = place.lock_changes();
+    put(place, path, staged, &file, WriteMode::Replace)?;
     Ok(file)
 }
 

@@ -1,4 +1,5 @@
-//! The way to process 1 of a container: a socket in a directory that both sides see.
+//! The way to process 1 of a container: a socket in a directory that both sides see; or, with a daemon elsewhere, its input
+//! and output, which the daemon passes on.
 //!
 //! What lies in that directory may have been put there by a program in the box. So the socket is opened without following
 //! a link, looked at, and only then connected to, through its handle: a link to another socket of the host leads nowhere.
@@ -12,12 +13,14 @@ use rustix::io::Errno;
 use tokio::net::UnixStream;
 
 use super::spec::SOCKET;
-use crate::boxes::channel::{Channel, ChannelError};
+use crate::boxes::channel::{Channel, ChannelError, Reading, Writing};
 use warren_init::Greeting;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 const GREETING_PATIENCE: Duration = Duration::from_secs(5);
+/// The same, with the start of the program in it.
+const START_PATIENCE: Duration = Duration::from_secs(15);
 
 /// One try. Absent: there is no socket yet, or nobody listens on it.
 pub(super) async fn try_connect(run: &Path) -> std::io::Result<Option<UnixStream>> {
@@ -62,9 +65,26 @@ pub(super) async fn wait_for<F: Future<Output = bool>>(
     tokio::time::timeout(patience, trying).await.unwrap_or(Ok(None))
 }
 
-pub(super) async fn greet(stream: UnixStream) -> Result<(Channel, Greeting), ChannelError> {
+/// A process 1 that answers.
+#[derive(Debug)]
+pub(super) struct Met {
+    pub(super) channel: Channel,
+    pub(super) greeting: Greeting,
+    /// The number that it has here; absent where it cannot be seen from here.
+    pub(super) process: Option<u32>,
+}
+
+pub(super) async fn greet(stream: UnixStream) -> Result<Met, ChannelError> {
+    let process = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
     let (reading, writing) = stream.into_split();
-    Channel::open(Box::new(reading), Box::new(writing), GREETING_PATIENCE).await
+    let (channel, greeting) = Channel::open(Box::new(reading), Box::new(writing), GREETING_PATIENCE).await?;
+    Ok(Met { channel, greeting, process: process.filter(|&number| number != 0) })
+}
+
+/// By the container's input and output, taken before it was started.
+pub(super) async fn greet_through_daemon(reading: Reading, writing: Writing) -> Result<Met, ChannelError> {
+    let (channel, greeting) = Channel::open(reading, writing, START_PATIENCE).await?;
+    Ok(Met { channel, greeting, process: None })
 }
 
 #[cfg(test)]

@@ -10,18 +10,18 @@
 use std::time::Duration;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
-use warren_init::{Facts as BoxFacts, Greeting};
+use warren_init::Facts as BoxFacts;
 use warren_model::{DockerConfig, ErrorCode, PullPolicy, Reuse, WorkspaceId};
 use warren_workspace::Error;
 
-use super::connect;
+use super::connect::{self, Met};
 use super::daemon::{Daemon, DaemonError, ImageFacts};
 use super::drift::{self, Drift};
 use super::folders::Folders;
 use super::identity::Identity;
 use super::image::Image;
 use super::reaper::Listed;
-use super::spec::{self, Granted};
+use super::spec::{self, Furnishing, Granted};
 use crate::boxes::channel::{Channel, ChannelError};
 use crate::boxes::mounts;
 use crate::directory::{Owner, blocking};
@@ -37,6 +37,8 @@ pub(super) struct Maker {
     pub(super) seccomp: std::sync::Arc<str>,
     /// Folders of Warren's own that no mount may reach.
     pub(super) private: std::sync::Arc<[std::path::PathBuf]>,
+    /// Held while volumes are furnished: what one replaces, another may be about to start.
+    pub(super) furnishing: std::sync::Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A container whose process 1 answers.
@@ -45,6 +47,8 @@ pub(super) struct Entered {
     pub(super) id: String,
     pub(super) generation: u64,
     pub(super) channel: Channel,
+    /// Process 1, by the number that it has here; absent where it cannot be seen from here.
+    pub(super) process: Option<u32>,
     pub(super) facts: BoxFacts,
     /// Names of limits that this host does not enforce.
     pub(super) unenforced: Vec<String>,
@@ -74,7 +78,8 @@ impl Maker {
         // Before anything is ended: a config that names no image must not cost what is there.
         let facts = self.provide_image(&image, config.pull_policy).await?;
         self.remove_all(&there).await?;
-        plan.make(&facts).await
+        // On the heap: it is many steps long, and openings are many at once.
+        Box::pin(plan.make(&facts)).await
     }
 
     async fn grants(&self, config: &DockerConfig) -> Result<Vec<Granted>, Error> {
@@ -165,31 +170,43 @@ fn pull_failure(image: &Image, error: DaemonError) -> Error {
 }
 
 /// One workspace's container.
-struct Plan<'a> {
-    maker: &'a Maker,
-    workspace: WorkspaceId,
-    config: &'a DockerConfig,
-    image: &'a Image,
-    owner: Owner,
-    grants: &'a [Granted],
+pub(super) struct Plan<'a> {
+    pub(super) maker: &'a Maker,
+    pub(super) workspace: WorkspaceId,
+    pub(super) config: &'a DockerConfig,
+    pub(super) image: &'a Image,
+    pub(super) owner: Owner,
+    pub(super) grants: &'a [Granted],
 }
 
 impl Plan<'_> {
     fn request(&self, identity: &Identity, image: &ImageFacts) -> ContainerCreateBody {
         let folders = &self.maker.folders;
+        if self.maker.daemon.is_remote() {
+            let [files, program] = self.volumes().map(|volume| volume.name());
+            let furnishing = Furnishing::Volumes { files: &files, program: &program };
+            return spec::request(self.config, &self.facts(identity, image, furnishing));
+        }
         let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
-        let facts = spec::Facts {
+        let furnishing = Furnishing::Folders { files: &files, run: &run, init: &folders.init };
+        spec::request(self.config, &self.facts(identity, image, furnishing))
+    }
+
+    pub(super) fn facts<'b>(
+        &'b self,
+        identity: &'b Identity,
+        image: &'b ImageFacts,
+        furnishing: Furnishing<'b>,
+    ) -> spec::Facts<'b> {
+        spec::Facts {
             identity,
             image: self.image,
             image_volumes: &image.volumes,
             owner: self.owner,
             seccomp: &self.maker.seccomp,
-            files: &files,
-            run: &run,
-            init: &folders.init,
+            furnishing,
             grants: self.grants,
-        };
-        spec::request(self.config, &facts)
+        }
     }
 
     /// Absent: it has ended in the meantime.
@@ -223,7 +240,7 @@ impl Plan<'_> {
             }
         };
         match connect::greet(stream).await {
-            Ok((channel, greeting)) => Ok(Some(self.entered(running, channel, greeting, drift, true))),
+            Ok(met) => Ok(Some(self.entered(running, met, drift, true))),
             Err(ChannelError::Gone | ChannelError::Silent) => Ok(None),
             Err(ChannelError::Version | ChannelError::TooLong) => {
                 let detail = "process 1 of the living container is of another version of Warren; set `reuse: recreate`, \
@@ -235,7 +252,13 @@ impl Plan<'_> {
 
     async fn make(&self, image: &ImageFacts) -> Result<Entered, Error> {
         let folders = &self.maker.folders;
-        folders.make_run(self.workspace, self.box_user())?;
+        match self.maker.daemon.is_remote() {
+            true => {
+                folders.make_box(self.workspace)?;
+                self.make_volumes().await?;
+            }
+            false => folders.make_run(self.workspace, self.box_user())?,
+        }
         let identity = Identity {
             instance: folders.instance.clone(),
             workspace: self.workspace,
@@ -244,7 +267,7 @@ impl Plan<'_> {
         let request = self.request(&identity, image);
         let id = self.create(&identity, &request).await?;
         let made = Listed { id, identity, is_running: true };
-        match self.start(&made, &request).await {
+        match self.start(&made, &request, image).await {
             Ok(entered) => Ok(entered),
             Err(error) => {
                 if let Err(left) = self.maker.daemon.remove(&made.id).await {
@@ -256,13 +279,17 @@ impl Plan<'_> {
     }
 
     /// Who process 1 runs as.
-    fn box_user(&self) -> Owner {
+    pub(super) fn box_user(&self) -> Owner {
         let relaxed = self.config.relax.user.as_deref().and_then(super::relax::parse_user);
         relaxed.map_or(self.owner, |(uid, gid)| Owner { uid, gid })
     }
 
     /// A name that is taken is an earlier try of ours whose answer was lost.
-    async fn create(&self, identity: &Identity, request: &ContainerCreateBody) -> Result<String, Error> {
+    pub(super) async fn create(
+        &self,
+        identity: &Identity,
+        request: &ContainerCreateBody,
+    ) -> Result<String, Error> {
         let daemon = &self.maker.daemon;
         let failed = |error: DaemonError| match error {
             DaemonError::NotFound(_) => {
@@ -282,7 +309,12 @@ impl Plan<'_> {
         daemon.create(identity, request).await.map_err(failed)
     }
 
-    async fn start(&self, made: &Listed, request: &ContainerCreateBody) -> Result<Entered, Error> {
+    async fn start(
+        &self,
+        made: &Listed,
+        request: &ContainerCreateBody,
+        image: &ImageFacts,
+    ) -> Result<Entered, Error> {
         let daemon = &self.maker.daemon;
         let step = |error: DaemonError| error.into_opening("starting the container");
         let real = daemon.inspect(&made.id).await.map_err(step)?.ok_or_else(gone)?;
@@ -295,10 +327,27 @@ impl Plan<'_> {
             );
             return Err(Error::permanent(ErrorCode::ProviderUnavailable, detail));
         }
-        daemon.start(&made.id).await.map_err(step)?;
+        let met = match daemon.is_remote() {
+            true => {
+                self.furnish(&made.id, image).await?;
+                self.start_elsewhere(&made.id).await?
+            }
+            false => self.start_here(&made.id).await?,
+        };
+        self.judge(&met.greeting.facts)?;
+        if let Err(error) = self.maker.folders.record_generation(self.workspace, made.identity.generation) {
+            // The number is for people; names stay unique, since earlier containers are removed first.
+            tracing::warn!(%error, "a container's number could not be recorded");
+        }
+        Ok(self.entered(made, met, drift, false))
+    }
+
+    async fn start_here(&self, id: &str) -> Result<Met, Error> {
+        let daemon = &self.maker.daemon;
+        daemon.start(id).await.map_err(|error| error.into_opening("starting the container"))?;
         let run = self.maker.folders.run(self.workspace);
         let is_alive = || async {
-            match daemon.inspect(&made.id).await {
+            match daemon.inspect(id).await {
                 Ok(inspected) => inspected.as_ref().is_some_and(is_running),
                 // Unknown: the patience bounds it.
                 Err(_) => true,
@@ -309,19 +358,29 @@ impl Plan<'_> {
             gone()
         })?;
         let Some(stream) = stream else {
-            return Err(self.post_mortem(&made.id).await);
+            return Err(self.post_mortem(id).await);
         };
-        let (channel, greeting) = connect::greet(stream).await.map_err(|error| {
+        let met = connect::greet(stream).await.map_err(|error| {
             tracing::warn!(%error, "process 1 of a new container does not answer");
             gone()
         })?;
         self.maker.folders.lock_run(self.workspace)?;
-        self.judge(&greeting.facts)?;
-        if let Err(error) = self.maker.folders.record_generation(self.workspace, made.identity.generation) {
-            // The number is for people; names stay unique, since earlier containers are removed first.
-            tracing::warn!(%error, "a container's number could not be recorded");
+        Ok(met)
+    }
+
+    /// Its input and output are taken before there is anything to miss.
+    async fn start_elsewhere(&self, id: &str) -> Result<Met, Error> {
+        let daemon = &self.maker.daemon;
+        let step = |error: DaemonError| error.into_opening("starting the container");
+        let (reading, writing) = daemon.attach(id).await.map_err(step)?;
+        daemon.start(id).await.map_err(step)?;
+        match connect::greet_through_daemon(reading, writing).await {
+            Ok(met) => Ok(met),
+            Err(error) => {
+                tracing::warn!(%error, "process 1 of a new container does not answer");
+                Err(self.post_mortem(id).await)
+            }
         }
-        Ok(self.entered(made, channel, greeting, drift, false))
     }
 
     /// Whether the box is as tight as it was asked to be, seen from inside, before any program runs in it.
@@ -360,22 +419,16 @@ impl Plan<'_> {
         Error::transient(ErrorCode::WorkspaceFailed, detail)
     }
 
-    fn entered(
-        &self,
-        container: &Listed,
-        channel: Channel,
-        greeting: Greeting,
-        drift: Drift,
-        is_reconnected: bool,
-    ) -> Entered {
+    fn entered(&self, container: &Listed, met: Met, drift: Drift, is_reconnected: bool) -> Entered {
         if !drift.unenforced.is_empty() {
             tracing::warn!(limits = ?drift.unenforced, "this host does not enforce some of a container's limits");
         }
         Entered {
             id: container.id.clone(),
             generation: container.identity.generation,
-            channel,
-            facts: greeting.facts,
+            channel: met.channel,
+            process: met.process,
+            facts: met.greeting.facts,
             unenforced: drift.unenforced,
             is_reconnected,
         }

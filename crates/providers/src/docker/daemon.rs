@@ -8,12 +8,16 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bollard::container::LogOutput;
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, ContainerSummaryStateEnum, ImageInspect,
+    VolumeCreateRequest,
 };
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, CreateImageOptionsBuilder, InspectContainerOptions, KillContainerOptions,
-    ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
+    AttachContainerOptionsBuilder, ContainerArchiveInfoOptionsBuilder, CreateContainerOptionsBuilder,
+    CreateImageOptionsBuilder, InspectContainerOptions, KillContainerOptions, ListContainersOptionsBuilder,
+    ListVolumesOptionsBuilder, RemoveContainerOptionsBuilder, RemoveVolumeOptions, StartContainerOptions,
+    UploadToContainerOptionsBuilder,
 };
 use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt as _;
@@ -21,10 +25,11 @@ use tokio::time::timeout;
 use warren_model::ErrorCode;
 use warren_workspace::Error;
 
-use super::host::Host;
-use super::identity::{INSTANCE, Identity};
+use super::host::{Host, Transport};
+use super::identity::{INSTANCE, Identity, OwnVolume};
 use super::image::Image;
 use super::reaper::Listed;
+use crate::boxes::channel::{Reading, Writing};
 
 /// How long the daemon may take.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +60,9 @@ const MAX_MESSAGE_CHARS: usize = 300;
 /// Why the daemon did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DaemonError {
+    /// Nothing was tried.
+    #[error("the daemon's address cannot be used: {0}")]
+    Misconfigured(String),
     #[error("the daemon does not answer")]
     Down(#[source] bollard::errors::Error),
     #[error("the daemon did not answer in time")]
@@ -72,6 +80,7 @@ impl DaemonError {
     pub(super) fn into_opening(self, step: &str) -> Error {
         let unavailable = |detail: String| Error::transient(ErrorCode::ProviderUnavailable, detail);
         match self {
+            Self::Misconfigured(problem) => Error::permanent(ErrorCode::ProviderUnavailable, problem),
             Self::Down(cause) => {
                 tracing::warn!(%cause, step, "the Docker daemon does not answer");
                 unavailable(format!(
@@ -102,16 +111,29 @@ pub(super) struct ImageFacts {
     pub(super) volumes: Vec<String>,
 }
 
+/// What lies at a path of a container that need not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PathFacts {
+    pub(super) bytes: u64,
+    pub(super) permissions: u32,
+}
+
 #[derive(Debug)]
 pub(super) struct Daemon {
-    host: Host,
+    /// Or why there is none to be used.
+    host: Result<Host, String>,
     patience: Patience,
     client: Mutex<Option<Docker>>,
 }
 
 impl Daemon {
-    pub(super) fn new(host: Host, patience: Patience) -> Self {
+    pub(super) fn new(host: Result<Host, String>, patience: Patience) -> Self {
         Self { host, patience, client: Mutex::default() }
+    }
+
+    /// Whether it shares no directory with us.
+    pub(super) fn is_remote(&self) -> bool {
+        self.host.as_ref().is_ok_and(Host::is_remote)
     }
 
     /// Its version, for people.
@@ -221,6 +243,79 @@ impl Daemon {
         Ok(listed.collect())
     }
 
+    /// Made unless it is there.
+    pub(super) async fn create_volume(&self, volume: &OwnVolume) -> Result<(), DaemonError> {
+        let request = VolumeCreateRequest {
+            name: Some(volume.name()),
+            labels: Some(volume.labels()),
+            ..VolumeCreateRequest::default()
+        };
+        self.call(|client| async move { client.create_volume(request).await }).await.map(drop)
+    }
+
+    pub(super) async fn has_volume(&self, volume: &OwnVolume) -> Result<bool, DaemonError> {
+        let name = volume.name();
+        match self.call(|client| async move { client.inspect_volume(&name).await }).await {
+            Ok(_) => Ok(true),
+            Err(DaemonError::NotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gone already is success; one that a container has is a conflict.
+    pub(super) async fn remove_volume(&self, volume: &OwnVolume) -> Result<(), DaemonError> {
+        let name = volume.name();
+        let options = None::<RemoveVolumeOptions>;
+        match self.call(|client| async move { client.remove_volume(&name, options).await }).await {
+            Err(DaemonError::NotFound(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// All volumes of an instance. What only claims to be one is left out.
+    pub(super) async fn volumes(&self, instance: &str) -> Result<Vec<OwnVolume>, DaemonError> {
+        let filters = HashMap::from([("label".to_owned(), vec![format!("{INSTANCE}={instance}")])]);
+        let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
+        let listed = self.call(|client| async move { client.list_volumes(Some(options)).await }).await?;
+        let volumes = listed.volumes.unwrap_or_default().into_iter();
+        Ok(volumes.filter_map(|volume| OwnVolume::read(instance, &volume.name, &volume.labels)).collect())
+    }
+
+    /// Unpacks a tar archive at the root of a container, also into its volumes.
+    pub(super) async fn upload(&self, id: &str, archive: Vec<u8>) -> Result<(), DaemonError> {
+        let options = UploadToContainerOptionsBuilder::default().path("/").build();
+        let body = bollard::body_full(archive.into());
+        self.call(|client| async move { client.upload_to_container(id, Some(options), body).await }).await
+    }
+
+    /// Absent: nothing lies there.
+    pub(super) async fn look_at(&self, id: &str, path: &str) -> Result<Option<PathFacts>, DaemonError> {
+        let options = ContainerArchiveInfoOptionsBuilder::default().path(path).build();
+        let looked =
+            self.call(|client| async move { client.get_container_archive_info(id, Some(options)).await });
+        match looked.await {
+            Ok(facts) => Ok(Some(PathFacts {
+                bytes: u64::try_from(facts.size).unwrap_or(0),
+                permissions: facts.file_mode & 0o777,
+            })),
+            Err(DaemonError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The container's input and output. Taken before it is started, they miss nothing.
+    pub(super) async fn attach(&self, id: &str) -> Result<(Reading, Writing), DaemonError> {
+        let options = AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).build();
+        let attached =
+            self.call(|client| async move { client.attach_container(id, Some(options)).await }).await?;
+        let output = attached.output.map(|piece| match piece {
+            Ok(LogOutput::StdOut { message }) => Ok(message),
+            Ok(_) => Err(std::io::ErrorKind::InvalidData.into()),
+            Err(error) => Err(std::io::Error::other(error)),
+        });
+        Ok((Box::new(tokio_util::io::StreamReader::new(output)), Box::new(attached.input)))
+    }
+
     async fn call<T, F: Future<Output = Result<T, bollard::errors::Error>>>(
         &self,
         operation: impl FnOnce(Docker) -> F,
@@ -236,12 +331,27 @@ impl Daemon {
         if let Some(client) = self.cached().clone() {
             return Ok(client);
         }
-        let seconds = self.patience.call.as_secs().max(1);
-        let client = Docker::connect_with_unix(self.host.socket(), seconds, API_DEFAULT_VERSION)
-            .map_err(|error| self.sort(error))?;
+        let client = self.connect()?.map_err(|error| self.sort(error))?;
         let client = client.negotiate_version().await.map_err(|error| self.sort(error))?;
         *self.cached() = Some(client.clone());
         Ok(client)
+    }
+
+    fn connect(&self) -> Result<Result<Docker, bollard::errors::Error>, DaemonError> {
+        let host = self.host.as_ref().map_err(|problem| DaemonError::Misconfigured(problem.clone()))?;
+        let seconds = self.patience.call.as_secs().max(1);
+        Ok(match host {
+            Host::Local { socket } => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
+            Host::Remote { address, transport: Transport::Plain } => {
+                Docker::connect_with_http(address, seconds, API_DEFAULT_VERSION)
+            }
+            Host::Remote { address, transport: Transport::Tls(folder) } => {
+                let [key, certificate, authority] =
+                    ["key.pem", "cert.pem", "ca.pem"].map(|name| folder.join(name));
+                let version = API_DEFAULT_VERSION;
+                Docker::connect_with_ssl(address, &key, &certificate, &authority, seconds, version)
+            }
+        })
     }
 
     fn cached(&self) -> std::sync::MutexGuard<'_, Option<Docker>> {

@@ -23,8 +23,19 @@ const NEVER_EMPTY: [&str; 2] = ["MaskedPaths", "ReadonlyPaths"];
 /// Dropped by a daemon whose host cannot enforce them.
 const LIMITS: [&str; 5] = ["Memory", "MemorySwap", "NanoCpus", "PidsLimit", "CgroupnsMode"];
 /// Of the container itself, next to its host config.
-const CONFIG: [&str; 8] =
-    ["Cmd", "Entrypoint", "Healthcheck", "Hostname", "Image", "Labels", "User", "WorkingDir"];
+const CONFIG: [&str; 11] = [
+    "Cmd",
+    "Entrypoint",
+    "Healthcheck",
+    "Hostname",
+    "Image",
+    "Labels",
+    "OpenStdin",
+    "StdinOnce",
+    "Tty",
+    "User",
+    "WorkingDir",
+];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Drift {

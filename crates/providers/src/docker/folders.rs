@@ -4,9 +4,13 @@
 //!   <base>/<workspace id>/                   one workspace's files, owned by the box's user
 //!   <base>/.boxes/<workspace id>/run/        the directory that process 1 has its socket in
 //!   <base>/.boxes/<workspace id>/generation  the number of the last container that was given out
+//!   <base>/.boxes/<workspace id>/volume-owner  whom its volume belongs to, with a daemon elsewhere
 //!   <base>/.program/warren-init              process 1
 //!   <base>/.instance                         who made the containers, also after a restart
 //! ```
+//!
+//! With a daemon elsewhere the files are in a volume there. Their folder here is empty then: a record that the workspace is
+//! there, and, by its owner, whose.
 //!
 //! The socket's directory belongs to the box's user only until process 1 has made its socket. Before the first program
 //! runs in the box it is Warren's again (as root), so that nobody in there can put another socket in its place, or files.
@@ -31,6 +35,7 @@ use crate::process;
 const BOXES: &str = ".boxes";
 const PROGRAM: &str = ".program";
 const INSTANCE: &str = ".instance";
+const VOLUME_OWNER: &str = "volume-owner";
 const MAX_INSTANCE_BYTES: usize = 64;
 
 #[derive(Debug)]
@@ -118,16 +123,20 @@ impl Folders {
         Ok(owner)
     }
 
+    /// Where what is known of a box is kept.
+    pub(super) fn make_box(&self, workspace: WorkspaceId) -> Result<(), Error> {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o755).create(self.of_box(workspace));
+        made.map_err(|error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            errno::opening(errno, "the box's folder cannot be made")
+        })
+    }
+
     /// A new, empty directory for process 1's socket.
     pub(super) fn make_run(&self, workspace: WorkspaceId, owner: Owner) -> Result<(), Error> {
         let failed = |errno| errno::opening(errno, "the box's socket folder cannot be made");
-        let folder = self.of_box(workspace);
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(&folder)
-            .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-        self.discard(&folder, "run").map_err(failed)?;
+        self.make_box(workspace)?;
+        self.discard(&self.of_box(workspace), "run").map_err(failed)?;
         let run = self.run(workspace);
         mkdirat(CWD, &run, Mode::from_raw_mode(0o700)).map_err(failed)?;
         self.give_run(&run, owner).map_err(failed)
@@ -157,6 +166,17 @@ impl Folders {
         let staged = folder.join("generation.new");
         std::fs::write(&staged, generation.to_string())?;
         std::fs::rename(staged, folder.join("generation"))
+    }
+
+    /// Whom the workspace's volume was given to, with a daemon elsewhere.
+    pub(super) fn volume_owner(&self, workspace: WorkspaceId) -> Option<Owner> {
+        let recorded = std::fs::read_to_string(self.of_box(workspace).join(VOLUME_OWNER)).ok()?;
+        let (uid, gid) = recorded.trim().split_once(':')?;
+        Some(Owner { uid: uid.parse().ok()?, gid: gid.parse().ok()? })
+    }
+
+    pub(super) fn record_volume_owner(&self, workspace: WorkspaceId, owner: Owner) -> io::Result<()> {
+        std::fs::write(self.of_box(workspace).join(VOLUME_OWNER), format!("{}:{}", owner.uid, owner.gid))
     }
 
     /// Workspaces that have had a box.

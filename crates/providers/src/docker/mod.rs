@@ -9,14 +9,17 @@
 //! The container is entered once, when it is opened; a command is a fork of its process 1 and does not pass the daemon, so
 //! that a daemon that is down or slow holds up opening and closing, and nothing else.
 //!
-//! Surprise: only daemons on this machine are taken (`host`). The channel is a socket in a directory that both sides see;
-//! for one elsewhere it would be the container's own input and output, and files would go through it too.
+//! Surprise: a daemon behind TCP shares no directory with us (`host`), so that there the channel is the container's own input
+//! and output, files go through it too (`boxes::files`), and they are kept in a volume (`volumes`). Then commands do pass the
+//! daemon, and end with their connection to it.
 
+mod archive;
 mod connect;
 mod container;
 mod daemon;
 mod drift;
 mod folders;
+mod found;
 mod held;
 mod host;
 mod identity;
@@ -25,7 +28,9 @@ mod provider;
 mod reaper;
 mod relax;
 mod spec;
+mod volumes;
 mod workspace;
 
 pub use daemon::Patience;
+pub use found::{Found, Problem, look_for_daemon};
 pub use provider::{DockerProvider, DockerSettings};

@@ -9,39 +9,53 @@ use serde::{Deserialize, Serialize};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
 use warren_model::{
-    Capability, CapabilitySet, DockerConfig, ErrorCode, MIB, ProviderConfig, ProviderKind, Ref, WorkspaceId,
+    Capability, CapabilitySet, DockerConfig, ErrorCode, ProviderConfig, ProviderKind, Ref, Reuse, WorkspaceId,
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
 use super::container::{Entered, Maker};
-use super::daemon::{Daemon, Patience};
+use super::daemon::{Daemon, DaemonError, Patience};
 use super::folders::{Folders, is_root};
 use super::held::HeldBoxes;
-use super::host::Host;
+use super::host::{Access, Host};
+use super::identity::{Holds, OwnVolume};
 use super::image::Image;
-use super::workspace::{Boxed, DockerWorkspace};
+use super::workspace::{Boxed, DockerWorkspace, Files};
 use super::{reaper, relax};
-use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, spill_opener};
-use crate::boxes::{mounts, syscalls};
-use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Root, blocking, errno};
-use crate::process;
-
-const SCHEMA_VERSION: u32 = 1;
+use crate::boxes::config::{BoxConfig, check_offered};
+use crate::boxes::disk::{self, DiskKeeper, DiskMeter, HiddenBytes};
+use crate::boxes::files::BoxFs;
+use crate::boxes::shell::{BoxParts, BoxShell, EndBox, OpenSpill, spill_opener};
+use crate::boxes::{program, reference, syscalls};
+use crate::directory::{DirectoryFs, Owner, Place, Root, blocking, errno};
 
 /// What is the same for all containers of a Warren.
 #[derive(Debug, Clone, Default)]
 pub struct DockerSettings {
     /// Where the daemon is, as in `DOCKER_HOST`; absent: its usual socket.
     pub host: Option<String>,
+    /// A folder with `ca.pem`, `cert.pem` and `key.pem`; with it, a daemon behind TCP is spoken to by TLS.
+    pub certificates: Option<PathBuf>,
+    /// Whether a daemon on another machine may be spoken to in the clear.
+    pub allow_plain_tcp: bool,
     pub patience: Patience,
     /// Folders of Warren's own that no mount may reach.
     pub private: Vec<PathBuf>,
+}
+
+impl DockerSettings {
+    pub(super) fn read_host(&self) -> Result<Host, String> {
+        let access =
+            Access { certificates: self.certificates.clone(), allow_plain_tcp: self.allow_plain_tcp };
+        Host::parse(self.host.as_deref(), &access)
+    }
 }
 
 #[derive(Debug)]
 pub struct DockerProvider {
     maker: Maker,
     held: HeldBoxes,
+    disks: DiskKeeper,
     environment: Arc<Environment>,
     clock: Arc<dyn Clock>,
 }
@@ -50,6 +64,18 @@ pub struct DockerProvider {
 #[serde(deny_unknown_fields)]
 struct Payload {
     workspace: WorkspaceId,
+    /// Its files are in a volume of a daemon elsewhere, not in a folder here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    in_volume: bool,
+}
+
+impl reference::Payload for Payload {
+    const KIND: ProviderKind = ProviderKind::Docker;
+    const SCHEMA_VERSION: u32 = 1;
+
+    fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
 }
 
 impl DockerProvider {
@@ -62,7 +88,11 @@ impl DockerProvider {
         entropy: &dyn Entropy,
     ) -> Result<Self, Error> {
         let folders = Folders::open(base, entropy)?;
-        let daemon = Daemon::new(Host::parse(settings.host.as_deref())?, settings.patience);
+        // Whoever uses another provider does not need this one.
+        let host = settings.read_host().inspect_err(|problem| {
+            tracing::warn!(problem, "the provider `docker` cannot be used");
+        });
+        let daemon = Daemon::new(host, settings.patience);
         let private = settings.private.into_iter().chain([folders.base.clone()]);
         Ok(Self {
             maker: Maker {
@@ -70,8 +100,10 @@ impl DockerProvider {
                 daemon: Arc::new(daemon),
                 folders: Arc::new(folders),
                 seccomp: syscalls::docker_profile().to_string().into(),
+                furnishing: Arc::default(),
             },
             held: HeldBoxes::default(),
+            disks: DiskKeeper::default(),
             environment: Arc::new(environment),
             clock,
         })
@@ -84,50 +116,161 @@ impl DockerProvider {
         owner: Owner,
         declared: CapabilitySet,
     ) -> Result<Arc<dyn Workspace>, Error> {
-        let root = Root::open(&self.maker.folders.files(id))
-            .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
-        let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
-        let staging = Arc::clone(&self.maker.folders.staging);
-        let place = Arc::new(Place::new(root, staging, limits, is_root().then_some(owner)));
-        let (boxed, confinement) = if declared.contains(Capability::Shell) {
+        let is_remote = self.maker.daemon.is_remote();
+        let entered = if is_remote || declared.contains(Capability::Shell) {
             let opening = self.held.begin(id);
             let entered = self.maker.enter(id, config, owner).await?;
             opening.finish(&entered.id);
-            let confinement = confinement(config, owner, &entered);
-            (Some(self.boxed(config, entered, Arc::clone(&place))), confinement)
+            Some(entered)
         } else {
-            (None, serde_json::Value::Null)
+            None
+        };
+        let confinement = entered
+            .as_ref()
+            .map_or(serde_json::Value::Null, |entered| confinement(config, owner, entered, is_remote));
+        let (files, boxed) = match entered {
+            Some(entered) if is_remote => self.elsewhere(config, entered),
+            entered => self.here(id, config, owner, entered)?,
         };
         audit(id, config);
+        let boxed = boxed.map(|boxed| Boxed { has_shell: declared.contains(Capability::Shell), ..boxed });
         Ok(Arc::new(DockerWorkspace {
             id,
-            fs: declared.contains(Capability::Fs).then(|| DirectoryFs::new(Arc::clone(&place))),
-            place,
+            files,
+            has_fs: declared.contains(Capability::Fs),
             boxed,
             config: config.clone(),
             confinement,
         }))
     }
 
-    fn boxed(&self, config: &DockerConfig, entered: Entered, place: Arc<Place>) -> Boxed {
-        let daemon = Arc::clone(&self.maker.daemon);
+    /// Files in a folder here, whose sum is measured here.
+    fn here(
+        &self,
+        id: WorkspaceId,
+        config: &DockerConfig,
+        owner: Owner,
+        entered: Option<Entered>,
+    ) -> Result<(Files, Option<Boxed>), Error> {
+        let folder = self.maker.folders.files(id);
+        let root = Root::open(&folder)
+            .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
+        let meter = self.disks.meter_of(id, &folder, config.limits.disk_mb);
+        let staging = Arc::clone(&self.maker.folders.staging);
+        let limits = BoxConfig::from(config).file_limits();
+        let place = Place::new(root, staging, limits, is_root().then_some(owner)).with_room(meter.room());
+        let place = Arc::new(place);
+        let boxed = entered.map(|entered| {
+            let end_box = self.killer(&entered);
+            let hidden = hidden_bytes(entered.process);
+            self.disks.watch(Arc::clone(&meter), entered.channel.end(), end_box, hidden);
+            self.boxed(config, entered, spill_opener(Arc::clone(&place)), Some(meter))
+        });
+        let fs = DirectoryFs::new(Arc::clone(&place));
+        Ok((Files::Here(place, fs), boxed))
+    }
+
+    /// Files in a volume of the daemon, reached through the box.
+    fn elsewhere(&self, config: &DockerConfig, entered: Entered) -> (Files, Option<Boxed>) {
+        let fs = BoxFs::new(entered.channel.clone(), BoxConfig::from(config).file_limits());
+        let boxed = self.boxed(config, entered, fs.spill_opener(), None);
+        (Files::Elsewhere(fs), Some(boxed))
+    }
+
+    fn boxed(
+        &self,
+        config: &DockerConfig,
+        entered: Entered,
+        open_spill: OpenSpill,
+        meter: Option<Arc<DiskMeter>>,
+    ) -> Boxed {
         let shell = BoxShell::new(BoxParts {
             channel: entered.channel.clone(),
-            rules: BoxRules {
-                pass_env: config.pass_env.clone(),
-                max_timeout_ms: config.max_timeout_ms,
-                max_output_bytes: config.max_output_bytes,
-                limits: SpawnLimits {
-                    file_bytes: Some(u64::from(config.limits.disk_mb) * MIB),
-                    ..SpawnLimits::default()
-                },
-            },
+            rules: BoxConfig::from(config).rules(SpawnLimits::default()),
             environment: Arc::clone(&self.environment),
             clock: Arc::clone(&self.clock),
-            open_spill: spill_opener(place),
-            end_box: killer(Arc::clone(&daemon), entered.id.clone(), entered.channel.clone()),
+            open_spill,
+            end_box: self.killer(&entered),
         });
-        Boxed { shell, channel: entered.channel, container: entered.id, daemon, held: self.held.clone() }
+        let shell = match meter {
+            Some(meter) => shell.with_disk(meter),
+            None => shell,
+        };
+        let (daemon, held) = (Arc::clone(&self.maker.daemon), self.held.clone());
+        Boxed { shell, has_shell: true, channel: entered.channel, container: entered.id, daemon, held }
+    }
+
+    /// Ends the whole container, now; its channel ends with it, or at once.
+    fn killer(&self, entered: &Entered) -> EndBox {
+        let daemon = Arc::clone(&self.maker.daemon);
+        let (container, end) = (entered.id.clone(), entered.channel.end());
+        Arc::new(move || {
+            end.cancel();
+            let (daemon, container) = (Arc::clone(&daemon), container.clone());
+            tokio::spawn(async move {
+                if let Err(error) = daemon.kill(&container).await {
+                    tracing::warn!(%error, "a container could not be killed; the reaper will see to it");
+                }
+            });
+        })
+    }
+
+    fn volume_of(&self, workspace: WorkspaceId) -> OwnVolume {
+        OwnVolume { instance: self.maker.folders.instance.clone(), holds: Holds::Files(workspace) }
+    }
+
+    /// A ref that was made with a daemon of the other sort leads to files that this one does not have.
+    async fn check_files(&self, payload: &Payload) -> Result<(), Error> {
+        let gone = |detail: &str| Error::permanent(ErrorCode::WorkspaceFailed, detail);
+        match (payload.in_volume, self.maker.daemon.is_remote()) {
+            (true, false) => Err(gone(
+                "the workspace's files are in a volume of a Docker daemon behind TCP, and `docker.host` names none",
+            )),
+            (false, true) => Err(gone(
+                "the workspace's files are in a folder of this machine, which the Docker daemon that `docker.host` names \
+                 does not see",
+            )),
+            (true, true) => {
+                let has_volume = self.maker.daemon.has_volume(&self.volume_of(payload.workspace)).await;
+                match has_volume.map_err(|error| error.into_opening("looking for the volume"))? {
+                    true => Ok(()),
+                    false => Err(gone("the workspace's volume is gone from the Docker daemon")),
+                }
+            }
+            (false, false) => Ok(()),
+        }
+    }
+
+    /// Volumes of a daemon elsewhere that belong to nobody. Those that are left are told.
+    async fn reap_volumes(
+        &self,
+        live: &BTreeSet<WorkspaceId>,
+        report: &mut ReapReport,
+    ) -> Result<BTreeSet<WorkspaceId>, Error> {
+        let (daemon, folders) = (&self.maker.daemon, &self.maker.folders);
+        if !daemon.is_remote() {
+            return Ok(BTreeSet::new());
+        }
+        let listed = daemon.volumes(&folders.instance).await;
+        let listed = listed.map_err(|error| error.into_opening("listing volumes"))?;
+        let held = self.held.snapshot();
+        let is_kept = |workspace| folders.files(workspace).exists();
+        let mut left: BTreeSet<WorkspaceId> = listed.iter().filter_map(OwnVolume::workspace).collect();
+        for volume in reaper::left_over_volumes(&listed, live, &held, is_kept, &program::mark()) {
+            match daemon.remove_volume(volume).await {
+                Ok(()) => {
+                    report.removed += 1;
+                    left.retain(|workspace| Some(*workspace) != volume.workspace());
+                }
+                // A container has it still.
+                Err(DaemonError::Conflict(_)) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a left-over volume could not be removed");
+                    report.problems.push("a left-over volume could not be removed".into());
+                }
+            }
+        }
+        Ok(left)
     }
 
     /// Containers that belong to nobody, and what is left of their boxes on the host.
@@ -154,14 +297,17 @@ impl DockerProvider {
             }
         }
         report.removed += u32::try_from(removed.len()).unwrap_or(u32::MAX);
+        let with_volume = self.reap_volumes(live, &mut report).await?;
         let has_container = |workspace: &WorkspaceId| {
             listed
                 .iter()
                 .any(|one| one.identity.workspace == *workspace && !removed.contains(one.id.as_str()))
         };
         for workspace in known {
-            let is_needed =
-                live.contains(&workspace) || held.contains_key(&workspace) || has_container(&workspace);
+            let is_needed = live.contains(&workspace)
+                || held.contains_key(&workspace)
+                || with_volume.contains(&workspace)
+                || has_container(&workspace);
             if !is_needed && let Err(errno) = folders.delete_box(workspace) {
                 report.problems.push(format!("a left-over socket folder could not be deleted: {errno}"));
             }
@@ -181,7 +327,7 @@ fn audit(id: WorkspaceId, config: &DockerConfig) {
 }
 
 /// What really holds, for `describe()`.
-fn confinement(config: &DockerConfig, owner: Owner, entered: &Entered) -> serde_json::Value {
+fn confinement(config: &DockerConfig, owner: Owner, entered: &Entered, is_remote: bool) -> serde_json::Value {
     let by = |limit: &str| match entered.unenforced.iter().any(|name| name == limit) {
         true => "nothing: this host cannot",
         false => "control groups",
@@ -192,6 +338,7 @@ fn confinement(config: &DockerConfig, owner: Owner, entered: &Entered) -> serde_
         "container": entered.id.get(..12),
         "generation": entered.generation,
         "reconnected": entered.is_reconnected,
+        "files": if is_remote { "a volume of the daemon" } else { "a folder of this machine" },
         "outer_user": owner.uid,
         "user_of_its_own": is_root() && config.relax.user.is_none(),
         "relaxed": relax::named(&config.relax),
@@ -206,7 +353,10 @@ fn confinement(config: &DockerConfig, owner: Owner, entered: &Entered) -> serde_
             "cpu": { "cpus": config.limits.cpus, "enforced_by": by("NanoCpus") },
             "pids": { "count": config.limits.pids, "enforced_by": by("PidsLimit") },
             "tmp": { "mb": config.limits.tmp_mb, "enforced_by": "tmpfs size" },
-            "disk": { "mb": config.limits.disk_mb, "enforced_by": "rlimit, per file" },
+            "disk": { "mb": config.limits.disk_mb, "enforced_by": match is_remote {
+                true => "per file by rlimit; not in all",
+                false => "measured each second; per file by rlimit",
+            } },
         },
     })
 }
@@ -224,6 +374,9 @@ impl Provider for DockerProvider {
     async fn availability(&self) -> Result<(), Error> {
         match self.maker.daemon.version().await {
             Ok(_) => Ok(()),
+            Err(DaemonError::Misconfigured(problem)) => {
+                Err(Error::permanent(ErrorCode::ProviderUnavailable, problem))
+            }
             Err(error) => {
                 tracing::debug!(%error, "the Docker daemon was asked for its version");
                 let detail = "no Docker daemon answers: install it with `apt-get install docker.io`, start it, and let \
@@ -235,13 +388,10 @@ impl Provider for DockerProvider {
 
     fn check(&self, config: &ProviderConfig) -> Result<(), Error> {
         let config = config_of(config)?;
-        process::check_pass_env(&config.pass_env)?;
+        BoxConfig::from(config).check()?;
         Image::parse(&config.image)?;
-        mounts::check(&config.mounts)?;
-        let problem = config
-            .limits
-            .problem()
-            .or_else(|| relax::problem(&config.relax, config.limits.memory_mb, &config.mounts));
+        let problem = relax::problem(&config.relax, config.limits.memory_mb, &config.mounts)
+            .or_else(|| self.maker.daemon.is_remote().then(|| unshared(config)).flatten());
         match problem {
             Some(problem) => Err(Error::permanent(ErrorCode::InvalidConfig, problem)),
             None => Ok(()),
@@ -251,22 +401,15 @@ impl Provider for DockerProvider {
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
         self.check(&request.config)?;
-        let missing = request.declared.without(self.capabilities());
-        if !missing.is_empty() {
-            let detail = format!("the provider `docker` does not offer {missing}");
-            return Err(Error::permanent(ErrorCode::CapabilityMissing, detail));
-        }
+        check_offered(self.kind(), request.declared, self.capabilities())?;
         let id = request.workspace_id;
         let owner = self.maker.folders.make_files(id, user_of(config))?;
         let workspace = self.workspace(id, config, owner, request.declared).await.inspect_err(|_| {
             // Nobody has a ref to it yet. One that holds files is not removed by this.
             let _ = std::fs::remove_dir(self.maker.folders.files(id));
         })?;
-        let payload = serde_json::to_value(Payload { workspace: id })
-            .map_err(|error| Error::permanent(ErrorCode::Internal, error.to_string()))?;
-        let provider = ProviderKind::Docker.as_str().to_owned();
-        let reference =
-            Ref { provider, schema_version: SCHEMA_VERSION, capabilities: request.declared, payload };
+        let payload = Payload { workspace: id, in_volume: self.maker.daemon.is_remote() };
+        let reference = reference::write(&payload, request.declared)?;
         Ok(Opened { workspace, reference })
     }
 
@@ -278,18 +421,26 @@ impl Provider for DockerProvider {
     ) -> Result<Arc<dyn Workspace>, Error> {
         self.check(config)?;
         let config = config_of(config)?;
-        let id = read_payload(reference, workspace_id)?.workspace;
+        let payload: Payload = reference::read(reference, workspace_id)?;
+        self.check_files(&payload).await?;
+        let id = payload.workspace;
         let owner = self.maker.folders.find_files(id, user_of(config))?;
         self.workspace(id, config, owner, reference.capabilities).await
     }
 
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
-        let id = read_payload(reference, workspace_id)?.workspace;
+        let payload: Payload = reference::read(reference, workspace_id)?;
+        let id = payload.workspace;
         // Files without a container can go without a daemon.
-        if reference.capabilities.contains(Capability::Shell) {
+        if payload.in_volume || reference.capabilities.contains(Capability::Shell) {
             let containers = self.maker.containers_of(id).await?;
             self.maker.remove_all(&containers).await?;
         }
+        if payload.in_volume {
+            let removed = self.maker.daemon.remove_volume(&self.volume_of(id)).await;
+            removed.map_err(|error| error.into_opening("removing the volume"))?;
+        }
+        self.disks.forget(id);
         let folders = Arc::clone(&self.maker.folders);
         blocking(move || {
             let failed = |errno| errno::opening(errno, "the workspace's files cannot be deleted");
@@ -318,21 +469,18 @@ fn user_of(config: &DockerConfig) -> Option<Owner> {
     Some(Owner { uid, gid })
 }
 
-/// Ends the whole container, now; its channel ends with it, or at once.
-fn killer(
-    daemon: Arc<Daemon>,
-    container: String,
-    channel: crate::boxes::channel::Channel,
-) -> crate::boxes::shell::EndBox {
-    Arc::new(move || {
-        channel.shut();
-        let (daemon, container) = (Arc::clone(&daemon), container.clone());
-        tokio::spawn(async move {
-            if let Err(error) = daemon.kill(&container).await {
-                tracing::warn!(%error, "a container could not be killed; the reaper will see to it");
-            }
-        });
-    })
+/// What the box holds of a device besides what its folder shows. Where its processes cannot be seen nobody can tell.
+fn hidden_bytes(process: Option<u32>) -> HiddenBytes {
+    Arc::new(move |device| process.map_or(0, |process| disk::deleted_bytes(disk::family_of(process), device)))
+}
+
+/// What a config asks for that only a daemon on this machine can do.
+fn unshared(config: &DockerConfig) -> Option<String> {
+    if !config.mounts.is_empty() {
+        return Some("mounts: a Docker daemon behind TCP does not see the paths of this machine".to_owned());
+    }
+    (config.reuse == Reuse::Reconnect)
+        .then(|| "reuse: `reconnect` needs a Docker daemon behind a local socket; use `recreate`".to_owned())
 }
 
 fn config_of(config: &ProviderConfig) -> Result<&DockerConfig, Error> {
@@ -343,15 +491,4 @@ fn config_of(config: &ProviderConfig) -> Result<&DockerConfig, Error> {
             format!("kind: the docker provider was given a config for `{}`", config.kind()),
         )),
     }
-}
-
-fn read_payload(reference: &Ref, workspace_id: WorkspaceId) -> Result<Payload, Error> {
-    let unreadable = |detail: String| Error::permanent(ErrorCode::RefUnreadable, detail);
-    let payload: Payload = reference
-        .read(ProviderKind::Docker.as_str(), SCHEMA_VERSION)
-        .map_err(|error| unreadable(error.to_string()))?;
-    if payload.workspace != workspace_id {
-        return Err(unreadable("the ref belongs to another workspace".into()));
-    }
-    Ok(payload)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warren_model::WorkspaceId;
 
-use super::identity::Identity;
+use super::identity::{Holds, Identity, OwnVolume};
 
 /// A container of this instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,24 @@ pub(super) fn left_over<'a>(
         None => !container.is_running || !live.contains(&container.identity.workspace),
     };
     listed.iter().filter(|container| is_left_over(container)).map(|container| container.id.as_str()).collect()
+}
+
+/// Volumes that belong to nobody: files of a workspace that is neither live nor held here, nor kept (`is_kept`: it has a
+/// record on this host), and programs of other versions, which those that still use them do not give up.
+pub(super) fn left_over_volumes<'a>(
+    listed: &'a [OwnVolume],
+    live: &BTreeSet<WorkspaceId>,
+    held: &BTreeMap<WorkspaceId, Held>,
+    is_kept: impl Fn(WorkspaceId) -> bool,
+    program: &str,
+) -> Vec<&'a OwnVolume> {
+    let is_left_over = |volume: &OwnVolume| match &volume.holds {
+        Holds::Files(workspace) => {
+            !live.contains(workspace) && !held.contains_key(workspace) && !is_kept(*workspace)
+        }
+        Holds::Program(mark) => mark != program,
+    };
+    listed.iter().filter(|volume| is_left_over(volume)).collect()
 }
 
 #[cfg(test)]
@@ -72,5 +90,19 @@ mod tests {
             left_over(&all, &live, &held),
             ["orphan", "orphan, never started", "of a live workspace, ended", "replaced"]
         );
+    }
+
+    // W76, W83
+    #[test]
+    fn files_of_a_workspace_that_is_live_held_or_kept_are_never_left_over() {
+        let workspace = |last: u8| format!("01890a5d-ac96-774b-bcce-b302099a80{last:02x}").parse().unwrap();
+        let volume = |holds: Holds| OwnVolume { instance: "i".into(), holds };
+        let files = (1..=4).map(|number| volume(Holds::Files(workspace(number))));
+        let programs = ["now", "before"].map(|mark| volume(Holds::Program(mark.into())));
+        let all: Vec<_> = files.chain(programs).collect();
+        let live = [2].map(workspace).into();
+        let held = BTreeMap::from([(workspace(3), Held::Opening)]);
+        let is_kept = |id: WorkspaceId| id == workspace(4);
+        assert_eq!(left_over_volumes(&all, &live, &held, is_kept, "now"), [&all[0], &all[5]]);
     }
 }

@@ -6,6 +6,9 @@
 //!   everything else  the image, read-only         mounts       what the config grants (W73)
 //! ```
 //!
+//! With a daemon elsewhere (W83), `/.warren` and `/workspace` are volumes of that daemon, and process 1 is spoken to by its
+//! input and output; all else is the same.
+//!
 //! What the image says about entry point, user, health checks and volumes is overruled: a health check would start
 //! programs that process 1 does not know of, and a volume would be a writable place without a limit.
 
@@ -14,8 +17,8 @@ use std::path::Path;
 
 use bollard::models::{
     ContainerCreateBody, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig, Mount,
-    MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, ResourcesUlimits,
-    RestartPolicy, RestartPolicyNameEnum,
+    MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
+    ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
 use warren_init::WORKSPACE_ROOT;
 use warren_model::{DockerConfig, MIB, Reuse};
@@ -25,6 +28,7 @@ use super::image::Image;
 use super::relax;
 use crate::directory::Owner;
 
+const FOLDER: &str = "/.warren";
 pub(super) const INIT: &str = "/.warren/init";
 pub(super) const RUN: &str = "/.warren/run";
 pub(super) const SOCKET: &str = "init.sock";
@@ -46,10 +50,24 @@ pub(super) struct Facts<'a> {
     pub(super) image_volumes: &'a [String],
     pub(super) owner: Owner,
     pub(super) seccomp: &'a str,
-    pub(super) files: &'a Path,
-    pub(super) run: &'a Path,
-    pub(super) init: &'a Path,
+    pub(super) furnishing: Furnishing<'a>,
     pub(super) grants: &'a [Granted],
+}
+
+/// Where the box's files and process 1 come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Furnishing<'a> {
+    /// Of the daemon's host, which is ours too.
+    Folders { files: &'a Path, run: &'a Path, init: &'a Path },
+    /// Of the daemon itself, by name.
+    Volumes { files: &'a str, program: &'a str },
+}
+
+impl Furnishing<'_> {
+    /// Whether process 1 is spoken to by its input and output, which then end with whoever speaks.
+    const fn is_by_stdio(&self) -> bool {
+        matches!(self, Self::Volumes { .. })
+    }
 }
 
 /// A host path that was checked.
@@ -76,9 +94,28 @@ pub(super) fn request(config: &DockerConfig, facts: &Facts<'_>) -> ContainerCrea
         attach_stdin: Some(false),
         attach_stdout: Some(false),
         attach_stderr: Some(false),
-        open_stdin: Some(false),
+        open_stdin: Some(facts.furnishing.is_by_stdio()),
+        stdin_once: Some(facts.furnishing.is_by_stdio()),
         tty: Some(false),
         host_config: Some(host_config(config, facts)),
+        ..ContainerCreateBody::default()
+    }
+}
+
+/// The container through which volumes are furnished. It is never started, and takes nothing from the image but its place.
+pub(super) fn furnisher(facts: &Facts<'_>, files: &str, program: &str) -> ContainerCreateBody {
+    ContainerCreateBody {
+        image: Some(facts.image.to_string()),
+        entrypoint: Some(vec![INIT.into()]),
+        labels: Some(facts.identity.labels()),
+        host_config: Some(HostConfig {
+            cap_drop: Some(vec!["ALL".into()]),
+            security_opt: Some(vec!["no-new-privileges".into(), format!("seccomp={}", facts.seccomp)]),
+            network_mode: Some("none".into()),
+            mounts: Some(vec![volume(files, WORKSPACE_ROOT, true), volume(program, FOLDER, true)]),
+            log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: Some(HashMap::new()) }),
+            ..HostConfig::default()
+        }),
         ..ContainerCreateBody::default()
     }
 }
@@ -94,13 +131,19 @@ fn arguments(config: &DockerConfig, facts: &Facts<'_>) -> Vec<String> {
         Reuse::Recreate => 0,
         Reuse::Reconnect => LINGER_MS,
     };
+    let channel = match facts.furnishing {
+        Furnishing::Folders { .. } => format!("listen:{RUN}/{SOCKET}"),
+        Furnishing::Volumes { .. } => "stdio".to_owned(),
+    };
     let mut words = vec![
         "--channel".to_owned(),
-        format!("listen:{RUN}/{SOCKET}"),
+        channel,
         "--root".to_owned(),
         WORKSPACE_ROOT.to_owned(),
         "--landlock".to_owned(),
         "try".to_owned(),
+        "--ipc".to_owned(),
+        "own".to_owned(),
         "--linger-ms".to_owned(),
         linger.to_string(),
     ];
@@ -149,13 +192,18 @@ fn host_config(config: &DockerConfig, facts: &Facts<'_>) -> HostConfig {
 }
 
 fn mounts(tmp_mb: u32, facts: &Facts<'_>) -> Vec<Mount> {
-    let own = [
-        bind(&facts.files.to_string_lossy(), WORKSPACE_ROOT, true),
-        bind(&facts.init.to_string_lossy(), INIT, false),
-        bind(&facts.run.to_string_lossy(), RUN, true),
-    ];
+    let own = match facts.furnishing {
+        Furnishing::Folders { files, run, init } => vec![
+            bind(&files.to_string_lossy(), WORKSPACE_ROOT, true),
+            bind(&init.to_string_lossy(), INIT, false),
+            bind(&run.to_string_lossy(), RUN, true),
+        ],
+        Furnishing::Volumes { files, program } => {
+            vec![volume(files, WORKSPACE_ROOT, true), volume(program, FOLDER, false)]
+        }
+    };
     let granted = facts.grants.iter().map(|grant| bind(&grant.source, &grant.target, grant.is_writable));
-    let volumes = facts.image_volumes.iter().map(|target| Mount {
+    let in_memory = facts.image_volumes.iter().map(|target| Mount {
         target: Some(target.clone()),
         typ: Some(MountType::TMPFS),
         read_only: Some(false),
@@ -166,7 +214,7 @@ fn mounts(tmp_mb: u32, facts: &Facts<'_>) -> Vec<Mount> {
         }),
         ..Mount::default()
     });
-    own.into_iter().chain(granted).chain(volumes).collect()
+    own.into_iter().chain(granted).chain(in_memory).collect()
 }
 
 /// Without what is mounted below the source, then or later (sec/S22). A missing source is an error, and is not made.
@@ -181,6 +229,18 @@ fn bind(source: &str, target: &str, is_writable: bool) -> Mount {
             non_recursive: Some(true),
             ..MountBindOptions::default()
         }),
+        ..Mount::default()
+    }
+}
+
+/// What the image has in that place is not copied to it.
+fn volume(name: &str, target: &str, is_writable: bool) -> Mount {
+    Mount {
+        target: Some(target.to_owned()),
+        source: Some(name.to_owned()),
+        typ: Some(MountType::VOLUME),
+        read_only: Some(!is_writable),
+        volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
         ..Mount::default()
     }
 }

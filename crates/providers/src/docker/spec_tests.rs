@@ -22,6 +22,20 @@ fn identity() -> Identity {
 }
 
 fn made(config: &DockerConfig, grants: &[Granted], image_volumes: &[String]) -> Value {
+    let folders = Furnishing::Folders {
+        files: Path::new("/base/files"),
+        run: Path::new("/base/run"),
+        init: Path::new("/base/warren-init"),
+    };
+    made_with(folders, config, grants, image_volumes)
+}
+
+fn made_with(
+    furnishing: Furnishing<'_>,
+    config: &DockerConfig,
+    grants: &[Granted],
+    image_volumes: &[String],
+) -> Value {
     let identity = identity();
     let facts = Facts {
         identity: &identity,
@@ -29,9 +43,7 @@ fn made(config: &DockerConfig, grants: &[Granted], image_volumes: &[String]) -> 
         image_volumes,
         owner: Owner { uid: 100_001, gid: 100_001 },
         seccomp: "{the profile}",
-        files: Path::new("/base/files"),
-        run: Path::new("/base/run"),
-        init: Path::new("/base/warren-init"),
+        furnishing,
         grants,
     };
     serde_json::to_value(request(config, &facts)).unwrap()
@@ -47,6 +59,25 @@ fn golden() -> Value {
 fn with_no_knob_turned_the_container_is_exactly_the_hardened_one() {
     let made = made(&DockerConfig::default(), &[], &[]);
     assert_eq!(made, golden(), "{}", serde_json::to_string_pretty(&made).unwrap());
+}
+
+// W74, W83
+#[test]
+fn with_a_daemon_elsewhere_only_where_files_and_process_1_come_from_differs() {
+    let volumes = Furnishing::Volumes { files: "the-files", program: "the-program" };
+    let made = made_with(volumes, &DockerConfig::default(), &[], &[]);
+    let volume = |source: &str, target: &str, is_read_only: bool| {
+        json!({
+            "Type": "volume", "Source": source, "Target": target, "ReadOnly": is_read_only,
+            "VolumeOptions": { "NoCopy": true },
+        })
+    };
+    let mut expected = golden();
+    expected["HostConfig"]["Mounts"] =
+        json!([volume("the-files", "/workspace", false), volume("the-program", "/.warren", true)]);
+    (expected["OpenStdin"], expected["StdinOnce"]) = (json!(true), json!(true));
+    expected["Cmd"][1] = json!("stdio");
+    assert_eq!(made, expected, "{}", serde_json::to_string_pretty(&made).unwrap());
 }
 
 // W74: the numbers that the specification promises.

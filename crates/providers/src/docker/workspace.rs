@@ -1,4 +1,5 @@
-//! An open `docker` workspace: files by the directory, commands by the container's process 1.
+//! An open `docker` workspace: files by the directory, or by the container where there is none in common; commands by the
+//! container's process 1.
 
 use std::sync::Arc;
 
@@ -11,23 +12,36 @@ use warren_workspace::{Error, Workspace};
 use super::daemon::Daemon;
 use super::held::HeldBoxes;
 use crate::boxes::channel::Channel;
-use crate::boxes::shell::{BoxShell, MAX_OUTPUT_BYTES};
+use crate::boxes::config::{BoxConfig, Described};
+use crate::boxes::files::BoxFs;
+use crate::boxes::shell::BoxShell;
 use crate::directory::{DirectoryFs, Place};
 
 #[derive(Debug)]
 pub(super) struct DockerWorkspace {
     pub(super) id: WorkspaceId,
-    pub(super) place: Arc<Place>,
-    pub(super) fs: Option<DirectoryFs>,
+    pub(super) files: Files,
+    /// Whether the config declares them.
+    pub(super) has_fs: bool,
     pub(super) boxed: Option<Boxed>,
     pub(super) config: DockerConfig,
     /// How the box is shut, for `limits()`.
     pub(super) confinement: serde_json::Value,
 }
 
+/// How the workspace's files are reached.
+#[derive(Debug)]
+pub(super) enum Files {
+    Here(Arc<Place>, DirectoryFs),
+    /// Through the container.
+    Elsewhere(BoxFs),
+}
+
 #[derive(Debug)]
 pub(super) struct Boxed {
     pub(super) shell: BoxShell,
+    /// Whether the config declares it; files alone may need a container too.
+    pub(super) has_shell: bool,
     pub(super) channel: Channel,
     pub(super) container: String,
     pub(super) daemon: Arc<Daemon>,
@@ -41,29 +55,27 @@ impl Workspace for DockerWorkspace {
     }
 
     fn fs(&self) -> Option<&dyn Fs> {
-        self.fs.as_ref().map(|fs| fs as &dyn Fs)
+        self.has_fs.then_some(match &self.files {
+            Files::Here(_, fs) => fs as &dyn Fs,
+            Files::Elsewhere(fs) => fs,
+        })
     }
 
     fn shell(&self) -> Option<&dyn Shell> {
-        self.boxed.as_ref().map(|boxed| &boxed.shell as &dyn Shell)
+        self.boxed.as_ref().filter(|boxed| boxed.has_shell).map(|boxed| &boxed.shell as &dyn Shell)
     }
 
     fn limits(&self) -> serde_json::Value {
-        serde_json::json!({
-            "isolation": match self.boxed {
+        BoxConfig::from(&self.config).told(Described {
+            isolation: match self.boxed {
                 Some(_) => "a hardened container: no network, no capabilities, read-only root",
                 None => "none needed: the workspace has files only",
             },
-            "box": self.confinement,
-            "path_resolution": self.place.root().resolution().as_str(),
-            "process_cleanup": "by process 1 of the box; all of them with the box",
-            "max_file_mb": self.config.max_file_mb,
-            "max_grep_file_mb": self.config.max_grep_file_mb,
-            "max_timeout_ms": self.config.max_timeout_ms,
-            "max_output_bytes": self.config.max_output_bytes.min(MAX_OUTPUT_BYTES),
-            "max_spill_bytes": crate::process::MAX_SPILL_BYTES,
-            "background_output_bytes": warren_init::BACKGROUND_OUTPUT_BYTES,
-            "pass_env": self.config.pass_env,
+            confinement: &self.confinement,
+            path_resolution: match &self.files {
+                Files::Here(place, _) => place.root().resolution().as_str(),
+                Files::Elsewhere(_) => "in the container, by its kernel",
+            },
         })
     }
 
@@ -73,7 +85,9 @@ impl Workspace for DockerWorkspace {
 
     /// `recreate` takes the container away; `reconnect` leaves it running for whoever opens the workspace next.
     async fn close(&self) -> Result<(), Error> {
-        self.place.close();
+        if let Files::Here(place, _) = &self.files {
+            place.close();
+        }
         let Some(boxed) = &self.boxed else {
             return Ok(());
         };

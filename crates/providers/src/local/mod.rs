@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_model::{
     Capability, CapabilitySet, ErrorCode, LocalConfig, ProviderConfig, ProviderKind, Ref, WorkspaceId,
+    max_timeout_problem,
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
@@ -121,6 +122,9 @@ impl Provider for LocalProvider {
     fn check(&self, config: &ProviderConfig) -> Result<(), Error> {
         let config = config_of(config)?;
         process::check_pass_env(&config.pass_env)?;
+        if let Some(problem) = max_timeout_problem(config.max_timeout_ms) {
+            return Err(Error::permanent(ErrorCode::InvalidConfig, problem));
+        }
         match &config.share {
             Some(sharing) => check_share_id(&sharing.id),
             None => Ok(()),
@@ -129,6 +133,7 @@ impl Provider for LocalProvider {
 
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
+        self.check(&request.config)?;
         let missing = request.declared.without(self.capabilities());
         if !missing.is_empty() {
             let detail = format!("the provider `local` does not offer {missing}");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use rustix::fd::OwnedFd;
 use rustix::process::Pid;
@@ -268,17 +269,32 @@ pub(super) async fn wait_or(
 }
 
 /// The file that takes the whole output (W31).
-#[derive(Debug)]
 pub(crate) struct Spill {
-    file: tokio::fs::File,
+    sink: Sink,
     bytes: u64,
     left_out: u64,
     has_failed: bool,
 }
 
+enum Sink {
+    File(tokio::fs::File),
+    Elsewhere(AddPiece),
+}
+
+/// Adds to a file that is not on this host.
+pub(crate) type AddPiece = Box<dyn FnMut(Vec<u8>) -> BoxFuture<'static, Result<(), Error>> + Send>;
+
 impl Spill {
     pub(crate) fn new(file: std::fs::File) -> Self {
-        Self { file: tokio::fs::File::from_std(file), bytes: 0, left_out: 0, has_failed: false }
+        Self::to(Sink::File(tokio::fs::File::from_std(file)))
+    }
+
+    pub(crate) fn elsewhere(add: AddPiece) -> Self {
+        Self::to(Sink::Elsewhere(add))
+    }
+
+    const fn to(sink: Sink) -> Self {
+        Self { sink, bytes: 0, left_out: 0, has_failed: false }
     }
 
     pub(crate) async fn write(&mut self, piece: &[u8]) {
@@ -286,15 +302,27 @@ impl Spill {
         let (kept, rest) = piece.split_at(piece.len().min(room));
         self.bytes += kept.len() as u64;
         self.left_out += rest.len() as u64;
-        self.has_failed |= self.file.write_all(kept).await.is_err();
+        self.add(kept).await;
+    }
+
+    async fn add(&mut self, piece: &[u8]) {
+        if piece.is_empty() {
+            return;
+        }
+        self.has_failed |= match &mut self.sink {
+            Sink::File(file) => file.write_all(piece).await.is_err(),
+            Sink::Elsewhere(add) => add(piece.to_vec()).await.is_err(),
+        };
     }
 
     pub(crate) async fn finish(&mut self) -> Result<(), Error> {
         if self.left_out > 0 {
             let note = format!("\n[{} bytes left out]\n", self.left_out);
-            self.has_failed |= self.file.write_all(note.as_bytes()).await.is_err();
+            self.add(note.as_bytes()).await;
         }
-        self.has_failed |= self.file.flush().await.is_err();
+        if let Sink::File(file) = &mut self.sink {
+            self.has_failed |= file.flush().await.is_err();
+        }
         if self.has_failed {
             let detail = "the command ran, but its output could not be kept in the spill file";
             return Err(Error::operation(ErrorCode::StorageFull, detail));

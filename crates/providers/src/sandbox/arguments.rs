@@ -11,8 +11,8 @@ use warren_model::{BoxLimits, MIB};
 
 /// Who programs are inside, whatever their user is outside.
 pub(super) const INSIDE_ID: u32 = 1000;
-/// Where process 1 is in the box.
-pub(super) const INIT: &str = "/.warren/init";
+/// Where process 1 is in the box: with what every box is given anyway, since each mount takes time.
+pub(super) const INIT: &str = "/etc/warren/warren-init";
 /// Descriptors that bubblewrap and process 1 are started with.
 pub(super) const CHANNEL_FD: i32 = 3;
 pub(super) const FIRST_FILTER_FD: i32 = 4;
@@ -32,6 +32,16 @@ impl System {
         let folders = SYSTEM_FOLDERS.iter().map(PathBuf::from).filter(|folder| folder.exists());
         Self { folders: folders.map(|folder| (folder.clone(), std::fs::read_link(&folder).ok())).collect() }
     }
+
+    /// Each folder, and where it leads if it is a link.
+    pub(super) fn folders(&self) -> impl Iterator<Item = (&Path, Option<&Path>)> {
+        self.folders.iter().map(|(folder, link)| (folder.as_path(), link.as_deref()))
+    }
+
+    /// Whether a program is where every box, and bubblewrap itself, finds it.
+    pub(super) fn holds(&self, program: &Path) -> bool {
+        self.folders.iter().any(|(folder, _)| program.starts_with(folder))
+    }
 }
 
 /// A host path as bubblewrap finds it, and where it goes.
@@ -47,9 +57,10 @@ pub(super) struct Bind {
 pub(super) struct Shape<'a> {
     pub(super) system: &'a System,
     pub(super) workspace: &'a Path,
-    pub(super) init: &'a Path,
     /// Ours, not the host's (`furnishing`).
     pub(super) etc: &'a Path,
+    /// One that was made for boxes, shut already (`vestibule`). Otherwise bubblewrap makes one.
+    pub(super) devices: Option<&'a Path>,
     pub(super) mounts: &'a [Bind],
     pub(super) limits: &'a BoxLimits,
     pub(super) filters: usize,
@@ -61,7 +72,7 @@ pub(super) fn command_line(shape: &Shape<'_>) -> Vec<OsString> {
     line.words(["--as-pid-1", "--clearenv", "--cap-drop", "ALL", "--hostname", "warren"]);
     let id = INSIDE_ID.to_string();
     line.words(["--uid", &id, "--gid", &id]);
-    for (folder, link) in &shape.system.folders {
+    for (folder, link) in shape.system.folders() {
         match link {
             Some(target) => line.bind("--symlink", target, folder),
             None => line.bind("--ro-bind", folder, folder),
@@ -72,7 +83,10 @@ pub(super) fn command_line(shape: &Shape<'_>) -> Vec<OsString> {
     line.words(["--proc", "/proc"]);
     // A second fence: even a program with a capability finds these read-only.
     line.bind("--ro-bind", "/proc/sys", "/proc/sys");
-    line.words(["--dev", "/dev"]);
+    match shape.devices {
+        Some(devices) => line.bind("--dev-bind", devices, "/dev"),
+        None => line.words(["--dev", "/dev"]),
+    }
     let bytes = (u64::from(shape.limits.tmp_mb) * MIB).to_string();
     line.words(["--perms", "1777", "--size", &bytes, "--tmpfs", "/tmp"]);
     line.words(["--perms", "1777", "--size", &bytes, "--tmpfs", "/dev/shm"]);
@@ -81,14 +95,17 @@ pub(super) fn command_line(shape: &Shape<'_>) -> Vec<OsString> {
     for mount in shape.mounts {
         line.bind(if mount.is_writable { "--bind" } else { "--ro-bind" }, &mount.source, &mount.target);
     }
-    line.bind("--ro-bind", shape.init, INIT);
-    line.words(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE_ROOT]);
+    if shape.devices.is_none() {
+        line.words(["--remount-ro", "/dev"]);
+    }
+    line.words(["--remount-ro", "/", "--chdir", WORKSPACE_ROOT]);
     for filter in 0..shape.filters {
         let descriptor = FIRST_FILTER_FD + i32::try_from(filter).unwrap_or_default();
         line.words(["--add-seccomp-fd", &descriptor.to_string()]);
     }
     let channel = format!("fd:{CHANNEL_FD}");
     line.words(["--", INIT, "--channel", &channel, "--root", WORKSPACE_ROOT, "--landlock", "try"]);
+    line.words(["--ipc", "own"]);
     let writable = shape.mounts.iter().filter(|mount| mount.is_writable).map(|mount| mount.target.as_str());
     for path in [WORKSPACE_ROOT, "/tmp", "/dev"].into_iter().chain(writable) {
         line.words(["--writable", path]);
@@ -113,13 +130,13 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn line(mounts: &[Bind]) -> Vec<String> {
+    fn line(mounts: &[Bind], devices: Option<&Path>) -> Vec<String> {
         let system = System { folders: vec![("/usr".into(), None), ("/bin".into(), Some("usr/bin".into()))] };
         let shape = Shape {
             system: &system,
             workspace: Path::new("/stage/w"),
-            init: Path::new("/stage/i"),
             etc: Path::new("/stage/e"),
+            devices,
             mounts,
             limits: &BoxLimits::default(),
             filters: 2,
@@ -136,7 +153,7 @@ mod tests {
     // W72
     #[test]
     fn a_box_has_no_namespace_of_the_host_and_is_shut_last() {
-        let line = line(&[]);
+        let line = line(&[], None);
         for words in [
             &["--unshare-all"][..],
             &["--unshare-user"],
@@ -160,6 +177,18 @@ mod tests {
         assert!(!line.iter().any(|word| word == "--share-net"));
     }
 
+    // W72
+    #[test]
+    fn a_folder_of_devices_is_shut_by_whoever_made_it() {
+        let made_by_bubblewrap = line(&[], None);
+        let shut = position(&made_by_bubblewrap, &["--remount-ro", "/dev"]);
+        assert!(position(&made_by_bubblewrap, &["--dev", "/dev"]) < shut);
+        let made_before = line(&[], Some(Path::new("/dev")));
+        let bound = position(&made_before, &["--dev-bind", "/dev", "/dev"]);
+        assert!(bound < position(&made_before, &["--tmpfs", "/dev/shm"]));
+        assert!(!made_before.iter().any(|word| word == "--dev"));
+    }
+
     // W73
     #[test]
     fn mounts_are_read_only_unless_they_say_otherwise() {
@@ -168,7 +197,7 @@ mod tests {
             target: target.into(),
             is_writable,
         };
-        let line = line(&[mount("/data", false), mount("/out", true)]);
+        let line = line(&[mount("/data", false), mount("/out", true)], None);
         position(&line, &["--ro-bind", "/stage/m", "/data"]);
         position(&line, &["--bind", "/stage/m", "/out"]);
         position(&line, &["--writable", "/out"]);

@@ -16,6 +16,8 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal, kill_process};
 use warren_model::{BoxLimits, MIB};
 
+use crate::boxes::disk::deleted_bytes;
+
 const PREFIX: &str = "warren-box-";
 const PERIOD_US: u64 = 100_000;
 /// How long to wait for killed processes to leave.
@@ -232,22 +234,12 @@ impl BoxCgroup {
 
     /// What files that were deleted but are still open in the box take of a device. Without a group nobody can tell.
     pub(super) fn deleted_bytes(&self, device: u64) -> u64 {
-        use std::os::unix::fs::MetadataExt as _;
         let Some((_, _, folder)) = self.folders.first() else {
             return 0;
         };
         let processes = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-        let mut seen = std::collections::BTreeMap::new();
-        for process in processes.lines().filter(|process| *process != std::process::id().to_string()) {
-            let descriptors =
-                std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-            for facts in descriptors.filter_map(|descriptor| std::fs::metadata(descriptor.path()).ok()) {
-                if facts.is_file() && facts.nlink() == 0 && facts.dev() == device {
-                    seen.insert(facts.ino(), facts.blocks() * 512);
-                }
-            }
-        }
-        seen.values().sum()
+        let processes = processes.lines().filter_map(|line| line.parse().ok());
+        deleted_bytes(processes.filter(|&process| process != std::process::id()), device)
     }
 
     fn kill_all(&self) {

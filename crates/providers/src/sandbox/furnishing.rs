@@ -1,8 +1,8 @@
 //! What every box is given: process 1, and an `/etc` that tells nothing of the host.
 //!
 //! ```text
-//!   <base>/.box/warren-init
 //!   <base>/.box/etc/          our own passwd, hosts …; copies of what loaders, clocks and certificate checks read
+//!   <base>/.box/etc/warren/   process 1; here, so that one mount gives a box all of it
 //! ```
 //!
 //! Written when Warren starts, readable by every box's user, writable by none.
@@ -10,7 +10,7 @@
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::boxes::program;
 
@@ -40,11 +40,13 @@ const COPIED: [&str; 7] = [
 const ALTERNATIVES: &str = "/etc/alternatives";
 const MAX_COPIED_BYTES: u64 = 4 << 20;
 
-pub(super) fn furnish(folder: &Path) -> io::Result<()> {
+/// Where the `/etc` of boxes is.
+pub(super) fn furnish(folder: &Path) -> io::Result<PathBuf> {
     let etc = folder.join("etc");
     make_folder(folder)?;
     make_folder(&etc)?;
-    program::install(folder)?;
+    make_folder(&etc.join("warren"))?;
+    program::install(&etc.join("warren"))?;
     for (name, text) in OWN {
         put(&etc.join(name), text.as_bytes())?;
     }
@@ -62,7 +64,7 @@ pub(super) fn furnish(folder: &Path) -> io::Result<()> {
             put_link(&etc.join("alternatives").join(entry.file_name()), &target)?;
         }
     }
-    Ok(())
+    Ok(etc)
 }
 
 fn put_link(path: &Path, target: &Path) -> io::Result<()> {

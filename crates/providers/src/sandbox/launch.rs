@@ -5,8 +5,8 @@
 //! of its own, by handle:
 //!
 //! ```text
-//!   Warren (root)       open_tree(handle)                      detached copies of workspace, program, mounts
-//!   child, still root   join control groups; unshare(mounts); tmpfs over /tmp; move the copies there, by number
+//!   Warren (root)       open_tree(handle)                      detached copies of the workspace and of mounts
+//!   child, still root   join control groups; a copy of the `vestibule`; move the detached ones to its stage, by number
 //!   child, box's user   exec bubblewrap with no environment and descriptors 0 to 5
 //! ```
 //!
@@ -28,8 +28,9 @@ use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use tokio::sync::oneshot;
 use warren_model::BoxLimits;
 
-use super::arguments::{CHANNEL_FD, FIRST_FILTER_FD};
+use super::arguments::{CHANNEL_FD, FIRST_FILTER_FD, System};
 use super::cgroup::{BoxCgroup, Cgroups};
+use super::vestibule::Vestibule;
 use crate::directory::Owner;
 
 /// Covered in the child's own mount namespace by what is handed over. It is there on every system.
@@ -93,6 +94,8 @@ pub(super) struct Launcher {
     running: Mutex<Option<(mpsc::Sender<Job>, JoinHandle<()>)>>,
 }
 
+/// What a vestibule is made of: the host's system, and the `/etc` of boxes.
+pub(super) type Plan = (System, PathBuf);
 type Job = (Launch, oneshot::Sender<io::Result<Started>>);
 
 /// A bubblewrap under way, and the groups that it is in.
@@ -104,10 +107,13 @@ pub(super) struct Started {
 
 impl Launcher {
     /// `instance` begins the names of its control groups.
-    pub(super) fn new(cgroups: Arc<Cgroups>, instance: String) -> io::Result<Self> {
+    pub(super) fn new(cgroups: Arc<Cgroups>, instance: String, vestibule: Option<Plan>) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new().name("box-launcher".into()).spawn(move || {
-            let mut cradle = Cradle { cgroups, instance, made: 0, next: None };
+            let mut cradle =
+                Cradle { cgroups, instance, made: 0, next: None, plan: vestibule, vestibule: None };
+            // Tried again, and told, when the first box is started.
+            let _ = cradle.build_vestibule();
             cradle.prepare();
             for (launch, answer) in queue {
                 cradle.start(launch, answer);
@@ -155,9 +161,21 @@ struct Cradle {
     made: u64,
     /// The group that this thread is in, if threads can be moved.
     next: Option<BoxCgroup>,
+    /// Absent: Warren is not root.
+    plan: Option<Plan>,
+    vestibule: Option<Vestibule>,
 }
 
 impl Cradle {
+    fn build_vestibule(&mut self) -> io::Result<()> {
+        if let Some((system, etc)) = &self.plan
+            && self.vestibule.is_none()
+        {
+            self.vestibule = Some(Vestibule::make(system, etc)?);
+        }
+        Ok(())
+    }
+
     fn make_group(&mut self) -> io::Result<BoxCgroup> {
         self.made += 1;
         self.cgroups.make(&format!("{}-{}", self.instance, self.made))
@@ -192,12 +210,12 @@ impl Cradle {
         };
         let is_limited = is_inside && limits == BoxLimits::default();
         let limited = if is_limited { Ok(()) } else { group.limit_space(&limits) };
-        let started = limited.and_then(|()| {
+        let started = limited.and_then(|()| self.build_vestibule()).and_then(|()| {
             let entrances = if is_inside { Vec::new() } else { group.entrances()? };
             if !is_inside {
                 group.limit_time(&limits)?;
             }
-            start(launch, entrances)
+            start(launch, entrances, self.vestibule.as_ref())
         });
         let child = match started {
             Ok(child) => child,
@@ -243,7 +261,7 @@ impl Cradle {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the door for boxes; commands in them go through process 1")]
-fn start(launch: Launch, groups: Vec<OwnedFd>) -> io::Result<Child> {
+fn start(launch: Launch, groups: Vec<OwnedFd>, vestibule: Option<&Vestibule>) -> io::Result<Child> {
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.arguments)
@@ -257,6 +275,7 @@ fn start(launch: Launch, groups: Vec<OwnedFd>) -> io::Result<Child> {
         fixed.push((lifted(filter)?, number));
     }
     let (owner, handed, limits) = (launch.owner, launch.handed, launch.limits);
+    let vestibule = vestibule.map(|vestibule| vestibule.as_fd().as_raw_fd());
     // SAFETY: the closure runs in the child between fork and exec, where only async-signal-safe calls are allowed. It
     // makes bare system calls on values that were made before the fork; it allocates nothing and takes no lock.
     unsafe {
@@ -269,6 +288,7 @@ fn start(launch: Launch, groups: Vec<OwnedFd>) -> io::Result<Child> {
                 setrlimit(*resource, *limit)?;
             }
             if let Some(owner) = owner {
+                enter_copy(vestibule.ok_or(io::ErrorKind::NotFound)?)?;
                 set_stage(&handed)?;
                 become_owner(owner)?;
             }
@@ -289,17 +309,28 @@ fn lifted(descriptor: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(descriptor.as_fd(), ABOVE_FIXED)?)
 }
 
-/// In the child: a mount namespace in which the stage holds what is handed over.
+/// In the child: a mount namespace of its own, like the vestibule, from which nothing leads back to the host's.
+fn enter_copy(vestibule: RawFd) -> io::Result<()> {
+    let private = libc::MS_REC | libc::MS_PRIVATE;
+    // SAFETY: system calls on static strings and on a descriptor that the parent holds open; each failure is told.
+    unsafe {
+        check(libc::setns(vestibule, libc::CLONE_NEWNS))?;
+        check(libc::unshare(libc::CLONE_NEWNS))?;
+        check(libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), private, std::ptr::null()))
+    }
+}
+
+/// In the child: terminals for this box alone, and a stage that holds what is handed over.
 fn set_stage(handed: &[Handed]) -> io::Result<()> {
-    let stage = STAGE_C.as_ptr();
     let options = c"size=256k,nr_inodes=128,mode=0755";
+    let terminals = c"newinstance,ptmxmode=0666,mode=620";
     // SAFETY: system calls with static strings and live descriptors; each failure is told.
     unsafe {
-        check(libc::unshare(libc::CLONE_NEWNS))?;
-        let private = libc::MS_REC | libc::MS_PRIVATE;
-        check(libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), private, std::ptr::null()))?;
-        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-        check(libc::mount(c"warren".as_ptr(), stage, c"tmpfs".as_ptr(), flags, options.as_ptr().cast()))?;
+        let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
+        let (kind, place) = (c"devpts".as_ptr(), c"/dev/pts".as_ptr());
+        check(libc::mount(kind, place, kind, flags, terminals.as_ptr().cast()))?;
+        let (kind, place) = (c"tmpfs".as_ptr(), STAGE_C.as_ptr());
+        check(libc::mount(kind, place, kind, flags | libc::MS_NODEV, options.as_ptr().cast()))?;
         for one in handed {
             if one.is_directory {
                 check(libc::mkdir(one.target.as_ptr(), 0o700))?;

@@ -4,12 +4,12 @@
 //!
 //! ```text
 //!   <base>/<workspace id>/    one workspace's files, owned by the box's user
-//!   <base>/.box/              what every box is given: process 1, and an /etc of our own
+//!   <base>/.box/              what every box is given: an /etc of our own, with process 1 in it
 //!   <base>/.pool-…/           files of boxes that wait for a workspace (`pool`)
 //!   <base>/.staging, .trash   see `directory::staging`
 //!
 //!   open ─▶ backend (found and judged) ─▶ arguments ─▶ launch ─▶ living ─▶ workspace
-//!                                          cgroup ──────┘
+//!                                cgroup, vestibule ─────┘
 //! ```
 //!
 //! The box is entered once, when it is opened; a command is a fork of its process 1.
@@ -23,10 +23,11 @@ mod living;
 mod pool;
 mod provider;
 pub mod seatbelt;
+mod vestibule;
 mod workspace;
 
 pub use backend::{Bubblewrap, Version};
-pub use provider::{SandboxProvider, SandboxSettings};
+pub use provider::{SandboxProvider, SandboxSettings, find_bubblewrap};
 
 fn warren_uid() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -1,6 +1,6 @@
 //! The provider: makes, finds, ends and sweeps sandboxes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -28,17 +28,17 @@ use super::cgroup::Cgroups;
 use super::furnishing;
 use super::launch::{Handed, Launch, Launcher};
 use super::living::LiveBox;
-use super::pool::{Pool, Spare};
+use super::pool::{Policy, Pool, Spare};
 use super::workspace::{Boxed, SandboxWorkspace};
-use crate::boxes::disk::{DiskKeeper, DiskMeter};
+use crate::boxes::config::{BoxConfig, check_offered};
+use crate::boxes::disk::DiskKeeper;
 use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
-use crate::boxes::shell::{BoxParts, BoxRules, BoxShell, spill_opener};
-use crate::boxes::syscalls;
-use crate::directory::{DirectoryFs, FileLimits, Owner, Place, Room, Root, Staging, blocking, errno};
+use crate::boxes::shell::{BoxParts, BoxShell, spill_opener};
+use crate::boxes::{reference, syscalls};
+use crate::directory::{DirectoryFs, Owner, Place, Root, Staging, blocking, errno};
 use crate::process;
 
-const SCHEMA_VERSION: u32 = 1;
 const REFILL_PAUSE: Duration = Duration::from_millis(50);
 const POOL_PREFIX: &str = ".pool-";
 /// Descriptors of each program in a box.
@@ -65,6 +65,11 @@ impl Default for SandboxSettings {
     }
 }
 
+/// The bubblewrap that sandboxes with these settings would use, or why there is none. For people who ask.
+pub fn find_bubblewrap(settings: &SandboxSettings) -> Result<Bubblewrap, Error> {
+    backend::find(Isolation::Auto, &settings.bubblewrap, version_of)
+}
+
 /// Cheap to clone: what it holds is shared.
 #[derive(Debug, Clone)]
 pub struct SandboxProvider {
@@ -74,7 +79,8 @@ pub struct SandboxProvider {
 #[derive(Debug)]
 struct Inner {
     base: PathBuf,
-    given: PathBuf,
+    /// What boxes find there.
+    etc: PathBuf,
     settings: SandboxSettings,
     staging: Arc<Staging>,
     owners: Owners,
@@ -87,8 +93,6 @@ struct Inner {
     instance: String,
     pool: Pool,
     disks: DiskKeeper,
-    /// Outlive boxes: one that was ended for its files must not be opened again as if nothing were.
-    meters: Mutex<BTreeMap<WorkspaceId, Arc<DiskMeter>>>,
     found: Mutex<Option<Bubblewrap>>,
 }
 
@@ -96,6 +100,15 @@ struct Inner {
 #[serde(deny_unknown_fields)]
 struct Payload {
     workspace: WorkspaceId,
+}
+
+impl reference::Payload for Payload {
+    const KIND: ProviderKind = ProviderKind::Sandbox;
+    const SCHEMA_VERSION: u32 = 1;
+
+    fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
 }
 
 impl SandboxProvider {
@@ -115,29 +128,30 @@ impl SandboxProvider {
         let instance = process::random_mark(entropy);
         let staging = Staging::open(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the sandboxes' folder cannot be used"))?;
-        let given = base.join(".box");
-        furnishing::furnish(&given).map_err(failed("what boxes are given cannot be written"))?;
+        let etc = furnishing::furnish(&base.join(".box"))
+            .map_err(failed("what boxes are given cannot be written"))?;
         sweep_pool(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let owners = Owners::of(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let group = group_name(&base).map_err(failed("the sandboxes' folder cannot be written"))?;
         let cgroups = Arc::new(Cgroups::of_host(&group));
-        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone())
+        let system = System::of_host();
+        let vestibule = (super::warren_uid() == 0).then(|| (system.clone(), etc.clone()));
+        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone(), vestibule)
             .map_err(failed("no thread can be started"))?;
         Ok(Self {
             inner: Arc::new(Inner {
-                given,
+                etc,
                 staging: Arc::new(staging),
                 owners,
                 cgroups,
                 launcher: Arc::new(launcher),
                 filters: syscalls::filters()?,
-                system: System::of_host(),
+                system,
                 environment: Arc::new(environment),
                 clock,
                 instance,
                 pool: Pool::new(settings.pool_size),
                 disks: DiskKeeper::default(),
-                meters: Mutex::default(),
                 found: Mutex::default(),
                 settings,
                 base,
@@ -204,11 +218,6 @@ impl Inner {
         Ok(new)
     }
 
-    /// All that decides how a box is shut, as text.
-    fn policy(&self, config: &SandboxConfig, bubblewrap: &Bubblewrap) -> String {
-        format!("{bubblewrap:?} {:?} {:?} {:?}", config.isolation, config.limits, config.mounts)
-    }
-
     /// A folder for a workspace, and whose it is.
     fn make_folder(&self, folder: &Path) -> Result<Owner, Error> {
         let failed = |errno| errno::opening(errno, "the workspace's folder cannot be made");
@@ -273,7 +282,11 @@ impl Inner {
         let mut stage = Stage { is_root, handed: Vec::new() };
         let folder_handle = open_folder(folder)?;
         let workspace = stage.put(&folder_handle, folder, true)?;
-        let given = stage.put(&open_folder(&self.given)?, &self.given, true)?;
+        let program = bubblewrap.path.canonicalize()?;
+        let program = match self.system.holds(&program) {
+            true => program,
+            false => stage.put(&open_program(&program)?, &program, false)?,
+        };
         let mut binds = Vec::new();
         for grant in grants {
             let source = stage.put(&grant.handle, &grant.source, grant.is_directory)?;
@@ -282,8 +295,8 @@ impl Inner {
         let arguments = command_line(&Shape {
             system: &self.system,
             workspace: &workspace,
-            init: &given.join("warren-init"),
-            etc: &given.join("etc"),
+            etc: if is_root { Path::new("/etc") } else { &self.etc },
+            devices: is_root.then_some(Path::new("/dev")),
             mounts: &binds,
             limits: &config.limits,
             filters: self.filters.len(),
@@ -291,7 +304,7 @@ impl Inner {
         let (ours, theirs) = UnixStream::pair()?;
         let (complaints, complaining) = io::pipe()?;
         let launch = Launch {
-            program: bubblewrap.path.clone(),
+            program,
             arguments,
             owner: is_root.then_some(owner),
             handed: stage.handed,
@@ -317,15 +330,14 @@ impl Inner {
         let memory = u64::from(config.limits.memory_mb) * MIB;
         SpawnLimits {
             open_files: Some(OPEN_FILES),
-            file_bytes: Some(u64::from(config.limits.disk_mb) * MIB),
             address_space_bytes: (!self.cgroups.has_memory()).then_some(memory),
-            cpu_seconds: None,
+            ..SpawnLimits::default()
         }
     }
 
     async fn make_spare(&self) -> Result<Spare, Error> {
         let config = SandboxConfig::default();
-        let policy = self.policy(&config, &self.bubblewrap(config.isolation)?);
+        let policy = Policy::of(&config, self.bubblewrap(config.isolation)?);
         let folder = self.base.join(format!("{POOL_PREFIX}{}-{}", self.instance, self.pool.next_number()));
         let owner = self.make_folder(&folder)?;
         match self.make_box(&folder, owner, &config).await {
@@ -340,7 +352,7 @@ impl Inner {
     /// A box from the pool, its folder renamed to `folder`, if one fits.
     async fn take_spare(&self, folder: &Path, config: &SandboxConfig) -> Option<(LiveBox, Owner)> {
         let bubblewrap = self.bubblewrap(config.isolation).ok()?;
-        let spare = self.pool.take(&self.policy(config, &bubblewrap))?;
+        let spare = self.pool.take(&Policy::of(config, bubblewrap))?;
         // Never over a folder that is there: it would be a workspace's.
         match rustix::fs::renameat_with(CWD, &spare.folder, CWD, folder, rustix::fs::RenameFlags::NOREPLACE) {
             Ok(()) => Some((spare.live, spare.owner)),
@@ -361,26 +373,17 @@ impl Inner {
         let Home { folder, owner, live } = home;
         let root = Root::open(folder)
             .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
-        let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
+        let limits = BoxConfig::from(config).file_limits();
         let separate = (super::warren_uid() == 0).then_some(owner);
-        let meter = self.meter_of(id, folder, config);
-        let room = {
-            let meter = Arc::clone(&meter);
-            Room(Arc::new(move || meter.check_now()))
-        };
-        let place = Place::new(root, Arc::clone(&self.staging), limits, separate).with_room(room);
-        let place = Arc::new(place);
+        let meter = self.disks.meter_of(id, folder, config.limits.disk_mb);
+        let place = Place::new(root, Arc::clone(&self.staging), limits, separate);
+        let place = Arc::new(place.with_room(meter.room()));
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
-            self.disks.watch(Arc::clone(&meter), live.channel.clone(), live.killer(), live.hidden_bytes());
+            self.disks.watch(Arc::clone(&meter), live.channel.end(), live.killer(), live.hidden_bytes());
             let shell = BoxShell::new(BoxParts {
                 channel: live.channel.clone(),
-                rules: BoxRules {
-                    pass_env: config.pass_env.clone(),
-                    max_timeout_ms: config.max_timeout_ms,
-                    max_output_bytes: config.max_output_bytes,
-                    limits: self.spawn_limits(config),
-                },
+                rules: BoxConfig::from(config).rules(self.spawn_limits(config)),
                 environment: Arc::clone(&self.environment),
                 clock: Arc::clone(&self.clock),
                 open_spill: spill_opener(Arc::clone(&place)),
@@ -397,17 +400,6 @@ impl Inner {
             config: config.clone(),
             confinement,
         }))
-    }
-
-    /// The meter of a workspace; a new one when its limit was changed.
-    fn meter_of(&self, id: WorkspaceId, folder: &Path, config: &SandboxConfig) -> Arc<DiskMeter> {
-        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = DiskMeter::new(folder, config.limits.disk_mb);
-        let meter = meters.entry(id).or_insert_with(|| Arc::new(new));
-        if meter.max_mb() != config.limits.disk_mb {
-            *meter = Arc::new(DiskMeter::new(folder, config.limits.disk_mb));
-        }
-        Arc::clone(meter)
     }
 
     /// What really holds, for `describe()`.
@@ -479,26 +471,13 @@ impl Provider for SandboxProvider {
     }
 
     fn check(&self, config: &ProviderConfig) -> Result<(), Error> {
-        let config = config_of(config)?;
-        process::check_pass_env(&config.pass_env)?;
-        mounts::check(&config.mounts)?;
-        if config.max_timeout_ms == 0 {
-            return Err(Error::permanent(ErrorCode::InvalidConfig, "max_timeout_ms: expected at least 1"));
-        }
-        match config.limits.problem() {
-            Some(problem) => Err(Error::permanent(ErrorCode::InvalidConfig, problem)),
-            None => Ok(()),
-        }
+        BoxConfig::from(config_of(config)?).check()
     }
 
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
         self.check(&request.config)?;
-        let missing = request.declared.without(self.capabilities());
-        if !missing.is_empty() {
-            let detail = format!("the provider `sandbox` does not offer {missing}");
-            return Err(Error::permanent(ErrorCode::CapabilityMissing, detail));
-        }
+        check_offered(self.kind(), request.declared, self.capabilities())?;
         let inner = &self.inner;
         let id = request.workspace_id;
         let folder = inner.base.join(id.to_string());
@@ -525,11 +504,7 @@ impl Provider for SandboxProvider {
         self.refill_pool();
         let workspace =
             inner.workspace(id, Home { folder: &folder, owner, live }, config, request.declared)?;
-        let payload = serde_json::to_value(Payload { workspace: id })
-            .map_err(|error| Error::permanent(ErrorCode::Internal, error.to_string()))?;
-        let provider = ProviderKind::Sandbox.as_str().to_owned();
-        let reference =
-            Ref { provider, schema_version: SCHEMA_VERSION, capabilities: request.declared, payload };
+        let reference = reference::write(&Payload { workspace: id }, request.declared)?;
         Ok(Opened { workspace, reference })
     }
 
@@ -541,8 +516,8 @@ impl Provider for SandboxProvider {
     ) -> Result<Arc<dyn Workspace>, Error> {
         self.check(config)?;
         let config = config_of(config)?;
-        let payload = read_payload(reference, workspace_id)?;
-        let folder = self.inner.base.join(payload.workspace.to_string());
+        let Payload { workspace } = reference::read(reference, workspace_id)?;
+        let folder = self.inner.base.join(workspace.to_string());
         let owner = self.inner.owner_of(&folder)?;
         let live = if reference.capabilities.contains(Capability::Shell) {
             Some(self.inner.make_box(&folder, owner, config).await?)
@@ -558,8 +533,8 @@ impl Provider for SandboxProvider {
     }
 
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
-        let workspace = read_payload(reference, workspace_id)?.workspace;
-        self.inner.meters.lock().unwrap_or_else(PoisonError::into_inner).remove(&workspace);
+        let Payload { workspace } = reference::read(reference, workspace_id)?;
+        self.inner.disks.forget(workspace);
         let (base, staging) = (self.inner.base.clone(), Arc::clone(&self.inner.staging));
         blocking(move || {
             let failed = |errno| errno::opening(errno, "the workspace's files cannot be deleted");
@@ -614,19 +589,12 @@ fn config_of(config: &ProviderConfig) -> Result<&SandboxConfig, Error> {
     }
 }
 
-fn read_payload(reference: &Ref, workspace_id: WorkspaceId) -> Result<Payload, Error> {
-    let unreadable = |detail: String| Error::permanent(ErrorCode::RefUnreadable, detail);
-    let payload: Payload = reference
-        .read(ProviderKind::Sandbox.as_str(), SCHEMA_VERSION)
-        .map_err(|error| unreadable(error.to_string()))?;
-    if payload.workspace != workspace_id {
-        return Err(unreadable("the ref belongs to another workspace".into()));
-    }
-    Ok(payload)
-}
-
 fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn open_program(path: &Path) -> Result<OwnedFd, Errno> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Folders of spare boxes whose process is gone. They are empty, or were never given out.

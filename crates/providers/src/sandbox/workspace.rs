@@ -10,7 +10,8 @@ use warren_workspace::shell::Shell;
 use warren_workspace::{Error, Workspace};
 
 use super::living::LiveBox;
-use crate::boxes::shell::{BoxShell, MAX_OUTPUT_BYTES};
+use crate::boxes::config::{BoxConfig, Described};
+use crate::boxes::shell::BoxShell;
 use crate::directory::{DirectoryFs, Place};
 
 /// How long closing waits for a killed box; past it the undertaker goes on alone.
@@ -48,21 +49,13 @@ impl Workspace for SandboxWorkspace {
     }
 
     fn limits(&self) -> serde_json::Value {
-        serde_json::json!({
-            "isolation": match self.boxed {
+        BoxConfig::from(&self.config).told(Described {
+            isolation: match self.boxed {
                 Some(_) => "bubblewrap: no network, no host files, no privileges; see `box`",
                 None => "no box: the workspace has files only",
             },
-            "box": self.confinement,
-            "path_resolution": self.place.root().resolution().as_str(),
-            "process_cleanup": "by process 1 of the box; all of them with the box",
-            "max_file_mb": self.config.max_file_mb,
-            "max_grep_file_mb": self.config.max_grep_file_mb,
-            "max_timeout_ms": self.config.max_timeout_ms,
-            "max_output_bytes": self.config.max_output_bytes.min(MAX_OUTPUT_BYTES),
-            "max_spill_bytes": crate::process::MAX_SPILL_BYTES,
-            "background_output_bytes": warren_init::BACKGROUND_OUTPUT_BYTES,
-            "pass_env": self.config.pass_env,
+            confinement: &self.confinement,
+            path_resolution: self.place.root().resolution().as_str(),
         })
     }
 

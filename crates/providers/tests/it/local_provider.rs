@@ -166,3 +166,20 @@ async fn limits_say_that_commands_are_not_isolated() {
     assert!(limits["path_resolution"].as_str().unwrap().contains("openat2"));
     assert_eq!(limits["max_file_mb"], 10);
 }
+
+// W32
+#[tokio::test]
+async fn a_config_with_which_no_command_could_run_is_refused() {
+    let local = Local::open().await;
+    let config = ProviderConfig::Local(LocalConfig { max_timeout_ms: 0, ..LocalConfig::default() });
+    let request = OpenRequest {
+        workspace_id: new_id(),
+        config: config.clone(),
+        declared: local.provider.capabilities(),
+    };
+    for error in [local.provider.check(&config).unwrap_err(), local.provider.open(request).await.unwrap_err()]
+    {
+        assert_eq!(error.code(), ErrorCode::InvalidConfig);
+        assert!(error.to_string().contains("max_timeout_ms"), "{error}");
+    }
+}

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
-use warren_model::{
-    BoxLimits, Capability, ErrorCode, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId,
-};
+use warren_model::{BoxLimits, Capability, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId};
 use warren_providers::{SandboxProvider, SandboxSettings};
-use warren_workspace::shell::{Command, RunResult};
+use warren_workspace::shell::{Command, Poll, PtySize, RunResult, Start};
 use warren_workspace::{Error, OpenRequest, Opened, Provider as _, Workspace};
 
 fn provider(base: &Path, pool_size: usize) -> SandboxProvider {
@@ -117,52 +115,6 @@ async fn limits_hold_and_are_told() {
     workspace.close().await.unwrap();
 }
 
-// W72, sec/S16
-#[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_over_its_disk_limit_runs_nothing_until_files_are_deleted() {
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    let provider = provider(base.path(), 0);
-    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
-    let opened =
-        open(&provider, SandboxConfig { limits: limits.clone(), ..SandboxConfig::default() }).await.unwrap();
-    let workspace = opened.workspace;
-    let fill = "for i in 1 2 3 4 5; do head -c 8000000 /dev/urandom > f$i; done; sleep 60";
-    let ended = run(&workspace, fill).await.unwrap_err();
-    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
-    assert!(run(&workspace, "true").await.unwrap_err().is_evicted(), "the box is gone");
-    let config = ProviderConfig::Sandbox(SandboxConfig { limits, ..SandboxConfig::default() });
-    let again = provider.resolve(workspace.id(), &config, &opened.reference).await.unwrap();
-    assert_eq!(run(&again, "true").await.unwrap_err().code(), ErrorCode::StorageFull);
-    let more = warren_workspace::WorkspacePath::parse("more").unwrap();
-    let refused = again.fs().unwrap().append(&more, "more".into()).await.unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::StorageFull, "nor does the files API add to it");
-    for number in 1..=5 {
-        let path = warren_workspace::WorkspacePath::parse(&format!("f{number}")).unwrap();
-        let _ = again.fs().unwrap().rm(&path, false).await;
-    }
-    assert_eq!(run(&again, "true").await.unwrap().exit_code, Some(0));
-    again.close().await.unwrap();
-}
-
-// sec/S16: what is deleted but open takes space too.
-#[tokio::test(flavor = "multi_thread")]
-async fn deleted_files_that_are_held_open_count() {
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
-    let config = SandboxConfig { limits, ..SandboxConfig::default() };
-    let workspace = open(&provider(base.path(), 0), config).await.unwrap().workspace;
-    let told = workspace.limits();
-    if told["box"]["limits"]["memory"]["enforced_by"] == "rlimit, per process" {
-        // Without control groups nobody can tell whose they are, and that is said.
-        assert_eq!(told["box"]["user_of_its_own"], false, "{told}");
-        return;
-    }
-    let hide =
-        "exec 3>a 4>b 5>c; rm a b c; for n in 3 4 5; do head -c 9000000 /dev/urandom >&$n; done; sleep 60";
-    let ended = run(&workspace, hide).await.unwrap_err();
-    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
-}
-
 // W77: process 1 is of the same user as the programs, and yet out of their reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_program_limits_or_ends_process_1() {
@@ -174,6 +126,33 @@ async fn no_program_limits_or_ends_process_1() {
     let own = output(&workspace, "prlimit --nofile=64:64 sh -c 'ulimit -n'").await;
     assert_eq!(own, "64\n", "its own limits are a program's business");
     assert_eq!(output(&workspace, "echo alive").await, "alive\n");
+}
+
+// W72, sec/S20: devices are the same for all boxes and nobody's to change; terminals are each box's own.
+#[tokio::test(flavor = "multi_thread")]
+async fn boxes_share_no_terminals_and_cannot_change_their_devices() {
+    let base = tempfile::tempdir().unwrap();
+    let provider = provider(base.path(), 0);
+    let mut boxes = Vec::new();
+    for _ in 0..2 {
+        boxes.push(open(&provider, SandboxConfig::default()).await.unwrap().workspace);
+    }
+    let command = Command::script("tty; sleep 60");
+    let start = Start { command, pty: Some(PtySize { rows: 24, columns: 80 }) };
+    let shell = boxes[0].shell().unwrap();
+    let process = shell.start(start).await.unwrap().id;
+    let polled = shell.poll(process, Poll { offset: 0, max_bytes: 100, wait_ms: 10_000 }).await.unwrap();
+    assert!(polled.bytes.starts_with(b"/dev/pts/0"), "{polled:?}");
+    assert_eq!(output(&boxes[0], "ls /dev/pts").await, "0\nptmx\n");
+    assert_eq!(output(&boxes[1], "ls /dev/pts").await, "ptmx\n");
+    let change = "for f in /dev/new /dev/pts/new; do touch $f && echo made $f; done; rm /dev/null && echo removed; \
+                  chmod 777 /dev/zero && echo changed; mv /dev/full /dev/empty && echo moved; \
+                  echo x > /dev/null && head -c 2 /dev/zero | wc -c; echo x > /dev/shm/f && cat /dev/shm/f";
+    let told = output(&boxes[1], &format!("exec 2>/dev/null; {change}")).await;
+    assert_eq!(told, "2\nx\n");
+    for one in boxes {
+        one.close().await.unwrap();
+    }
 }
 
 // W72: the pool's boxes are bound late, and only where they are exactly what would be made.

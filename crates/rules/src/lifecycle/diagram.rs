@@ -46,13 +46,15 @@ fn representative_facts() -> Vec<Facts> {
     let mut all = Vec::new();
     for &runtime in Runtime::ALL {
         for error_rate in [0.0, 0.3, 1.0] {
-            for runtime_state in [RuntimeState::Well, RuntimeState::Wedged] {
+            for (runtime_state, is_stalled) in
+                [(RuntimeState::Well, false), (RuntimeState::Well, true), (RuntimeState::Wedged, false)]
+            {
                 all.push(Facts {
                     runtime,
                     error_rate,
                     runtime_state,
                     manages_own_status: false,
-                    is_stalled: false,
+                    is_stalled,
                     active_tasks: 0,
                     has_paused_ancestor: false,
                     is_forced: false,
@@ -73,6 +75,7 @@ mod tests {
         let page = diagram();
         assert!(page.contains("failed --> online : heartbeat"), "{page}");
         assert!(page.contains("online --> offline : silent past deadline"));
+        assert!(page.contains("online --> degraded : heartbeat / no progress past deadline"), "{page}");
         assert!(!edges().keys().any(|(from, _)| *from == Status::Removed));
     }
 }

@@ -9,6 +9,7 @@ mod commands;
 mod events;
 mod files;
 mod identity;
+mod limits;
 mod operations;
 mod processes;
 mod templates;

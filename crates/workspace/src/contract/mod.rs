@@ -125,6 +125,7 @@ macro_rules! contract_tests {
             a_missing_program_is_named,
             long_output_keeps_head_and_tail,
             the_whole_output_is_spilled_on_request,
+            a_spill_does_not_cut_short_whoever_reads_the_old_file,
             a_timeout_ends_the_command,
             a_stream_tells_output_and_then_one_end,
             a_dropped_stream_ends_its_command,

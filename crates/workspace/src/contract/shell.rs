@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use warren_model::ErrorCode;
 
-use super::{Harness, assert_code, files, get, open, path};
+use super::{Harness, assert_code, files, get, open, path, put};
 use crate::shell::{
     Command, Poll, Polled, ProcessId, ProcessState, PtySize, RunEvent, RunResult, Shell, Signal, Start,
 };
@@ -146,6 +146,27 @@ pub async fn the_whole_output_is_spilled_on_request(harness: &dyn Harness) {
     let spilled = get(files(&workspace), "logs/out").await.unwrap();
     assert_eq!(spilled.len() as u64, result.stdout.total_bytes);
     assert!(spilled.chunks(11).all(|line| line == b"0123456789\n"));
+}
+
+// W31, W20
+pub async fn a_spill_does_not_cut_short_whoever_reads_the_old_file(harness: &dyn Harness) {
+    let workspace = open(harness).await.workspace;
+    let old = vec![b'o'; 1 << 20];
+    put(files(&workspace), "log", &old).await;
+    let reading = files(&workspace).read(&path("log"), Default::default()).await.unwrap();
+    let (promised, mut stream) = (reading.length, reading.stream);
+    let mut read = stream.next().await.unwrap().unwrap().to_vec();
+    let command = Command { spill_to: Some(path("log")), ..Command::script("echo new") };
+    shell(&workspace).run(command).await.unwrap();
+    while let Some(piece) = stream.next().await {
+        read.extend_from_slice(&piece.unwrap());
+    }
+    assert_eq!(
+        (read.len() as u64, read == old),
+        (promised, true),
+        "as long as was told, and the old contents"
+    );
+    assert_eq!(get(files(&workspace), "log").await.unwrap(), b"new\n");
 }
 
 // W32

@@ -22,6 +22,12 @@ export function describe(event: WarrenEvent): Description {
       return statusChange(word("to"), word("reason"));
     case "workspace.lifecycle.removed":
       return { text: "was removed", tone: "warn" };
+    case "workspace.removal.failed":
+      return { text: "could not be stopped yet; it is tried again", tone: "bad" };
+    case "workspace.runtime.registered":
+      return { text: `registered its runtime (boot ${number("boots") ?? "?"})`, tone: "good" };
+    case "workspace.budget.exhausted":
+      return { text: `spent its budget for ${word("month") ?? "the month"}`, tone: "bad" };
     case "workspace.file.changed":
       return fileChange(word("operation"), word("path"), number("bytes"));
     case "workspace.process.started":

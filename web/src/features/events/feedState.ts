@@ -87,6 +87,10 @@ export function received(state: FeedState, frame: EventFrame): FeedState {
       }
       return { ...state, lastSeq: frame.seq };
     }
+    case "truncated":
+      // What was kept before is not joined to what follows: there is a gap between them.
+      return { ...state, lastSeq: frame.oldest - 1, events: [] };
+    case "live":
     case "lagged":
     case "closing":
       // Nothing was left out; the next connection goes on from the last sequence seen.

@@ -22,12 +22,14 @@ export function HealthTab({ workspace }: { workspace: Workspace }) {
               ["Reason", query.data.reason ?? "–"],
               ["Wanted", workspace.desired],
               ["Runtime", workspace.runtime],
+              ["Tier", workspace.tier],
               ["Generation", generations(workspace)],
               ["Version", workspace.version],
               ["Changed", <Ago key="changed" at={workspace.updated_at} />],
             ]}
           />
         </section>
+        {workspace.vitals && <RuntimeCard vitals={workspace.vitals} />}
         <section className="card" aria-labelledby="health-registry">
           <h2 id="health-registry">Registry</h2>
           {registry ? (
@@ -55,6 +57,26 @@ export function HealthTab({ workspace }: { workspace: Workspace }) {
         </section>
       </div>
     </>
+  );
+}
+
+/** What the runtime says of itself. */
+function RuntimeCard({ vitals }: { vitals: NonNullable<Workspace["vitals"]> }) {
+  return (
+    <section className="card" aria-labelledby="health-runtime">
+      <h2 id="health-runtime">Runtime</h2>
+      <Facts
+        rows={[
+          ["Last report", moment(vitals.last_heartbeat_at)],
+          ["Says it is", vitals.runtime_state || "well"],
+          ["Tasks", vitals.active_tasks],
+          ["Current task", vitals.current_task ?? "–"],
+          ["Last progress", moment(vitals.last_progress_at)],
+          ["Failed of late", `${Math.round(vitals.error_rate * 100)} %`],
+          ["An error", vitals.sample_error ?? "–"],
+        ]}
+      />
+    </section>
   );
 }
 

@@ -8,12 +8,13 @@ import { Link, workspacePlace } from "../../routes/router";
 import { DeleteDialog, EditDialog } from "./ChangeDialogs";
 import { useWorkspaceName } from "./names";
 import { providerKind } from "./order";
-import { usePatchWorkspace, useResetWorkspace } from "./queries";
+import { usePatchWorkspace, useResetWorkspace, useRestartWorkspace } from "./queries";
 
 export function WorkspaceHeader({ workspace }: { workspace: Workspace }) {
   const [dialog, setDialog] = useState<"edit" | "delete">();
   const patch = usePatchWorkspace(workspace.id);
   const reset = useResetWorkspace(workspace.id);
+  const restart = useRestartWorkspace(workspace.id);
   const close = () => setDialog(undefined);
   const isPaused = workspace.desired === "paused" || workspace.desired === "hibernated";
   const isRemoved = workspace.status === "removed";
@@ -27,6 +28,16 @@ export function WorkspaceHeader({ workspace }: { workspace: Workspace }) {
             {workspace.status === "failed" && (
               <Button icon="refresh" isBusy={reset.isPending} onClick={() => reset.mutate()}>
                 Retry
+              </Button>
+            )}
+            {!isPaused && workspace.status !== "failed" && (
+              <Button
+                icon="refresh"
+                isBusy={restart.isPending}
+                title="Bring it up anew: what runs in it ends, files stay"
+                onClick={() => restart.mutate()}
+              >
+                Restart
               </Button>
             )}
             <Button
@@ -50,7 +61,13 @@ export function WorkspaceHeader({ workspace }: { workspace: Workspace }) {
       </div>
       {workspace.reason && <p className="workspace-reason">{workspace.reason}</p>}
       <p className="workspace-meta">
+        {workspace.role && <span>{workspace.role}</span>}
         <span className="tag">{providerKind(workspace)}</span>
+        {workspace.tier !== "basic" && (
+          <span className="tag" title="It is given more than its own box">
+            {workspace.tier}
+          </span>
+        )}
         {workspace.capabilities.map((capability) => (
           <span key={capability} className="tag">
             {capability}
@@ -64,6 +81,7 @@ export function WorkspaceHeader({ workspace }: { workspace: Workspace }) {
       </p>
       {patch.isError && <ProblemPanel error={patch.error} />}
       {reset.isError && <ProblemPanel error={reset.error} />}
+      {restart.isError && <ProblemPanel error={restart.error} />}
       {dialog === "edit" && <EditDialog workspace={workspace} onClose={close} />}
       {dialog === "delete" && <DeleteDialog workspace={workspace} onClose={close} />}
     </header>

@@ -66,6 +66,15 @@ export function useResetWorkspace(id: string) {
   });
 }
 
+export function useRestartWorkspace(id: string) {
+  const api = useApi();
+  const keep = useKeepRow();
+  return useMutation({
+    mutationFn: () => answer(api.POST("/api/v1/workspaces/{id}/restart", { params: { path: { id } } })),
+    onSuccess: keep,
+  });
+}
+
 /** `onDeleted` is told here and not to `mutate`: the event may take the dialog away before the answer comes. */
 export function useDeleteWorkspace(id: string, onDeleted: () => void) {
   const api = useApi();

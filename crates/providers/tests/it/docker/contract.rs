@@ -8,7 +8,7 @@ use warren_providers::docker::Patience;
 use warren_workspace::Provider;
 use warren_workspace::contract::Harness;
 
-use super::daemon::{config, docker, provider_at, shared};
+use super::daemon::{config, provider_at, remove_all_of, shared};
 
 struct Docker(TempDir);
 
@@ -34,12 +34,7 @@ impl Harness for Docker {
 
 impl Drop for Docker {
     fn drop(&mut self) {
-        let instance = std::fs::read_to_string(self.0.path().join(".instance")).unwrap();
-        let label = format!("label=dev.warren.instance={instance}");
-        let listed = docker(shared(), &["ps", "--all", "--quiet", "--filter", &label]).stdout;
-        for id in String::from_utf8(listed).unwrap_or_default().lines() {
-            docker(shared(), &["rm", "--force", id]);
-        }
+        remove_all_of(shared(), self.0.path());
     }
 }
 

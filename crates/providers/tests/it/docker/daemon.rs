@@ -208,11 +208,21 @@ impl Docker {
 
 impl Drop for Docker {
     fn drop(&mut self) {
-        let label = format!("label=dev.warren.instance={}", self.instance());
-        let listed = docker(&self.host, &["ps", "--all", "--quiet", "--filter", &label]).stdout;
-        let listed = String::from_utf8(listed).unwrap_or_default();
-        for id in listed.lines() {
-            docker(&self.host, &["rm", "--force", "--volumes", id]);
+        remove_all_of(&self.host, &self.base());
+    }
+}
+
+/// The containers and volumes of the provider over a folder.
+pub(crate) fn remove_all_of(host: &str, base: &Path) {
+    let instance = std::fs::read_to_string(base.join(".instance")).unwrap_or_default();
+    let label = format!("label=dev.warren.instance={instance}");
+    for (list, remove) in [
+        (&["ps", "--all", "--quiet"][..], &["rm", "--force", "--volumes"][..]),
+        (&["volume", "ls", "--quiet"], &["volume", "rm", "--force"]),
+    ] {
+        let listed = docker(host, &[list, &["--filter", &label]].concat()).stdout;
+        for id in String::from_utf8(listed).unwrap_or_default().lines() {
+            docker(host, &[remove, &[id]].concat());
         }
     }
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use warren_model::{DockerConfig, ErrorCode, PullPolicy};
 use warren_providers::docker::Patience;
+use warren_workspace::Provider as _;
 use warren_workspace::shell::Command;
-use warren_workspace::{Error, Provider as _};
 
 use super::daemon::{Daemon, Docker, brief, config, containers_of, run_in, shared, text};
 use super::proxy::{Mischief, Proxy};
@@ -167,26 +167,4 @@ async fn with_live_restore_a_container_outlives_its_daemon() {
     assert_eq!(containers_of(&daemon.host, opened.id), container);
     opened.workspace.close().await.unwrap();
     assert!(containers_of(&daemon.host, opened.id).is_empty());
-}
-
-// W12: a daemon elsewhere is refused rather than half served.
-#[test]
-fn a_daemon_on_another_machine_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let settings = warren_providers::DockerSettings {
-        host: Some("tcp://203.0.113.7:2375".into()),
-        ..Default::default()
-    };
-    let clock = std::sync::Arc::new(warren_doors::SystemClock);
-    let refused = warren_providers::DockerProvider::new(
-        folder.path(),
-        settings,
-        warren_doors::Environment::default(),
-        clock,
-        &warren_doors::OsEntropy,
-    );
-    assert!(matches!(
-        refused,
-        Err(Error::Failed { transient: false, code: ErrorCode::ProviderUnavailable, .. })
-    ));
 }

@@ -8,3 +8,4 @@ mod lifecycle;
 mod proxy;
 mod pulling;
 mod reaper;
+mod remote;

@@ -13,6 +13,7 @@ use warren_workspace::{Error, Workspace};
 use super::case::{Case, Kind, Shape};
 use super::in_each_box;
 use super::oracles::BoxProcesses;
+use super::outside::Mounted;
 use crate::docker::daemon;
 use crate::fixture::new_id;
 
@@ -40,6 +41,21 @@ async fn mounts_and_limits_that_cannot_be_are_refused_by_name(case: Case) {
     // Warren's own folder would open every other workspace.
     let shape = Shape::default().with_mount(&case.base(), "/data", MountMode::Ro);
     assert_invalid(&case.open_with(&shape).await.err().unwrap(), "Warren's own");
+    // By another name too, and what it lies in.
+    for (name, folder) in [("alias", case.base()), ("above", case.base().parent().unwrap().to_owned())] {
+        let alias = case.beside(name);
+        let mounted = Mounted::again(&folder, &alias);
+        let shape = Shape::default().with_mount(&alias, "/data", MountMode::Ro);
+        assert_invalid(&case.open_with(&shape).await.err().unwrap(), "Warren's own");
+        drop(mounted);
+    }
+    let mut config = case.config(&Shape::default());
+    match &mut config {
+        ProviderConfig::Sandbox(config) => config.max_timeout_ms = 0,
+        ProviderConfig::Docker(config) => config.max_timeout_ms = 0,
+        other => panic!("{other:?}"),
+    }
+    assert_invalid(&case.open_as(new_id(), config).await.err().unwrap(), "max_timeout_ms");
     for (name, shape) in [
         ("limits.memory_mb", Shape::limited(|limits| limits.memory_mb = 0)),
         ("limits.pids", Shape::limited(|limits| limits.pids = 0)),

@@ -14,6 +14,7 @@ use crate::fixture::{number_from_env, resident_bytes};
 
 in_each_box!(
     a_program_that_holds_process_1_gains_no_time,
+    a_signal_that_claims_to_come_from_outside_does_not_end_the_box,
     programs_that_refuse_to_end_are_gone_soon_after_their_deadline,
     endless_output_is_capped_and_costs_no_memory,
 );
@@ -29,6 +30,27 @@ async fn run_to_its_deadline(boxed: &Boxed, script: &str) -> RunResult {
     assert!(late < GRACE, "{script}: {late:?} after its deadline");
     assert!(result.timed_out, "{script}: {result:?}");
     result
+}
+
+// sec/S13
+async fn a_signal_that_claims_to_come_from_outside_does_not_end_the_box(case: Case) {
+    let boxed = case.open().await;
+    let processes = BoxProcesses::of(&boxed).await;
+    let before = processes.alive();
+    let tried = results(&boxed.probe(&["forge", "1"]).await);
+    assert_eq!(tried.len(), 13, "{tried:?}");
+    assert_eq!(boxed.says("echo alive").await, "alive");
+    assert!(before.iter().all(|process| processes.alive().contains(process)), "it is the same box");
+}
+
+// control: sec/S13: to a process that does not look at who asks, the same signals are its end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_signals_end_another_process_of_the_box() {
+    for case in [Case::sandbox(), Case::docker()] {
+        let boxed = case.open().await;
+        let said = boxed.says("sleep 60 & /probe forge $! > /dev/null; wait $!; echo $?").await;
+        assert_eq!(said.lines().last(), Some("143"), "{said}");
+    }
 }
 
 // sec/S13

@@ -21,6 +21,8 @@ in_each_box!(
     memory_in_every_form_is_limited_and_only_the_box_feels_it,
     what_the_kernel_keeps_for_a_box_counts_as_its_memory,
     a_full_disk_is_full_for_the_box_alone,
+    a_workspace_over_its_disk_limit_runs_nothing_until_files_are_deleted,
+    deleted_files_that_are_held_open_count,
 );
 
 const PIDS: u32 = 64;
@@ -190,6 +192,51 @@ async fn a_full_disk_is_full_for_the_box_alone(case: Case) {
     }
     assert_eq!(boxed.says("echo fine > f; cat f").await, "fine");
     case.outside.assert_untouched();
+}
+
+/// On a disk: memory that nobody has read does not count as used everywhere.
+fn on_disk(case: &Case) -> Case {
+    Case::below(case.kind, Environment::default(), tempfile::tempdir_in("/var/tmp").unwrap())
+}
+
+// sec/S16, W72, W74: files in all, not one by one; and the next command is for a new box.
+async fn a_workspace_over_its_disk_limit_runs_nothing_until_files_are_deleted(case: Case) {
+    let case = on_disk(&case);
+    let boxed = case.open_with(&Shape::limited(|limits| limits.disk_mb = 16)).await.unwrap();
+    let processes = BoxProcesses::of(&boxed).await;
+    let fill = "for i in 1 2 3 4 5; do head -c 8000000 /dev/urandom > f$i; done; sleep 60";
+    let ended = boxed.shell().run(Command::script(fill)).await.unwrap_err();
+    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
+    let next = boxed.shell().run(Command::script("true")).await.unwrap_err();
+    assert!(next.is_evicted(), "the box is gone, so that whoever asks is given a new one: {next}");
+    processes.assert_gone().await;
+
+    let again = case.resolve(&boxed).await;
+    let full = again.shell().run(Command::script("true")).await.unwrap_err();
+    assert_eq!(full.code(), ErrorCode::StorageFull, "{full}");
+    let refused = again.fs().append(&crate::fixture::path("more"), "more".into()).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageFull, "nor does the files API add to it");
+    for number in 1..=5 {
+        let _ = again.fs().rm(&crate::fixture::path(&format!("f{number}")), false).await;
+    }
+    assert_eq!(again.says("echo fine").await, "fine");
+    again.close().await;
+}
+
+// sec/S16: what is deleted but open takes space too.
+async fn deleted_files_that_are_held_open_count(case: Case) {
+    let case = on_disk(&case);
+    let boxed = case.open_with(&Shape::limited(|limits| limits.disk_mb = 16)).await.unwrap();
+    let told = boxed.workspace.limits();
+    if told["box"]["limits"]["memory"]["enforced_by"] == "rlimit, per process" {
+        // Without control groups nobody can tell whose they are, and that is said.
+        assert_eq!(told["box"]["user_of_its_own"], false, "{told}");
+        return;
+    }
+    let hide =
+        "exec 3>a 4>b 5>c; rm a b c; for n in 3 4 5; do head -c 9000000 /dev/urandom >&$n; done; sleep 60";
+    let ended = boxed.shell().run(Command::script(hide)).await.unwrap_err();
+    assert_eq!(ended.code(), ErrorCode::WorkspaceEvicted, "{ended}");
 }
 
 // sec/S16

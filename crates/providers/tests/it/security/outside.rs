@@ -60,6 +60,14 @@ impl Mounted {
         Self(at.to_owned())
     }
 
+    /// A folder by another name.
+    pub(crate) fn again(folder: &Path, at: &Path) -> Self {
+        require_root("mounts a folder in a second place");
+        std::fs::create_dir_all(at).unwrap();
+        says(program("mount").arg("--bind").arg(folder).arg(at));
+        Self(at.to_owned())
+    }
+
     /// Mounts below it are passed on to whoever listens.
     pub(crate) fn shared(self) -> Self {
         says(program("mount").arg("--make-shared").arg(&self.0));

@@ -176,16 +176,34 @@ async fn what_only_claims_to_be_a_box_is_not_given_out() {
     // Process 1 is started without any bubblewrap at all: it says so itself.
     let bare = format!(
         "{version}\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do \
-           [ \"$1\" = --ro-bind ] && [ \"$3\" = /.warren/init ] && init=$2; shift; done\n\
-         shift; shift; exec $init --channel fd:3 --root /"
+           [ \"$1\" = --ro-bind ] && [ \"$3\" = /etc ] && etc=$2; shift; done\n\
+         shift; shift; exec $etc/warren/warren-init --channel fd:3 --root /"
     );
     Tampered::with_script(&bare).assert_refused(any(), "process namespace").await;
     // Something else is in process 1's place: it runs in the box, says nothing that is understood, and is ended.
     let tampered = Tampered::with_script("exec /usr/bin/bwrap \"$@\"");
-    let program = tampered.base().join(".box/warren-init");
+    let program = tampered.base().join(".box/etc/warren/warren-init");
     std::fs::remove_file(&program).unwrap();
     std::fs::copy("/bin/true", &program).unwrap();
     tampered.assert_refused(any(), "did not come up").await;
+}
+
+// sec/S26: whatever a fault in bubblewrap lets somebody do, the host's files are not there to do it with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bubblewrap_itself_sees_no_more_of_the_host_than_a_box_does() {
+    require_root("is handed over by handle");
+    let version = "[ \"$1\" = --version ] && echo bubblewrap 0.11.0 && exit";
+    let told = format!("{version}; echo 'bwrap:' /* '|' /dev/* '|' $(cat /etc/hostname) >&2; exit 1");
+    let error = Tampered::with_script(&told).open(any()).await.unwrap_err().to_string();
+    let seen = error.split_once("bwrap: ").map(|(_, seen)| seen).unwrap_or_else(|| panic!("{error}"));
+    let seen: Vec<Vec<&str>> = seen.split('|').map(|part| part.split_whitespace().collect()).collect();
+    let system = ["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr"];
+    let rest: Vec<_> = seen[0].iter().filter(|place| !system.contains(place)).collect();
+    assert_eq!(rest, [&"/dev", &"/etc", &"/proc", &"/tmp"], "{error}");
+    let devices = ["fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout"];
+    let devices = devices.iter().chain(&["tty", "urandom", "zero"]).map(|name| format!("/dev/{name}"));
+    assert_eq!(seen[1], devices.collect::<Vec<_>>(), "{error}");
+    assert_eq!(seen[2], ["warren"], "{error}");
 }
 
 // control: sec/S26

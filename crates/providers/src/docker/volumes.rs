@@ -1,0 +1,92 @@
+//! What a box needs of a daemon that shares no directory with us (W83): a volume with the workspace's files, which outlives
+//! containers, and one with process 1, which all boxes of this Warren have in common.
+//!
+//! A volume can be written from outside only through a container, and not through one whose root is read-only, as a box's
+//! is. So there is a second container that is never started, the furnisher: process 1 and the owner of the files are put
+//! through it. What is there already is looked at first, through the box itself, so that most boxes need none.
+
+use warren_init::WORKSPACE_ROOT;
+use warren_workspace::Error;
+
+use super::archive::{self, Entry};
+use super::container::Plan;
+use super::daemon::{DaemonError, ImageFacts};
+use super::identity::{FURNISHER, Holds, Identity, OwnVolume};
+use super::spec::{self, Furnishing, INIT};
+use crate::boxes::program;
+use crate::directory::Owner;
+
+/// Also a sign that they were given away: a new volume has another.
+const FILES_MODE: u32 = 0o700;
+const PROGRAM_MODE: u32 = 0o555;
+const ROOT: Owner = Owner { uid: 0, gid: 0 };
+
+impl Plan<'_> {
+    /// That of the files, and that of the program.
+    pub(super) fn volumes(&self) -> [OwnVolume; 2] {
+        let holds = [Holds::Files(self.workspace), Holds::Program(program::mark())];
+        holds.map(|holds| OwnVolume { instance: self.maker.folders.instance.clone(), holds })
+    }
+
+    pub(super) async fn make_volumes(&self) -> Result<(), Error> {
+        for volume in self.volumes() {
+            let made = self.maker.daemon.create_volume(&volume).await;
+            made.map_err(|error| error.into_opening("making a volume"))?;
+        }
+        Ok(())
+    }
+
+    /// Puts into the volumes of a box what they lack.
+    pub(super) async fn furnish(&self, container: &str, image: &ImageFacts) -> Result<(), Error> {
+        let daemon = &self.maker.daemon;
+        let step = |error: DaemonError| error.into_opening("furnishing the volumes");
+        let _alone = self.maker.furnishing.lock().await;
+        let program = daemon.look_at(container, INIT).await.map_err(step)?;
+        let has_program = program.is_some_and(|facts| {
+            facts.bytes == program::contents().len() as u64 && facts.permissions == PROGRAM_MODE
+        });
+        let files = daemon.look_at(container, WORKSPACE_ROOT).await.map_err(step)?;
+        // The daemon does not tell whose they are, and the config may have named another user since.
+        let has_owner = files.is_some_and(|facts| facts.permissions == FILES_MODE)
+            && self.maker.folders.volume_owner(self.workspace) == Some(self.box_user());
+        let mut entries = Vec::new();
+        if !has_program {
+            let contents = Some(program::contents());
+            entries.push(Entry { name: relative(INIT), mode: PROGRAM_MODE, owner: ROOT, contents });
+        }
+        if !has_owner {
+            let (name, owner) = (relative(WORKSPACE_ROOT), self.box_user());
+            entries.push(Entry { name, mode: FILES_MODE, owner, contents: None });
+        }
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let furnisher = self.make_furnisher(image).await?;
+        let put = daemon.upload(&furnisher, archive::write(&entries)).await.map_err(step);
+        // The next try, or the reaper, finds it otherwise.
+        if let Err(error) = daemon.remove(&furnisher).await {
+            tracing::warn!(%error, "a furnishing container is left to the reaper");
+        }
+        put?;
+        let recorded = self.maker.folders.record_volume_owner(self.workspace, self.box_user());
+        if let Err(error) = recorded {
+            // Then it is given to them again next time.
+            tracing::warn!(%error, "whom a volume was given to could not be recorded");
+        }
+        Ok(())
+    }
+
+    async fn make_furnisher(&self, image: &ImageFacts) -> Result<String, Error> {
+        let instance = self.maker.folders.instance.clone();
+        let identity = Identity { instance, workspace: self.workspace, generation: FURNISHER };
+        let [files, program] = self.volumes().map(|volume| volume.name());
+        let furnishing = Furnishing::Volumes { files: &files, program: &program };
+        let request = spec::furnisher(&self.facts(&identity, image, furnishing), &files, &program);
+        let created = self.maker.daemon.create(&identity, &request).await;
+        created.map_err(|error| error.into_opening("furnishing the volumes"))
+    }
+}
+
+fn relative(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
