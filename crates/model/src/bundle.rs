@@ -136,17 +136,17 @@ mod tests {
         newer["root"] = json!({ "hologram": true });
         assert_eq!(Bundle::read(newer), Err(BundleError::Newer { found: 2 }));
         for (pointer, value, start) in [
-            ("/format", json!("zip"), "format: "),
-            ("/version", json!(0), "version: "),
-            ("/version", json!("1"), "version: "),
-            ("/root/name", json!(" x"), "root.name: "),
-            ("/root/children/0/name", json!(""), "root.children[0].name: "),
-            ("/root/children/0/spec/desired", json!("removed"), "root.children[0].spec.desired: "),
-            ("/root/spec/agent/prompts/system", json!("\0"), "root.spec.agent.prompts.system: "),
-            ("/root/spec/provider/kind", json!("floppy"), "root.spec.provider: kind"),
+            ("format", json!("zip"), "format: "),
+            ("version", json!(0), "version: "),
+            ("version", json!("1"), "version: "),
+            ("root/name", json!(" x"), "root.name: "),
+            ("root/children/0/name", json!(""), "root.children[0].name: "),
+            ("root/children/0/spec/desired", json!("removed"), "root.children[0].spec.desired: "),
+            ("root/spec/agent/prompts/system", json!("\0"), "root.spec.agent.prompts.system: "),
+            ("root/spec/provider/kind", json!("floppy"), "root.spec.provider: kind"),
         ] {
             let mut wrong = document();
-            *wrong.pointer_mut(pointer).unwrap() = value;
+            *wrong.pointer_mut(&format!("/{pointer}")).unwrap() = value;
             let Err(BundleError::Invalid(sentence)) = Bundle::read(wrong) else { panic!("{pointer}") };
             assert!(sentence.starts_with(start), "{pointer}: {sentence}");
         }
