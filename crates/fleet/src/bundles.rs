@@ -73,7 +73,7 @@ fn node_of(rows: Vec<Workspace>) -> Result<BundleNode, Error> {
         };
         match row.parent_id {
             Some(parent_id) if Some(row.id) != root_id => {
-                below.entry(parent_id).or_default().push((row, node))
+                below.entry(parent_id).or_default().push((row, node));
             }
             Some(_) | None => return Ok(node),
         }

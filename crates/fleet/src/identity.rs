@@ -145,7 +145,10 @@ impl Fleet {
             Error::with_detail(code, refusal.sentence())
         })?;
         if let Some(id) = request.workspace_id {
-            self.workspace(who, Action::UseWorkspace, id).await?;
+            let row = self.workspace(who, Action::UseWorkspace, id).await?;
+            if row.status == Status::Removed {
+                return Err(Error::new(ErrorCode::WorkspaceNotFound));
+            }
         }
         let owner = match request.workspace_id {
             Some(id) => Principal::workspace(id),

@@ -1,6 +1,7 @@
 //! Signals through the one table, and what follows from them in the same transaction.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use warren_model::{
@@ -8,10 +9,10 @@ use warren_model::{
     TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
-use warren_rules::lifecycle::{self, Change, Decision, Facts, Signal};
-use warren_rules::reconcile;
+use warren_rules::lifecycle::{self, Decision, Facts, Signal};
+pub(crate) use warren_rules::reconcile::LOOK_AGAIN_MS;
 use warren_rules::sweeps::Retention;
-use warren_rules::vitals::{Expectations, at_rest};
+use warren_rules::vitals::{Expectations, after_change};
 use warren_store::{Store, WriteTx};
 
 use crate::tree::{has_paused_ancestor, subtree};
@@ -20,16 +21,27 @@ use crate::{Error, Fleet, Identity};
 
 /// How often a change that names no version is tried again when somebody else was faster.
 const MAX_CONFLICT_RETRIES: usize = 8;
-/// Whoever began something looks after it; if they die, somebody else looks after so long.
-pub(crate) const LOOK_AGAIN_MS: i64 = 60_000;
 
-/// What the fleet expects of its workspaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What the fleet expects of its workspaces, and its callers of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     pub expectations: Expectations,
     /// A time for provisioning that holds for all (F5).
     pub provision_timeout_ms: Option<i64>,
     pub retention: Retention,
+    /// How long the caller of a removal waits to hear how it went. What is not done by then goes on (F8).
+    pub removal_patience: Duration,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            expectations: Expectations::default(),
+            provision_timeout_ms: None,
+            retention: Retention::default(),
+            removal_patience: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Who signals, when, and under which terms.
@@ -292,7 +304,8 @@ pub(crate) fn apply_signal_knowing(
         }
     };
     let from = row.status;
-    put_change(row, change, moment, particulars);
+    let reason = particulars.reason.as_deref();
+    lifecycle::enter(row, change, reason, moment.terms.provision_timeout_ms, moment.now);
     follow_change(tx, row, known, moment)?;
     let data = json!({
         "from": from.as_str(),
@@ -304,40 +317,6 @@ pub(crate) fn apply_signal_knowing(
     Ok(())
 }
 
-/// The new status with its clocks.
-fn put_change(row: &mut Workspace, change: Change, moment: &Moment, particulars: &Particulars) {
-    let now = moment.now;
-    row.status = change.to;
-    row.reason = change.reason.map(|fixed| StatusReason::new(particulars.reason.as_deref().unwrap_or(fixed)));
-    row.updated_at = now;
-    if !lifecycle::is_booting(change.to) {
-        row.provision_deadline = None;
-    }
-    match change.to {
-        Status::Provisioning => {
-            let budget = lifecycle::provision_timeout_ms(&row.spec, moment.terms.provision_timeout_ms);
-            row.provisioning_started_at = Some(now);
-            row.provision_deadline = Some(now.plus_ms(budget));
-            row.mending.next_at = Some(now.plus_ms(LOOK_AGAIN_MS));
-        }
-        Status::Removed => {
-            row.removed_at = Some(now);
-            row.mending = Mending { attempts: 0, next_at: Some(now.plus_ms(LOOK_AGAIN_MS)) };
-        }
-        Status::Paused | Status::Hibernated => {
-            row.mending = Mending { attempts: 0, next_at: Some(now.plus_ms(LOOK_AGAIN_MS)) };
-        }
-        Status::Offline => {
-            // Only what Warren itself brings up can be brought up again (F16).
-            let is_ours = row.spec.runtime == Runtime::Resident;
-            row.mending.next_at = is_ours.then(|| reconcile::next_mending(row.mending.attempts, now));
-        }
-        Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Failed => {
-            row.mending.next_at = None;
-        }
-    }
-}
-
 /// What a status means for the runtime: one that was put away is not expected to report, and its credential ends.
 fn follow_change(
     tx: &mut dyn WriteTx,
@@ -345,21 +324,15 @@ fn follow_change(
     known: &Vitals,
     moment: &Moment,
 ) -> Result<(), Error> {
-    match row.status {
-        Status::Paused | Status::Hibernated | Status::Removed | Status::Provisioning => {
-            if *known != Vitals::default() {
-                tx.put_vitals(row.id, &at_rest(known))?;
-            }
-            // One that runs elsewhere is not started anew by us: it would have no way to get another.
-            if row.spec.runtime == Runtime::Resident {
-                tx.revoke_tokens_of(row.id, TokenKind::Runner, moment.now)?;
-                tx.revoke_tokens_of(row.id, TokenKind::Join, moment.now)?;
-            }
-        }
-        Status::Offline => {
-            tx.put_vitals(row.id, &Vitals { liveness_deadline: None, ..known.clone() })?;
-        }
-        Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Failed => {}
+    if let Some(vitals) = after_change(row.spec.runtime, row.status, known) {
+        tx.put_vitals(row.id, &vitals)?;
+    }
+    let is_put_away =
+        matches!(row.status, Status::Paused | Status::Hibernated | Status::Removed | Status::Provisioning);
+    // One that runs elsewhere is not started anew by us: it would have no way to get another.
+    if is_put_away && row.spec.runtime == Runtime::Resident {
+        tx.revoke_tokens_of(row.id, TokenKind::Runner, moment.now)?;
+        tx.revoke_tokens_of(row.id, TokenKind::Join, moment.now)?;
     }
     Ok(())
 }

@@ -60,11 +60,15 @@ impl UnderWay {
             let mut done = std::pin::pin!(self.done.notified());
             // Before the look, so that an end between the two is not missed.
             done.as_mut().enable();
-            if !self.busy().contains_key(&id) {
+            if !self.is_busy(id) {
                 return;
             }
             done.await;
         }
+    }
+
+    pub(crate) fn is_busy(&self, id: WorkspaceId) -> bool {
+        self.busy().contains_key(&id)
     }
 
     fn busy(&self) -> MutexGuard<'_, HashMap<WorkspaceId, bool>> {

@@ -49,12 +49,9 @@ impl Fleet {
     /// Takes in the runtime of the workspace that the caller's join token was made for. The token is used up, the
     /// credential of an earlier boot ends, and the new one is handed out, in one transaction.
     pub async fn register(&self, who: &Identity, register: Register) -> Result<Registered, Error> {
-        let id = match (who.token.kind, who.token.workspace_id) {
-            (TokenKind::Join, Some(id)) => id,
-            _ => {
-                let detail = "a runtime registers with a join token";
-                return Err(Error::with_detail(ErrorCode::Forbidden, detail));
-            }
+        let (TokenKind::Join, Some(id)) = (who.token.kind, who.token.workspace_id) else {
+            let detail = "a runtime registers with a join token";
+            return Err(Error::with_detail(ErrorCode::Forbidden, detail));
         };
         check_card(register.agent_card.as_ref())?;
         let moment = self.moment(&Principal::workspace(id));
@@ -99,12 +96,9 @@ impl Fleet {
 
     /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
     pub async fn heartbeat(&self, who: &Identity, report: Report) -> Result<Heard, Error> {
-        let id = match (who.token.kind, who.token.workspace_id) {
-            (TokenKind::Runner, Some(id)) => id,
-            _ => {
-                let detail = "a runtime reports with the credential that it got when it registered";
-                return Err(Error::with_detail(ErrorCode::Forbidden, detail));
-            }
+        let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else {
+            let detail = "a runtime reports with the credential that it got when it registered";
+            return Err(Error::with_detail(ErrorCode::Forbidden, detail));
         };
         let moment = self.moment(&who.principal);
         let heard = self

@@ -1,7 +1,5 @@
 //! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
 
-use std::time::Duration;
-
 use serde_json::json;
 use warren_model::{Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId};
 use warren_rules::access::Action;
@@ -9,13 +7,14 @@ use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::next_mending;
 use warren_store::WriteTx;
 
+<<<<<<< HEAD
 use crate::lifecycle::{Moment, Particulars, apply_signal, event_of};
+=======
+use crate::lifecycle::{LOOK_AGAIN_MS, Particulars, apply_signal, event_of};
+>>>>>>> main
 use crate::tree::subtree;
 use crate::workspaces::{check_version, live_row};
 use crate::{Error, Fleet, Identity};
-
-/// How long the caller waits to hear how it went. What is not done by then goes on.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a removal stands when its caller is answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,16 +107,18 @@ impl Fleet {
             }
         };
         // Whether they are done is told by their rows, not by how long this waited.
-        let _ = tokio::time::timeout(PATIENCE, finished).await;
+        let _ = tokio::time::timeout(self.0.parts.terms.removal_patience, finished).await;
         let asked = ids.to_vec();
         let rows: Vec<Option<Workspace>> = self
             .store()
             .read(move |tx| asked.iter().map(|id| tx.workspace(*id).map_err(Error::from)).collect())
             .await?;
         let mut counts = RemovalCounts::default();
-        for row in rows {
+        for (id, row) in ids.iter().zip(rows) {
             counts.marked += 1;
             match row {
+                // An open that was under way when the removal came may still make something to delete.
+                _ if self.0.under_way.is_busy(*id) => counts.pending += 1,
                 Some(row) if row.reference.is_none() => counts.finished += 1,
                 // Erased.
                 None => counts.finished += 1,
@@ -143,7 +144,9 @@ impl Fleet {
                 None => {
                     row.reference = None;
                     row.observed_generation = row.generation;
-                    row.mending = Mending::default();
+                    // A purge has a step to go; should this carrier die before it, somebody looks again.
+                    let next_at = row.is_purged.then(|| moment.now.plus_ms(LOOK_AGAIN_MS));
+                    row.mending = Mending { attempts: 0, next_at };
                 }
                 Some(reason) => {
                     let data = json!({ "attempts": row.mending.attempts + 1, "reason": reason });

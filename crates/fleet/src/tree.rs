@@ -25,16 +25,28 @@ pub(crate) fn has_paused_ancestor(tx: &mut dyn WriteTx, row: &Workspace) -> Resu
     Ok(false)
 }
 
-/// A parent must be a living workspace of the same org, and not the workspace itself or one below it.
-pub(crate) fn check_parent(
+/// A parent must be a living workspace of the same org, and not the workspace itself or one below it. Nor may what is
+/// below the workspace come too deep with it.
+pub(crate) fn check_move(
     tx: &mut dyn WriteTx,
     id: WorkspaceId,
     org_id: OrgId,
     parent_id: WorkspaceId,
 ) -> Result<(), Error> {
+    let ancestors = check_parent(tx, id, org_id, parent_id)?;
+    if ancestors + height(tx, id)? > MAX_DEPTH { Err(too_deep()) } else { Ok(()) }
+}
+
+/// The same for one that has nothing below it yet. Answers with how many are above it then.
+pub(crate) fn check_parent(
+    tx: &mut dyn WriteTx,
+    id: WorkspaceId,
+    org_id: OrgId,
+    parent_id: WorkspaceId,
+) -> Result<usize, Error> {
     let mut next = Some(parent_id);
     for depth in 0..=MAX_DEPTH {
-        let Some(ancestor_id) = next else { return Ok(()) };
+        let Some(ancestor_id) = next else { return Ok(depth) };
         if ancestor_id == id {
             return Err(Error::new(ErrorCode::ParentCycle));
         }
@@ -48,8 +60,46 @@ pub(crate) fn check_parent(
         };
         next = ancestor.parent_id;
     }
+    Err(too_deep())
+}
+
+fn too_deep() -> Error {
     let detail = format!("parent_id: the tree would be deeper than {MAX_DEPTH}");
-    Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
+    Error::with_detail(ErrorCode::InvalidRequest, detail)
+}
+
+/// How many levels are below a workspace; no further than matters.
+fn height(tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<usize, Error> {
+    let mut level = vec![id];
+    for height in 0..=MAX_DEPTH {
+        let mut below = Vec::new();
+        for parent_id in level {
+            below.extend(children(tx, parent_id, false)?.iter().map(|row| row.id));
+        }
+        if below.is_empty() {
+            return Ok(height);
+        }
+        level = below;
+    }
+    Ok(MAX_DEPTH)
+}
+
+fn children(
+    tx: &mut dyn WriteTx,
+    parent_id: WorkspaceId,
+    includes_removed: bool,
+) -> Result<Vec<Workspace>, Error> {
+    let mut query =
+        WorkspaceQuery { parent_id: Some(parent_id), includes_removed, ..WorkspaceQuery::all(PAGE) };
+    let mut rows = Vec::new();
+    loop {
+        let page = tx.workspaces(&query)?;
+        rows.extend(page.rows);
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(rows),
+        }
+    }
 }
 
 /// The row and all below it, parents first. Those that are removed are in it only on request.
@@ -61,16 +111,7 @@ pub(crate) fn subtree(
     let mut rows = Vec::new();
     let mut queue = VecDeque::from([root]);
     while let Some(row) = queue.pop_front() {
-        let mut query =
-            WorkspaceQuery { parent_id: Some(row.id), includes_removed, ..WorkspaceQuery::all(PAGE) };
-        loop {
-            let page = tx.workspaces(&query)?;
-            queue.extend(page.rows);
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => break,
-            }
-        }
+        queue.extend(children(tx, row.id, includes_removed)?);
         rows.push(row);
     }
     Ok(rows)

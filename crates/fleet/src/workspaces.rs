@@ -15,7 +15,7 @@ use warren_rules::tier;
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, event_of, follow_wish};
-use crate::tree::check_parent;
+use crate::tree::{check_move, check_parent};
 use crate::{Error, Fleet, Identity};
 
 const MAX_ROLE_CHARACTERS: usize = 100;
@@ -325,7 +325,7 @@ fn apply_fields(
     let mut fields = Vec::new();
     if let Some(parent_id) = patch.parent_id.filter(|parent_id| *parent_id != row.parent_id) {
         if let Some(parent_id) = parent_id {
-            check_parent(tx, row.id, row.org_id, parent_id)?;
+            check_move(tx, row.id, row.org_id, parent_id)?;
         }
         row.parent_id = parent_id;
         fields.push("parent_id");

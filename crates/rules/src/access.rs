@@ -102,8 +102,15 @@ pub fn decide(caller: &Caller, action: Action, target: Target) -> Access {
         TokenKind::Admin | TokenKind::Session => Access::Allowed,
         TokenKind::User => decide_user(caller, action, target),
         TokenKind::Workspace | TokenKind::Runner => decide_workspace(caller, action, target),
-        // These open one door each, by their own routes, and no other.
-        TokenKind::Join | TokenKind::Login => Access::Forbidden(None),
+        TokenKind::Join | TokenKind::Login => decide_single_use(caller, target),
+    }
+}
+
+/// These open one door each, by their own routes, and no other. Nor do they tell which workspaces there are.
+fn decide_single_use(caller: &Caller, target: Target) -> Access {
+    match target {
+        Target::Workspace { id, .. } if caller.workspace_id != Some(id) => Access::Hidden,
+        Target::Workspace { .. } | Target::Org(_) => Access::Forbidden(None),
     }
 }
 
@@ -334,8 +341,13 @@ mod tests {
     fn single_use_tokens_open_no_ordinary_door() {
         for kind in [TokenKind::Join, TokenKind::Login] {
             for action in Action::ALL {
-                let access = decide(&caller(kind, &Scope::ALL), action, Target::Org(OrgId::DEFAULT));
+                let mut caller = caller(kind, &Scope::ALL);
+                let access = decide(&caller, action, Target::Org(OrgId::DEFAULT));
                 assert_eq!(access, Access::Forbidden(None));
+                caller.workspace_id = Some(workspace(1));
+                let at = |number| Target::Workspace { id: workspace(number), org_id: OrgId::DEFAULT };
+                assert_eq!(decide(&caller, action, at(1)), Access::Forbidden(None));
+                assert_eq!(decide(&caller, action, at(2)), Access::Hidden);
             }
         }
     }

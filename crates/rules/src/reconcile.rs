@@ -65,6 +65,9 @@ pub fn judge_open(current: u64, opened: u64) -> Opened {
     if opened >= current { Opened::AsWanted } else { Opened::Outdated }
 }
 
+/// Whoever began something looks after it; if they die, somebody else looks after so long.
+pub const LOOK_AGAIN_MS: i64 = 60_000;
+
 /// Waits before a silent workspace is restarted without anybody's asking (F16): at once, then ever longer.
 const MENDING_WAITS_MS: [i64; 6] = [0, 15_000, 30_000, 60_000, 300_000, 600_000];
 /// Well for so long, and earlier troubles are forgotten.

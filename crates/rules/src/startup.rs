@@ -18,8 +18,9 @@ pub enum StartAction {
 
 pub fn plan(workspace: &Workspace) -> StartAction {
     if workspace.status == Status::Removed {
-        let has_remains = workspace.reference.is_some();
-        return if has_remains { StartAction::FinishRemoval } else { StartAction::Nothing };
+        // Whoever asked for a purge is owed it also when the crash came after the last of its files.
+        let is_owed = workspace.reference.is_some() || workspace.is_purged;
+        return if is_owed { StartAction::FinishRemoval } else { StartAction::Nothing };
     }
     let is_volatile = workspace.spec.provider.kind() == ProviderKind::Memory;
     let was_opened = workspace.reference.is_some();

@@ -3,7 +3,9 @@
 //! A report can lie, by mistake or by a wrong clock. So times of the runtime are never taken to be in the future, and
 //! what is swept later (silence, stalls, idleness) is a deadline by Warren's own clock.
 
-use warren_model::{Displaced, RuntimeState, Timestamp, Vitals, WorkspaceSpec, truncate_utf8};
+use warren_model::{
+    Displaced, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
+};
 
 /// What a runtime said, field by field.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -146,6 +148,27 @@ pub fn at_rest(known: &Vitals) -> Vitals {
         stall_deadline: None,
         idle_deadline: None,
         ..known.clone()
+    }
+}
+
+/// What a new status means for the runtime's record, if anything: one that was put away is not expected to report.
+pub fn after_change(runtime: Runtime, status: Status, known: &Vitals) -> Option<Vitals> {
+    match status {
+        Status::Paused | Status::Hibernated | Status::Removed | Status::Provisioning => {
+            let next = match runtime {
+                Runtime::Hosted | Runtime::Resident => at_rest(known),
+                // It goes on elsewhere, and what it said of itself holds until it says otherwise (F12).
+                Runtime::External => Vitals {
+                    liveness_deadline: None,
+                    stall_deadline: None,
+                    idle_deadline: None,
+                    ..known.clone()
+                },
+            };
+            (next != *known).then_some(next)
+        }
+        Status::Offline => Some(Vitals { liveness_deadline: None, ..known.clone() }),
+        Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Failed => None,
     }
 }
 

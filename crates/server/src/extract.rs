@@ -87,6 +87,10 @@ async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    // serde would take an array for an object whose fields are all optional, by position.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Failure::new(ErrorCode::InvalidRequest, "expected an object, not an array"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

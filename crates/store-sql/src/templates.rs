@@ -63,7 +63,7 @@ impl TemplateReads for Transaction<'_> {
 
     fn longest_provision_timeout(&mut self, org_id: OrgId, runtime: Runtime) -> Result<Option<u32>, Error> {
         let values = [org_id.into(), runtime.as_str().into()];
-        let longest = self.first("templates", LONGEST, &values, |row| row.optional_small_count())?;
+        let longest = self.first("templates", LONGEST, &values, read_seconds)?;
         Ok(longest.flatten())
     }
 }
@@ -168,6 +168,10 @@ fn values<'a>(template: &'a Template, blueprint: &'a str, version: u64) -> Resul
         template.runtime().map(Runtime::as_str).into(),
         Value::Int(template.blueprint.provision_timeout_seconds.map(i64::from)),
     ])
+}
+
+fn read_seconds(row: &mut Columns<'_>) -> Result<Option<u32>, Error> {
+    row.optional_small_count()
 }
 
 fn read(row: &mut Columns<'_>) -> Result<Template, Error> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
@@ -15,6 +16,8 @@ use warren_server::{Server, ServerConfig, Telemetry, VERSION};
 use warren_store::Store;
 use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
+
+use crate::faults::{Faults, Faulty};
 
 /// How long a test waits for something that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,6 +32,8 @@ pub struct Builder {
     database: Option<String>,
     terms: Terms,
     providers: Vec<Arc<dyn Provider>>,
+    faults: Option<Arc<Faults>>,
+    is_crashable: bool,
 }
 
 impl Builder {
@@ -43,6 +48,20 @@ impl Builder {
     #[must_use]
     pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
         self.providers.push(provider);
+        self
+    }
+
+    /// Faults in front of every provider.
+    #[must_use]
+    pub fn faults(mut self, faults: Arc<Faults>) -> Self {
+        self.faults = Some(faults);
+        self
+    }
+
+    /// Has it run by itself, so that all of it can be cut off at any moment with [`Warren::crash`].
+    #[must_use]
+    pub fn crashable(mut self) -> Self {
+        self.is_crashable = true;
         self
     }
 
@@ -84,6 +103,25 @@ impl Builder {
     }
 }
 
+/// A runtime that ends without waiting for anybody, as a process does that is killed.
+#[derive(Debug)]
+struct OwnRuntime(Option<Runtime>);
+
+impl OwnRuntime {
+    fn new() -> Self {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        Self(Some(builder.worker_threads(2).enable_all().build().expect("a runtime can be made")))
+    }
+}
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// A running Warren, with the operator's token.
 #[derive(Debug)]
 pub struct Warren {
@@ -98,6 +136,7 @@ pub struct Warren {
     builder: Builder,
     stop: CancellationToken,
     server: JoinHandle<()>,
+    runtime: Option<OwnRuntime>,
 }
 
 impl Warren {
@@ -110,6 +149,17 @@ impl Warren {
     }
 
     async fn start_in(folder: TempDir, builder: Builder) -> Self {
+        if !builder.is_crashable {
+            return Self::start_here(folder, builder).await;
+        }
+        let own = OwnRuntime::new();
+        let starting = own.0.as_ref().expect("it was just made").spawn(Self::start_here(folder, builder));
+        let mut warren = starting.await.expect("the start does not panic");
+        warren.runtime = Some(own);
+        warren
+    }
+
+    async fn start_here(folder: TempDir, builder: Builder) -> Self {
         let database = folder.path().join("warren.db").display().to_string();
         let database = builder.database.clone().unwrap_or_else(|| format!("sqlite:{database}"));
         let store = warren_store_sql::open(&database).await.expect("the database opens");
@@ -133,6 +183,10 @@ impl Warren {
             if !providers.iter().any(|given| given.kind() == provider.kind()) {
                 providers.push(provider);
             }
+        }
+        if let Some(faults) = &builder.faults {
+            let faulty = |inner| Arc::new(Faulty { inner, faults: Arc::clone(faults) }) as Arc<dyn Provider>;
+            providers = providers.into_iter().map(faulty).collect();
         }
         let parts = RegistryParts {
             providers,
@@ -172,6 +226,7 @@ impl Warren {
             builder,
             stop,
             server,
+            runtime: None,
         }
     }
 
@@ -192,6 +247,19 @@ impl Warren {
         let builder = std::mem::take(&mut self.builder);
         let folder = self.stop().await;
         Self::start_in(folder, builder).await
+    }
+
+    /// Cuts everything off where it is, and starts again on the same folder.
+    pub async fn crash(mut self) -> Self {
+        let builder = std::mem::take(&mut self.builder);
+        let folder = self.kill();
+        Self::start_in(folder, builder).await
+    }
+
+    /// Cuts everything off where it is.
+    pub fn kill(self) -> TempDir {
+        drop(self.runtime.expect("only a Warren that was built `crashable` can crash"));
+        self.folder
     }
 
     /// The folder with everything this Warren keeps.

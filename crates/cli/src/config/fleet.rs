@@ -49,6 +49,7 @@ impl FleetSection {
                 events_days: Some(self.keep_events_days).filter(|days| *days > 0),
                 ended_tokens_days: Some(self.keep_ended_tokens_days).filter(|days| *days > 0),
             },
+            ..Terms::default()
         }
     }
 }

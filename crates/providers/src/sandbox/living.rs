@@ -156,6 +156,30 @@ fn stillborn(error: ChannelError, complaints: io::PipeReader) -> Error {
     match error {
         ChannelError::Version => unavailable("process 1 of the box speaks another protocol than this Warren"),
         _ if told.is_empty() => unavailable(format!("the box did not come up: {error}")),
+        _ if is_shortage(&told) => {
+            let detail = format!("bubblewrap found the host too busy to make the box: {told}");
+            Error::transient(ErrorCode::ProviderUnavailable, detail)
+        }
         _ => unavailable(format!("bubblewrap could not make the box: {told}")),
+    }
+}
+
+/// What passes by itself: namespaces, processes and memory that others hold at the moment. Bubblewrap tells them in the
+/// C library's words, and speaks no other language with an empty environment.
+fn is_shortage(told: &str) -> bool {
+    const WORDS: [&str; 3] =
+        ["Resource temporarily unavailable", "Cannot allocate memory", "No space left on device"];
+    WORDS.iter().any(|words| told.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W12
+    #[test]
+    fn a_host_that_is_short_of_something_is_tried_again_and_one_that_refuses_is_not() {
+        assert!(is_shortage("bwrap: Creating new namespace failed: Resource temporarily unavailable"));
+        assert!(!is_shortage("bwrap: No permissions to create new namespace"));
     }
 }

@@ -13,10 +13,12 @@
 //! signal, and write what comes back.
 
 mod diagram;
+mod entry;
 #[cfg(test)]
 mod tests;
 
 pub use diagram::diagram;
+pub use entry::enter;
 
 use warren_model::{
     Desired, EventKind, Runtime, RuntimeState, Status, Timestamp, Vitals, Workspace, WorkspaceSpec,

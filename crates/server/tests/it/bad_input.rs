@@ -240,3 +240,132 @@ async fn no_spelling_of_a_path_leads_out_of_the_workspace() {
         assert_eq!(std::fs::read_to_string(warren.folder().join(place)).unwrap(), "secret");
     }
 }
+
+// F1, and the issue's bad input: an unknown status
+#[tokio::test]
+async fn a_filter_by_an_unknown_status_is_refused_and_names_the_field() {
+    let warren = Warren::start().await;
+    for status in ["sleeping", "Online", "", "online%20", "removed,online"] {
+        let refused = warren.get(&format!("/api/v1/workspaces?status={status}")).await;
+        assert_eq!((refused.status, refused.code()), (400, "invalid_request".into()), "{status}");
+        assert!(refused.text().contains("status"), "{}", refused.text());
+    }
+    for status in warren_model::Status::ALL {
+        assert_eq!(warren.get(&format!("/api/v1/workspaces?status={status}")).await.status, 200, "{status}");
+    }
+}
+
+// F11, F13: numbers that are none
+#[tokio::test]
+async fn a_report_with_numbers_that_cannot_be_is_refused_as_a_whole() {
+    let warren = Warren::start().await;
+    let (id, runtime) = crate::fleet::reporting(&warren).await;
+    let vitals = async || {
+        let mut vitals = crate::fleet::show(&warren, id).await["vitals"].clone();
+        vitals.as_object_mut().unwrap().remove("last_heartbeat_at");
+        vitals
+    };
+    let before = vitals().await;
+    for text in [
+        r#"{"uptime_s": 5, "error_rate": -0.1}"#,
+        r#"{"uptime_s": 5, "error_rate": 1.1}"#,
+        r#"{"uptime_s": 5, "error_rate": 1e999}"#,
+        r#"{"uptime_s": 5, "error_rate": NaN}"#,
+        r#"{"uptime_s": 5, "error_rate": Infinity}"#,
+        r#"{"uptime_s": 5, "error_rate": "NaN"}"#,
+        r#"{"uptime_s": 5, "error_rate": "0.5"}"#,
+        r#"{"uptime_s": 5, "active_tasks": -1}"#,
+        r#"{"uptime_s": 5, "active_tasks": 100001}"#,
+        r#"{"uptime_s": 5, "active_tasks": 1.5}"#,
+        r#"{"uptime_s": -1}"#,
+        r#"{"uptime_s": 5, "last_progress_at": "yesterday"}"#,
+        r#"{"uptime_s": 5, "last_progress_at": 17}"#,
+        r#"{"uptime_s": 5, "runtime_metadata": {"idle_timeout_seconds": -1}}"#,
+        r#"{"uptime_s": 5, "runtime_metadata": {"idle_timeout_seconds": 99999999}}"#,
+        r#"{"uptime_s": 5, "runtime_metadata": {"capabilities": {"everything": true}}}"#,
+        r#"{"uptime_s": 5, "no_such_field": 1}"#,
+        r#"{"uptime_s": 5"#,
+        "[]",
+        "[0.5]",
+        r#""wedged""#,
+        "null",
+    ] {
+        let call = warren.call("POST", "/api/v1/registry/heartbeat").token(&runtime);
+        let refused = call.header("content-type", "application/json").body(text).send().await;
+        assert_eq!(refused.status, 400, "{text}: {}", refused.text());
+        assert_eq!(vitals().await, before, "nothing of it was taken: {text}");
+    }
+    let longest = json!({ "sample_error": "é".repeat(100_000), "current_task": "x\u{0}y", "runtime_state": "z".repeat(10_000) });
+    let taken = crate::fleet::try_beat(&warren, &runtime, &longest).await;
+    assert_eq!(taken.status, 200, "long words are cut, not refused: {}", taken.text());
+    let kept = vitals().await;
+    assert!(kept.to_string().len() < 10_000, "{}", kept.to_string().len());
+}
+
+// F9: cycles, and how deep a tree may be
+#[tokio::test]
+async fn a_tree_has_no_cycles_and_an_end() {
+    let warren = Warren::start().await;
+    let mut chain = vec![warren.workspace(memory()).await];
+    for _ in 0..4 {
+        let body =
+            json!({ "name": "next", "provider": memory(), "parent_id": chain.last().unwrap().to_string() });
+        chain.push(crate::fleet::create(&warren, &body).await);
+    }
+    for (child, parent) in [(0, 0), (0, 1), (0, 4), (2, 3), (3, 3)] {
+        let path = format!("/api/v1/workspaces/{}", chain[child]);
+        let refused = warren.patch(&path, &json!({ "parent_id": chain[parent].to_string() })).await;
+        assert_eq!((refused.status, refused.code()), (422, "parent_cycle".into()), "{child} below {parent}");
+    }
+    let mut last = *chain.last().unwrap();
+    let mut depth = chain.len();
+    loop {
+        let body = json!({ "name": "deep", "provider": memory(), "parent_id": last.to_string() });
+        let answer = warren.post("/api/v1/workspaces", &body).await;
+        if answer.status != 201 {
+            assert_eq!((answer.status, answer.code()), (400, "invalid_request".into()), "{}", answer.text());
+            break;
+        }
+        last = answer.json()["id"].as_str().unwrap().parse().unwrap();
+        depth += 1;
+        assert!(depth < 200, "a tree without end");
+    }
+    // What is deep itself is not moved below something deep either.
+    let low = format!("/api/v1/workspaces/{}", chain[0]);
+    let above = warren.workspace(memory()).await;
+    let refused = warren.patch(&low, &json!({ "parent_id": above.to_string() })).await;
+    assert_eq!((refused.status, refused.code()), (400, "invalid_request".into()), "{}", refused.text());
+}
+
+// F9: a parent in another org
+#[tokio::test]
+async fn a_parent_in_another_org_or_removed_or_unknown_is_not_found() {
+    let warren = Warren::start().await;
+    let own = warren.workspace(memory()).await;
+    let removed = warren.workspace(memory()).await;
+    warren.delete(&format!("/api/v1/workspaces/{removed}")).await;
+    let elsewhere = warren.workspace(memory()).await;
+    let org_id = warren_model::OrgId::from_parts(warren_model::Timestamp::from_micros(1_000), [9; 10]);
+    // An org is not changed by any route.
+    let foreign: warren_model::WorkspaceId = {
+        let row: Result<_, warren_store::Error> = warren.store.read(move |tx| tx.workspace(elsewhere)).await;
+        let mut row = row.unwrap().unwrap();
+        row.id = warren_model::WorkspaceId::from_parts(row.created_at, [8; 10]);
+        row.org_id = org_id;
+        row.reference = None;
+        let id = row.id;
+        let made: Result<(), warren_store::Error> =
+            warren.store.write(move |tx| tx.insert_workspace(&row)).await;
+        made.unwrap();
+        id
+    };
+    let unknown = warren_model::WorkspaceId::from_parts(warren_model::Timestamp::from_micros(7_000), [1; 10]);
+    for parent in [foreign, removed, unknown] {
+        let body = json!({ "name": "x", "provider": memory(), "parent_id": parent.to_string() });
+        let refused = warren.post("/api/v1/workspaces", &body).await;
+        assert_eq!(refused.code(), "parent_not_found", "{}", refused.text());
+        let path = format!("/api/v1/workspaces/{own}");
+        let refused = warren.patch(&path, &json!({ "parent_id": parent.to_string() })).await;
+        assert_eq!(refused.code(), "parent_not_found", "{}", refused.text());
+    }
+}

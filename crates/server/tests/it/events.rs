@@ -7,13 +7,13 @@ use warren_testkit::{Call, Warren};
 use crate::memory;
 
 /// Reads SSE frames from a response.
-struct Frames {
+pub(crate) struct Frames {
     stream: std::pin::Pin<Box<dyn futures_util::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
     text: String,
 }
 
 impl Frames {
-    async fn open(call: Call) -> Self {
+    pub(crate) async fn open(call: Call) -> Self {
         let response = call.open().await;
         assert_eq!(response.status().as_u16(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -21,7 +21,7 @@ impl Frames {
     }
 
     /// The next frame as (id, data); `None` at the end of the stream.
-    async fn next(&mut self) -> Option<(Option<String>, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(Option<String>, Value)> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
                 let frame: String = self.text.drain(..end + 2).collect();
@@ -42,7 +42,7 @@ impl Frames {
     }
 
     /// Sequences of events up to the next `caught_up`.
-    async fn history(&mut self) -> Vec<u64> {
+    pub(crate) async fn history(&mut self) -> Vec<u64> {
         let mut sequences = Vec::new();
         loop {
             let (_, frame) = self.next().await.expect("the stream goes on");
@@ -55,7 +55,7 @@ impl Frames {
     }
 }
 
-fn follow(warren: &Warren, query: &str) -> Call {
+pub(crate) fn follow(warren: &Warren, query: &str) -> Call {
     warren.call("GET", &format!("/api/v1/events{query}")).token(&warren.token)
 }
 

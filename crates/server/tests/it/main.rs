@@ -8,11 +8,22 @@ mod bundles;
 mod commands;
 mod events;
 mod files;
+mod fleet;
+mod heartbeats;
 mod identity;
+mod lifecycle;
 mod limits;
+mod matrix;
 mod operations;
 mod processes;
+<<<<<<< HEAD
 mod templates;
+=======
+mod registration;
+mod removal;
+mod replicas;
+mod sweeps;
+>>>>>>> main
 mod terminal;
 mod tools;
 mod transport;

@@ -395,7 +395,7 @@ async fn a_workspace_is_expanded_into_a_team_and_collapsed_again() {
     assert_eq!(more.status, 201, "{}", more.text());
     let page = warren.get(&format!("/api/v1/workspaces?parent_id={root}")).await.json();
     let mut below: Vec<_> = page["items"].as_array().unwrap().iter().map(|item| &item["name"]).collect();
-    below.sort_by_key(|name| name.to_string());
+    below.sort_by_key(ToString::to_string);
     assert_eq!(below, ["a", "b", "helper"]);
     for body in [
         json!({}),

@@ -105,16 +105,25 @@ impl Registry {
         }
         let mut live = also_live.clone();
         live.extend(slots.iter().map(|slot| slot.id));
+        let live = Arc::new(live);
+        let mut panic = None;
         for provider in self.inner.providers.values() {
             let (kind, deadline) = (provider.kind(), self.inner.config.open_timeout);
-            match timeout(deadline, provider.reap(&live)).await {
-                Ok(Ok(one)) => {
+            let (provider, live) = (Arc::clone(provider), Arc::clone(&live));
+            let pass = tokio::spawn(async move { timeout(deadline, provider.reap(&live)).await });
+            match pass.await {
+                Ok(Ok(Ok(one))) => {
                     report.removed += one.removed;
                     report.problems.extend(one.problems);
                 }
-                Ok(Err(error)) => report.problems.push(format!("{kind}: {error}")),
-                Err(_) => report.problems.push(format!("{kind}: the reaper did not end in time")),
+                Ok(Ok(Err(error))) => report.problems.push(format!("{kind}: {error}")),
+                Ok(Err(_)) => report.problems.push(format!("{kind}: the reaper did not end in time")),
+                Err(ended) => panic = ended.try_into_panic().ok().or(panic),
             }
+        }
+        // A bug in one provider costs no other its pass, and is still the caller's to see.
+        if let Some(panic) = panic {
+            std::panic::resume_unwind(panic);
         }
         report
     }

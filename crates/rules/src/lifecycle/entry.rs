@@ -1,0 +1,51 @@
+//! What a new status brings with it in the row: its reason, its clocks, and when to look after it.
+
+use warren_model::{Mending, Runtime, Status, StatusReason, Timestamp, Workspace};
+
+use super::{Change, is_booting, provision_timeout_ms};
+use crate::reconcile::{LOOK_AGAIN_MS, next_mending};
+
+/// Puts a change of the table into the row. `reason` stands in for the table's own; `fleet_wide_ms` is the time for
+/// provisioning that holds for all, if there is one (F5).
+pub fn enter(
+    row: &mut Workspace,
+    change: Change,
+    reason: Option<&str>,
+    fleet_wide_ms: Option<i64>,
+    now: Timestamp,
+) {
+    let budget = provision_timeout_ms(&row.spec, fleet_wide_ms);
+    row.status = change.to;
+    row.reason = change.reason.map(|fixed| StatusReason::new(reason.unwrap_or(fixed)));
+    row.updated_at = now;
+    if !is_booting(change.to) {
+        row.provision_deadline = None;
+    }
+    match change.to {
+        Status::Provisioning => {
+            row.provisioning_started_at = Some(now);
+            row.provision_deadline = Some(now.plus_ms(budget));
+            row.mending.next_at = Some(now.plus_ms(LOOK_AGAIN_MS));
+        }
+        Status::Removed => {
+            row.removed_at = Some(now);
+            row.mending = Mending { attempts: 0, next_at: Some(now.plus_ms(LOOK_AGAIN_MS)) };
+        }
+        Status::Paused | Status::Hibernated => {
+            row.mending = Mending { attempts: 0, next_at: Some(now.plus_ms(LOOK_AGAIN_MS)) };
+        }
+        Status::Offline => {
+            // Only what Warren itself brings up can be brought up again (F16).
+            let is_ours = row.spec.runtime == Runtime::Resident;
+            row.mending.next_at = is_ours.then(|| next_mending(row.mending.attempts, now));
+        }
+        Status::AwaitingAgent => {
+            row.mending.next_at = None;
+            // A place that was ready too late had lost its deadline; its agent is not waited for without end.
+            row.provision_deadline.get_or_insert(now.plus_ms(budget));
+        }
+        Status::Online | Status::Degraded | Status::Failed => {
+            row.mending.next_at = None;
+        }
+    }
+}

@@ -1,0 +1,556 @@
+//! Route × credential: every operation that the router has, called with every kind of credential (sec/U01).
+//!
+//! The operations come from the document that is made from the router. What each needs is said in one table below; an
+//! operation without a row there fails the test, so that no route is added without somebody saying who may use it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use warren_api::{CSRF_HEADER, SESSION_COOKIE};
+use warren_doors::ManualClock;
+use warren_model::{
+    CapabilitySet, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope, ScopeSet, Status,
+    Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace, WorkspaceId, WorkspaceSpec,
+};
+use warren_testkit::{Call, Warren};
+
+use crate::fleet::{clock, create, join_token};
+use crate::{local, memory};
+
+/// What an operation asks of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Public,
+    /// Anybody who is let in at all.
+    Oneself,
+    /// A scope, in one's own org.
+    InOrg(Scope),
+    /// A scope, and that the token to be ended is in one's own org.
+    OnToken(Scope),
+    /// A deed in the workspace that the path names.
+    On(Deed),
+    /// Events: one's own workspace's, or a scope.
+    Events,
+    Operator,
+    /// The door of join tokens, and the one of runners.
+    Joining,
+    Reporting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    See,
+    /// Files and tools, under the policy for agents.
+    Use,
+    /// Any command.
+    Run,
+    Write,
+    Operate,
+}
+
+/// The table: what every operation needs.
+const NEEDS: &[(&str, Need)] = &[
+    ("list_workspaces", Need::InOrg(Scope::WorkspacesRead)),
+    ("create_workspace", Need::InOrg(Scope::WorkspacesWrite)),
+    ("show_workspace", Need::On(Deed::See)),
+    ("workspace_health", Need::On(Deed::See)),
+    ("show_budget", Need::On(Deed::See)),
+    ("set_budget", Need::On(Deed::Write)),
+    ("read_file", Need::On(Deed::See)),
+    ("write_file", Need::On(Deed::Use)),
+    ("delete_file", Need::On(Deed::Use)),
+    ("move_file", Need::On(Deed::Use)),
+    ("make_directory", Need::On(Deed::Use)),
+    ("run_command", Need::On(Deed::Run)),
+    ("list_processes", Need::On(Deed::See)),
+    ("start_process", Need::On(Deed::Run)),
+    ("get_process", Need::On(Deed::See)),
+    ("read_process_output", Need::On(Deed::Use)),
+    ("write_process_input", Need::On(Deed::Run)),
+    ("resize_process", Need::On(Deed::Run)),
+    ("signal_process", Need::On(Deed::Use)),
+    ("open_terminal", Need::On(Deed::Run)),
+    ("list_tools", Need::On(Deed::See)),
+    ("call_tool", Need::On(Deed::Use)),
+    ("list_tokens", Need::InOrg(Scope::TokensRead)),
+    ("create_token", Need::InOrg(Scope::TokensWrite)),
+    ("revoke_token", Need::OnToken(Scope::TokensWrite)),
+    ("sign_in", Need::Public),
+    ("show_session", Need::Oneself),
+    ("sign_out", Need::Oneself),
+    ("make_sign_in_link", Need::Operator),
+    ("follow_events", Need::Events),
+    ("follow_events_by_websocket", Need::Events),
+    ("register_runtime", Need::Joining),
+    ("heartbeat", Need::Reporting),
+    ("list_sweeps", Need::Operator),
+    ("run_sweep", Need::Operator),
+    ("server_info", Need::Oneself),
+    ("openapi", Need::Public),
+    // What changes the workspace as a whole comes last, so that all before meet one that runs.
+    ("change_workspace", Need::On(Deed::Write)),
+    ("pause_workspace", Need::On(Deed::Write)),
+    ("resume_workspace", Need::On(Deed::Write)),
+    ("hibernate_workspace", Need::On(Deed::Write)),
+    ("wake_workspace", Need::On(Deed::Write)),
+    ("restart_workspace", Need::On(Deed::Write)),
+    ("reset_workspace", Need::On(Deed::Operate)),
+    ("remove_workspace", Need::On(Deed::Write)),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Of the workspace that the path names.
+    Same,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Nobody,
+    Garbage,
+    Revoked,
+    Expired,
+    Admin,
+    /// Operators are of no org: they run this Warren.
+    AdminOfOtherOrg,
+    Cookie,
+    CookieWithoutHeader,
+    User(Scope),
+    UserWithAll,
+    UserWithNone,
+    UserOfOtherOrg,
+    Workspace(Whose),
+    WorkspaceOfOtherOrg,
+    Runner(Whose),
+    Join(Whose),
+    Login,
+}
+
+fn everybody() -> Vec<Who> {
+    let mut all = vec![
+        Who::Nobody,
+        Who::Garbage,
+        Who::Revoked,
+        Who::Expired,
+        Who::Login,
+        Who::UserWithNone,
+        Who::UserOfOtherOrg,
+        Who::WorkspaceOfOtherOrg,
+    ];
+    for whose in [Whose::Other, Whose::Same] {
+        all.extend([Who::Workspace(whose), Who::Runner(whose), Who::Join(whose)]);
+    }
+    all.extend(Scope::ALL.map(Who::User));
+    all.extend([Who::UserWithAll, Who::CookieWithoutHeader, Who::Cookie, Who::AdminOfOtherOrg, Who::Admin]);
+    all
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    LetIn,
+    Unauthenticated,
+    Forbidden,
+    WithoutCsrfHeader,
+    /// It does not exist, as far as the caller can tell.
+    Hidden,
+}
+
+/// The access rule, once more and in the words of the specification (F30).
+fn expected(need: Need, who: Who, changes_something: bool) -> Verdict {
+    let if_any = |is_allowed: bool| if is_allowed { Verdict::LetIn } else { Verdict::Forbidden };
+    if need == Need::Public {
+        return Verdict::LetIn;
+    }
+    match who {
+        Who::Nobody | Who::Garbage | Who::Revoked | Who::Expired => Verdict::Unauthenticated,
+        Who::CookieWithoutHeader if changes_something => Verdict::WithoutCsrfHeader,
+        Who::Admin | Who::AdminOfOtherOrg | Who::Cookie | Who::CookieWithoutHeader => {
+            if_any(!matches!(need, Need::Joining | Need::Reporting))
+        }
+        Who::User(scope) => if_any(is_enough(&[scope], need)),
+        Who::UserWithAll => if_any(is_enough(&Scope::ALL, need)),
+        Who::UserWithNone => if_any(is_enough(&[], need)),
+        Who::UserOfOtherOrg => match need {
+            Need::On(_) | Need::OnToken(_) => Verdict::Hidden,
+            _ => if_any(is_enough(&Scope::ALL, need)),
+        },
+        Who::Workspace(Whose::Other) | Who::Runner(Whose::Other) | Who::WorkspaceOfOtherOrg
+            if matches!(need, Need::On(_)) =>
+        {
+            Verdict::Hidden
+        }
+        Who::Workspace(_) | Who::WorkspaceOfOtherOrg => if_any(may_agent(need)),
+        Who::Runner(_) => if_any(may_agent(need) || need == Need::Reporting),
+        Who::Join(Whose::Other) | Who::Login if matches!(need, Need::On(_)) => Verdict::Hidden,
+        Who::Join(_) => if_any(need == Need::Joining),
+        Who::Login => Verdict::Forbidden,
+    }
+}
+
+fn is_enough(scopes: &[Scope], need: Need) -> bool {
+    let needed = match need {
+        Need::Public | Need::Oneself => return true,
+        Need::Operator | Need::Joining | Need::Reporting | Need::On(Deed::Operate) => return false,
+        Need::InOrg(scope) | Need::OnToken(scope) => scope,
+        Need::Events => Scope::EventsRead,
+        Need::On(Deed::See) => Scope::WorkspacesRead,
+        Need::On(Deed::Use | Deed::Run) => Scope::WorkspacesUse,
+        Need::On(Deed::Write) => Scope::WorkspacesWrite,
+    };
+    scopes.contains(&needed)
+}
+
+fn may_agent(need: Need) -> bool {
+    matches!(need, Need::Public | Need::Oneself | Need::Events | Need::On(Deed::See | Deed::Use))
+}
+
+/// An operation of the document.
+#[derive(Debug)]
+struct Operation {
+    id: String,
+    method: String,
+    path: String,
+}
+
+fn operations() -> BTreeMap<String, Operation> {
+    let document: Value = serde_json::from_str(&warren_server::openapi_json()).unwrap();
+    let mut all = BTreeMap::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, described) in item.as_object().unwrap().iter().filter(|(key, _)| *key != "parameters") {
+            let id = described["operationId"].as_str().unwrap().to_owned();
+            let operation = Operation { id: id.clone(), method: method.to_uppercase(), path: path.clone() };
+            assert!(all.insert(id, operation).is_none(), "an operation's id is its own");
+        }
+    }
+    all
+}
+
+/// A Warren with a workspace, another one beside it, one in another org, and somebody of every kind.
+struct Stage {
+    warren: Warren,
+    clock: Arc<ManualClock>,
+    target: WorkspaceId,
+    other: WorkspaceId,
+    secrets: Vec<(Who, String)>,
+}
+
+fn other_org() -> OrgId {
+    OrgId::from_parts(Timestamp::from_micros(1_000), [9; 10])
+}
+
+impl Stage {
+    async fn set() -> Self {
+        let clock = clock();
+        let limits = Limits { max_tokens_per_owner: 100_000, ..Limits::default() };
+        let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
+        let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
+        let mut stage = Self { warren, clock, target, other, secrets: Vec::new() };
+        stage.let_everybody_in().await;
+        stage
+    }
+
+    async fn let_everybody_in(&mut self) {
+        let stranger = self.workspace_of_other_org().await;
+        let all = ScopeSet::from_iter(Scope::ALL);
+        let mut made = vec![
+            (Who::UserWithNone, self.insert(TokenKind::User, ScopeSet::EMPTY, None, OrgId::DEFAULT).await),
+            (Who::UserOfOtherOrg, self.insert(TokenKind::User, all, None, other_org()).await),
+            (Who::AdminOfOtherOrg, self.insert(TokenKind::Admin, ScopeSet::EMPTY, None, other_org()).await),
+            (
+                Who::WorkspaceOfOtherOrg,
+                self.insert(TokenKind::Workspace, ScopeSet::EMPTY, Some(stranger), other_org()).await,
+            ),
+            (Who::Login, self.insert(TokenKind::Login, ScopeSet::EMPTY, None, OrgId::DEFAULT).await),
+            (Who::Admin, self.warren.token.clone()),
+            (Who::Garbage, "wrn_admin_garbage".to_owned()),
+        ];
+        for whose in [Whose::Same, Whose::Other] {
+            let of = Some(self.workspace(whose));
+            for (who, kind) in
+                [(Who::Workspace(whose), TokenKind::Workspace), (Who::Join(whose), TokenKind::Join)]
+            {
+                made.push((who, self.insert(kind, ScopeSet::EMPTY, of, OrgId::DEFAULT).await));
+            }
+        }
+        for scope in Scope::ALL {
+            let secret =
+                self.mint(&json!({ "kind": "user", "name": "one", "scopes": [scope.as_str()] })).await.0;
+            made.push((Who::User(scope), secret));
+        }
+        let names = Scope::ALL.map(Scope::as_str);
+        made.push((
+            Who::UserWithAll,
+            self.mint(&json!({ "kind": "user", "name": "all", "scopes": names })).await.0,
+        ));
+        let (revoked, id) = self.mint(&json!({ "kind": "admin", "name": "revoked" })).await;
+        assert_eq!(self.warren.delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
+        made.push((Who::Revoked, revoked));
+        let brief = json!({ "kind": "admin", "name": "brief", "expires_in_seconds": 1 });
+        made.push((Who::Expired, self.mint(&brief).await.0));
+        self.clock.advance_ms(2_000);
+        self.secrets = made;
+    }
+
+    /// (secret, id)
+    async fn mint(&self, body: &Value) -> (String, String) {
+        let made = self.warren.post("/api/v1/tokens", body).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let made = made.json();
+        (made["secret"].as_str().unwrap().to_owned(), made["token"]["id"].as_str().unwrap().to_owned())
+    }
+
+    /// A token that no route makes.
+    async fn insert(
+        &self,
+        kind: TokenKind,
+        scopes: ScopeSet,
+        of: Option<WorkspaceId>,
+        org_id: OrgId,
+    ) -> String {
+        let mark = unique();
+        let mut random = [0; 32];
+        random[..4].copy_from_slice(&mark.to_ne_bytes());
+        let secret = TokenSecret::new(kind, random);
+        let now = warren_doors::Clock::now(&*self.clock);
+        let token = Token {
+            id: TokenId::from_parts(now.plus_ms(i64::from(mark)), [3; 10]),
+            kind,
+            hash: secret.hash(),
+            prefix: secret.display_prefix(),
+            name: "test".to_owned(),
+            owner: of.map_or_else(|| Principal::user(UserId::OPERATOR), Principal::workspace),
+            org_id,
+            workspace_id: of,
+            scopes,
+            created_at: now,
+            expires_at: None,
+            last_used_at: None,
+            revoked_at: None,
+            used_at: None,
+        };
+        let done: Result<(), warren_store::Error> =
+            self.warren.store.write(move |tx| tx.insert_token(&token)).await;
+        done.unwrap();
+        secret.reveal().to_owned()
+    }
+
+    async fn workspace_of_other_org(&self) -> WorkspaceId {
+        let row = workspace_in(other_org(), WorkspaceId::from_parts(Timestamp::from_micros(5_000), [7; 10]));
+        let id = row.id;
+        let done: Result<(), warren_store::Error> =
+            self.warren.store.write(move |tx| tx.insert_workspace(&row)).await;
+        done.unwrap();
+        id
+    }
+
+    fn workspace(&self, whose: Whose) -> WorkspaceId {
+        match whose {
+            Whose::Same => self.target,
+            Whose::Other => self.other,
+        }
+    }
+
+    async fn new_session(&self) -> String {
+        let link = self.warren.fleet.mint_sign_in().await.unwrap();
+        self.warren.fleet.sign_in(link.secret.reveal()).await.unwrap().secret.reveal().to_owned()
+    }
+
+    /// The call with its credential.
+    async fn authorize(&self, call: Call, who: Who, need: Need) -> Call {
+        match who {
+            Who::Nobody => call,
+            Who::Cookie | Who::CookieWithoutHeader => {
+                let cookie = format!("{SESSION_COOKIE}={}", self.new_session().await);
+                let call = call.header("cookie", &cookie).header("origin", &self.warren.url);
+                if who == Who::Cookie { call.header(CSRF_HEADER, "1") } else { call }
+            }
+            // Used up by what it is for.
+            Who::Join(whose) if need == Need::Joining => {
+                call.token(&join_token(&self.warren, self.workspace(whose)).await)
+            }
+            // Whoever registers ends the one before.
+            Who::Runner(whose) => {
+                let of = Some(self.workspace(whose));
+                call.token(&self.insert(TokenKind::Runner, ScopeSet::EMPTY, of, OrgId::DEFAULT).await)
+            }
+            _ => {
+                let secret = self.secrets.iter().find(|(known, _)| *known == who).map(|(_, secret)| secret);
+                call.token(secret.unwrap_or_else(|| panic!("{who:?} has no credential")))
+            }
+        }
+    }
+
+    /// A request that would work for whoever may make it.
+    async fn request(&self, operation: &Operation, verdict: Verdict) -> Call {
+        let target = match (operation.id.as_str(), verdict) {
+            // What is let in removes something, which must not be what the others ask for.
+            ("remove_workspace", Verdict::LetIn) => {
+                create(&self.warren, &json!({ "name": "doomed", "provider": memory() })).await.to_string()
+            }
+            ("revoke_token", _) => {
+                self.mint(&json!({ "kind": "user", "name": "victim", "scopes": ["tokens:write"] })).await.1
+            }
+            _ => self.target.to_string(),
+        };
+        let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
+        let path = operation.path.replace("{id}", &target).replace("{name}", name).replace("{process}", "1");
+        let query = match operation.id.as_str() {
+            "write_file" | "delete_file" | "make_directory" => "?path=some",
+            _ => "",
+        };
+        let call = self.warren.call(&operation.method, &format!("{path}{query}"));
+        let call = match operation.id.as_str() {
+            "open_terminal" | "follow_events_by_websocket" => call
+                .header("connection", "upgrade")
+                .header("upgrade", "websocket")
+                .header("sec-websocket-version", "13")
+                .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+            _ => call.header("accept", "application/json"),
+        };
+        match self.body(&operation.id).await {
+            Some(body) => call.json(&body),
+            None => call,
+        }
+    }
+
+    async fn body(&self, operation: &str) -> Option<Value> {
+        Some(match operation {
+            "create_workspace" => json!({ "name": "made", "provider": memory() }),
+            "create_token" => json!({ "kind": "user", "name": "made", "scopes": ["tokens:write"] }),
+            "sign_in" => {
+                let link = self.warren.fleet.mint_sign_in().await.unwrap();
+                json!({ "secret": link.secret.reveal() })
+            }
+            "set_budget" => json!({ "monthly_limit_micros": 1_000_000 }),
+            "change_workspace" => json!({ "name": "changed" }),
+            "move_file" => json!({ "from": "a", "to": "b" }),
+            "run_command" | "start_process" => json!({ "argv": ["true"] }),
+            "resize_process" => json!({ "rows": 1, "columns": 1 }),
+            "signal_process" => json!({ "signal": "terminate" }),
+            "write_file" | "write_process_input" | "call_tool" | "register_runtime" | "heartbeat" => {
+                json!({})
+            }
+            _ => return None,
+        })
+    }
+
+    /// Makes the call and reads from the answer how the caller was taken.
+    async fn verdict_of(&self, call: Call) -> (Verdict, String) {
+        let response = call.open().await;
+        let status = response.status().as_u16();
+        if status == 101 {
+            return (Verdict::LetIn, String::new());
+        }
+        let text = response.text().await.unwrap_or_default();
+        let code = serde_json::from_str::<Value>(&text)
+            .ok()
+            .and_then(|json| json["code"].as_str().map(str::to_owned));
+        let verdict = match (status, code.as_deref()) {
+            (401, _) => Verdict::Unauthenticated,
+            (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
+            (403, _) => Verdict::Forbidden,
+            (404, Some("workspace_not_found" | "token_not_found")) => Verdict::Hidden,
+            (429 | 500.., _) => panic!("{status}: {text}"),
+            _ => Verdict::LetIn,
+        };
+        (verdict, format!("{status} {text}"))
+    }
+}
+
+fn unique() -> u32 {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::SeqCst)
+}
+
+fn workspace_in(org_id: OrgId, id: WorkspaceId) -> Workspace {
+    let now = Timestamp::from_micros(5_000);
+    let provider = ProviderConfig::Memory(MemoryConfig::default());
+    Workspace {
+        id,
+        org_id,
+        parent_id: None,
+        name: "elsewhere".parse().unwrap(),
+        spec: WorkspaceSpec::new(provider, CapabilitySet::EMPTY),
+        generation: 1,
+        observed_generation: 1,
+        version: 1,
+        status: Status::Online,
+        reason: None,
+        reference: None,
+        created_at: now,
+        updated_at: now,
+        provisioning_started_at: None,
+        provision_deadline: None,
+        mending: Mending::default(),
+        removed_at: None,
+        is_purged: false,
+    }
+}
+
+// F30, sec/U01
+#[test]
+fn every_operation_of_the_router_has_an_expectation_and_none_is_made_up() {
+    let served: Vec<_> = operations().into_keys().collect();
+    let mut expected: Vec<_> = NEEDS.iter().map(|(id, _)| (*id).to_owned()).collect();
+    expected.sort();
+    assert_eq!(served, expected, "say in NEEDS who may use a route");
+    for (method, path, _) in warren_server::PUBLIC {
+        let is_public = |operation: &&Operation| operation.method == *method && operation.path == *path;
+        let all = operations();
+        let id = &all.values().find(is_public).unwrap().id;
+        assert!(NEEDS.contains(&(id.as_str(), Need::Public)), "{method} {path}");
+    }
+}
+
+// F30, sec/U01, sec/U07, and "a token of one workspace tried on every route of another"
+#[tokio::test]
+async fn every_route_lets_in_whom_it_should_and_nobody_else() {
+    let stage = Stage::set().await;
+    let operations = operations();
+    let (mut cells, mut wrong) = (0, Vec::new());
+    for (id, need) in NEEDS {
+        let operation = &operations[*id];
+        // Wrong tokens are counted by the minute.
+        stage.clock.advance_ms(60_000);
+        for who in everybody() {
+            let verdict = expected(*need, who, operation.method != "GET");
+            let call = stage.request(operation, verdict).await;
+            let (seen, answer) = stage.verdict_of(stage.authorize(call, who, *need).await).await;
+            if seen != verdict {
+                wrong.push(format!(
+                    "{} with {who:?}: expected {verdict:?}, was {seen:?}: {answer}",
+                    operation.id
+                ));
+            }
+            // Otherwise the call shows nothing: it was refused for what it said and not for who said it.
+            let is_about_state = ["sign_out", "resize_process"].contains(&operation.id.as_str());
+            if who == Who::Admin && answer.starts_with("400 ") && !is_about_state {
+                wrong.push(format!("{} is not called as it should be: {answer}", operation.id));
+            }
+            let knows_nothing = matches!(
+                who,
+                Who::UserOfOtherOrg
+                    | Who::WorkspaceOfOtherOrg
+                    | Who::Workspace(Whose::Other)
+                    | Who::Runner(Whose::Other)
+            );
+            if knows_nothing && answer.contains(&stage.target.to_string()) && seen == Verdict::LetIn {
+                wrong.push(format!("{} with {who:?} tells of the workspace: {answer}", operation.id));
+            }
+            cells += 1;
+        }
+    }
+    println!(
+        "route × credential: {} operations × {} kinds = {cells} cells",
+        operations.len(),
+        everybody().len()
+    );
+    assert!(wrong.is_empty(), "{} of {cells} cells:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(cells, operations.len() * everybody().len());
+    let row = stage.warren.get(&format!("/api/v1/workspaces/{}", stage.other)).await.json();
+    let as_made = (&json!("test"), &json!("running"), &json!(1));
+    assert_eq!((&row["name"], &row["desired"], &row["generation"]), as_made, "the other one is untouched");
+}

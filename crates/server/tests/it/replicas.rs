@@ -1,0 +1,209 @@
+//! Several Warrens on one PostgreSQL: one stream, each sweep once, and a database that comes and goes.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use warren_doors::ManualClock;
+use warren_model::WorkspaceId;
+use warren_testkit::{PostgresDatabase, PostgresServer, Warren};
+
+use crate::events::{Frames, follow};
+use crate::fleet::{arrivals, beat, clock, create, events, eventually, reporting, show, status, sweep};
+use crate::memory;
+
+async fn replica(url: &str, clock: &Arc<ManualClock>) -> Warren {
+    Warren::builder().database(url.to_owned()).clock(Arc::clone(clock)).start().await
+}
+
+async fn rename(warren: &Warren, id: WorkspaceId, name: &str) {
+    let answer = warren.patch(&format!("/api/v1/workspaces/{id}"), &json!({ "name": name })).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+/// What is due at once for many: workspaces whose agents never came.
+async fn latecomers(warren: &Warren, count: usize) -> Vec<WorkspaceId> {
+    let mut ids = Vec::new();
+    for number in 0..count {
+        let body = json!({
+            "name": format!("n{number}"), "provider": memory(), "runtime": "external",
+            "provision_timeout_seconds": 60,
+        });
+        ids.push(create(warren, &body).await);
+    }
+    for id in &ids {
+        warren.wait_for_status(*id, warren_model::Status::AwaitingAgent).await;
+    }
+    ids
+}
+
+// F41
+#[tokio::test]
+async fn two_servers_serve_one_stream_in_order_without_gap_or_repeat() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let (first, second) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let id = create(&first, &json!({ "name": "shared", "provider": memory() })).await;
+    eventually("both know it", async || show(&second, id).await["status"] == "online").await;
+    let mut readers = Vec::new();
+    for server in [&first, &second] {
+        let mut frames = Frames::open(follow(server, "?after=0")).await;
+        let history = frames.history().await;
+        readers.push((frames, history));
+    }
+    for number in 0..20 {
+        rename(&first, id, &format!("first {number}")).await;
+        rename(&second, id, &format!("second {number}")).await;
+    }
+    let renames = |event: &&Value| event["kind"] == "workspace.spec.changed";
+    let stored = events(&first, None).await;
+    assert_eq!(stored.iter().filter(renames).count(), 40);
+    let last = stored.last().unwrap()["seq"].as_u64().unwrap();
+    for (frames, mut seen) in readers.iter_mut().map(|(frames, history)| (frames, history.clone())) {
+        while seen.last() < Some(&last) {
+            let (_, frame) = frames.next().await.expect("the stream goes on");
+            if frame["type"] == "event" {
+                seen.push(frame["event"]["seq"].as_u64().unwrap());
+            }
+        }
+        assert_eq!(seen, (1..=last).collect::<Vec<_>>());
+    }
+    // A reader that moves to the other server goes on where it was.
+    let mut moved = Frames::open(follow(&second, "").header("last-event-id", &(last - 5).to_string())).await;
+    assert_eq!(moved.history().await, (last - 4..=last).collect::<Vec<_>>());
+}
+
+// F22
+#[tokio::test]
+async fn a_sweep_that_both_replicas_run_at_once_does_its_work_once() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let (first, second) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let ids = latecomers(&first, 12).await;
+    clock.advance_ms(60_000);
+    tokio::join!(sweep(&first, "provisioning"), sweep(&second, "provisioning"));
+    eventually("all are dealt with", async || {
+        let left = first.get("/api/v1/workspaces?limit=500&status=awaiting_agent").await.json();
+        left["items"] == json!([])
+    })
+    .await;
+    for id in ids {
+        assert_eq!(arrivals(&first, id, "failed").await, 1);
+    }
+}
+
+// F22
+#[tokio::test]
+async fn a_sweep_is_left_to_the_replica_that_has_its_lease_until_that_ends() {
+    let clock = clock();
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let id = latecomers(&warren, 1).await[0];
+    clock.advance_ms(60_000);
+    let now = warren_doors::Clock::now(&*clock);
+    let taken: Result<_, warren_store::Error> = warren
+        .store
+        .write(move |tx| tx.take_lease("sweep/provisioning", "another replica", now, now.plus_ms(30_000)))
+        .await;
+    assert!(taken.unwrap().is_some());
+    let ran = sweep(&warren, "provisioning").await;
+    let outcome = &ran["last_run"]["outcome"];
+    assert_eq!((&outcome["kind"], &outcome["owner"]), (&json!("elsewhere"), &json!("another replica")));
+    assert_eq!(status(&warren, id).await, "awaiting_agent");
+    clock.advance_ms(30_000);
+    sweep(&warren, "provisioning").await;
+    assert_eq!(status(&warren, id).await, "failed", "whoever held it is given up");
+}
+
+/// Keeps a workspace's record from others until the answer is dropped.
+async fn hold_record(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
+    let (release, released) = mpsc::channel::<()>();
+    let (held, is_held) = tokio::sync::oneshot::channel();
+    let (held, released) = (std::sync::Mutex::new(Some(held)), std::sync::Mutex::new(released));
+    let store = Arc::clone(&warren.store);
+    tokio::spawn(async move {
+        let _: Result<(), warren_store::Error> = store
+            .write(move |tx| {
+                tx.hold_vitals(id)?;
+                if let Some(held) = held.lock().unwrap().take() {
+                    let _ = held.send(());
+                }
+                // Ends when the sender is dropped.
+                let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(20));
+                Ok(())
+            })
+            .await;
+    });
+    is_held.await.unwrap();
+    release
+}
+
+// F22: one replica is killed in the middle of a sweep
+#[tokio::test]
+async fn what_a_killed_replica_left_of_its_sweep_the_other_finishes() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let doomed =
+        Warren::builder().database(database.url()).clock(Arc::clone(&clock)).crashable().start().await;
+    let other = replica(&database.url(), &clock).await;
+    let holder = replica(&database.url(), &clock).await;
+    let (id, _) = reporting(&other).await;
+    clock.advance_ms(90_000);
+    let release = hold_record(&holder, id).await;
+    let operator = doomed.fleet.identify(&doomed.token).await.unwrap();
+    let fleet = doomed.fleet.clone();
+    // It takes the lease, begins, and comes no further than the record that is held.
+    let sweeping = tokio::spawn(async move { fleet.run_sweep(&operator, "liveness").await });
+    let lease = async || {
+        let held: Result<_, warren_store::Error> = other.store.read(|tx| tx.lease("sweep/liveness")).await;
+        held.unwrap()
+    };
+    eventually("it is in the middle of its sweep", async || lease().await.is_some()).await;
+    doomed.kill();
+    sweeping.abort();
+    drop(release);
+    clock.advance_ms(30_000);
+    eventually("the other one finishes it", async || {
+        sweep(&other, "liveness").await;
+        status(&other, id).await == "offline"
+    })
+    .await;
+    assert_eq!(arrivals(&other, id, "offline").await, 1);
+}
+
+// F34, F41, Q22: "Postgres stopped and started"
+#[tokio::test]
+async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_back() {
+    let server = PostgresServer::start();
+    let warren = Warren::builder().database(server.url()).start().await;
+    let (id, runtime) = reporting(&warren).await;
+    let mut reader = Frames::open(follow(&warren, &format!("?workspace_id={id}"))).await;
+    reader.history().await;
+    let operator = warren.fleet.identify(&warren.token).await.unwrap();
+    server.halt();
+    // At once: each waits for a connection for as long as it is told to.
+    let paths = ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events?after=0"];
+    let (nothing, ready) = (json!({}), warren.call("GET", "/readyz"));
+    let (answers, late, ready, ran) = tokio::join!(
+        join_all(paths.map(|path| warren.get(path))),
+        crate::fleet::try_beat(&warren, &runtime, &nothing),
+        ready.send(),
+        warren.fleet.run_sweep(&operator, "liveness"),
+    );
+    for answer in answers.iter().chain([&late]) {
+        assert_eq!((answer.status, answer.code()), (503, "platform_unavailable".into()));
+        assert!(answer.header("retry-after").is_some());
+    }
+    assert_eq!(ready.status, 503);
+    assert_eq!(warren.call("GET", "/healthz").send().await.status, 200);
+    let outcome = ran.unwrap().last_run.unwrap().outcome;
+    assert!(matches!(outcome, warren_fleet::SweepOutcome::Failed { .. }), "the sweep fails and is told");
+    server.resume();
+    eventually("it answers again", async || warren.get("/api/v1/workspaces").await.status == 200).await;
+    assert_eq!(beat(&warren, &runtime, &json!({})).await["status"], "online");
+    assert_eq!(sweep(&warren, "liveness").await["last_run"]["outcome"]["kind"], "done");
+    rename(&warren, id, "after").await;
+    let (_, frame) = reader.next().await.expect("the stream was not hung up");
+    assert_eq!(frame["event"]["kind"], "workspace.spec.changed", "{frame}");
+}
