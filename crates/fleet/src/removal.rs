@@ -7,11 +7,7 @@ use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::next_mending;
 use warren_store::WriteTx;
 
-<<<<<<< HEAD
-use crate::lifecycle::{Moment, Particulars, apply_signal, event_of};
-=======
-use crate::lifecycle::{LOOK_AGAIN_MS, Particulars, apply_signal, event_of};
->>>>>>> main
+use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Particulars, apply_signal, event_of};
 use crate::tree::subtree;
 use crate::workspaces::{check_version, live_row};
 use crate::{Error, Fleet, Identity};

@@ -16,14 +16,11 @@ mod limits;
 mod matrix;
 mod operations;
 mod processes;
-<<<<<<< HEAD
-mod templates;
-=======
 mod registration;
 mod removal;
 mod replicas;
 mod sweeps;
->>>>>>> main
+mod templates;
 mod terminal;
 mod tools;
 mod transport;
