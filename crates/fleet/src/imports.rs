@@ -277,19 +277,20 @@ fn insert_at(
     Ok(row)
 }
 
-/// The way from the deepest of them to the root is whole and not too long; then so are all others.
+/// The place is there, and the way from the deepest of them to the root is not too long; then so are all others.
 fn check_place(
     tx: &mut dyn WriteTx,
     ground: Ground,
     outcomes: &[Result<Workspace, Error>],
     depths: &[usize],
 ) -> Result<(), Error> {
-    let made =
-        outcomes.iter().zip(depths).filter_map(|(outcome, depth)| Some((outcome.as_ref().ok()?, depth)));
-    match made.max_by_key(|(_, depth)| **depth) {
-        Some((Workspace { id, parent_id: Some(parent_id), .. }, _)) => {
-            check_parent(tx, *id, ground.org_id, *parent_id)
+    let made = || outcomes.iter().zip(depths).filter_map(|(made, depth)| Some((made.as_ref().ok()?, depth)));
+    let shallowest = made().min_by_key(|(_, depth)| **depth);
+    let deepest = made().max_by_key(|(_, depth)| **depth);
+    for (row, _) in shallowest.into_iter().chain(deepest) {
+        if let Some(parent_id) = row.parent_id {
+            check_parent(tx, row.id, ground.org_id, parent_id)?;
         }
-        Some(_) | None => Ok(()),
     }
+    Ok(())
 }

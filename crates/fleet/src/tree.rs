@@ -85,7 +85,7 @@ fn height(tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<usize, Error> {
 }
 
 fn children(
-    tx: &mut dyn WriteTx,
+    tx: &mut dyn ReadTx,
     parent_id: WorkspaceId,
     includes_removed: bool,
 ) -> Result<Vec<Workspace>, Error> {

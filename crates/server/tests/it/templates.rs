@@ -359,6 +359,11 @@ async fn a_parent_in_another_org_is_no_parent() {
     let tree = json!({ "name": "x", "provider": memory() });
     let refused = import(&warren, json!({ "tree": tree, "parent_id": parent_id })).await;
     assert_eq!((refused.status, refused.code()), (422, "parent_not_found".into()));
+    let gone = warren.workspace(memory()).await.to_string();
+    warren.delete(&format!("/api/v1/workspaces/{gone}")).await;
+    let deep = json!({ "name": "x", "provider": memory(), "children": [tree] });
+    let refused = import(&warren, json!({ "tree": deep, "parent_id": gone })).await;
+    assert_eq!((refused.status, refused.code()), (422, "parent_not_found".into()), "nor is a removed one");
     let own = warren.workspace(memory()).await;
     let bundle = warren.get(&format!("/api/v1/workspaces/{own}/bundle")).await.json();
     let refused = warren.post("/api/v1/bundles", &json!({ "bundle": bundle, "parent_id": parent_id })).await;
