@@ -166,9 +166,11 @@ export class FakeWarren {
     if (call.method === "GET") return json({ items: this.workspaces, next_cursor: null });
     const body = (await call.json()) as CreateWorkspace;
     if (body.name.includes("\u0007")) return problem(invalidName);
-    const { name, provider, parent_id } = body;
+    const { name, parent_id } = body;
+    // The page always names one; templates are not played here.
+    const provider = body.provider ?? { kind: "memory" as const };
     const made = this.add({ name, provider, parent_id, status: "provisioning" });
-    this.emit("workspace.lifecycle.created", made.id, { name: made.name, provider: body.provider.kind });
+    this.emit("workspace.lifecycle.created", made.id, { name: made.name, provider: provider.kind });
     return json(made, 201);
   }
 

@@ -18,6 +18,7 @@ mod providers;
 mod runtimes;
 mod secrets;
 mod sweeps;
+mod templates;
 mod tools;
 mod unique_keys;
 mod workspaces;
@@ -47,12 +48,19 @@ pub use runtimes::{
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
+pub use templates::{
+    Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
+    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, Schedule, Template,
+    TemplatePage, TemplateStamp, TemplateSummary,
+};
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
     Tier, Workspace, WorkspacePage,
 };
 
+/// The media type of YAML documents.
+pub const YAML: &str = "application/yaml";
 /// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The header that a browser page must send with every change, so that no other site can make one.

@@ -17,6 +17,9 @@ pub struct Problem {
     pub detail: Option<String>,
     /// What to do about it.
     pub remedy: String,
+    /// Variables that must be set first, where that is what is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<crate::MissingEnv>,
     /// Finds the log lines of this request.
     pub request_id: String,
 }

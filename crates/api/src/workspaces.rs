@@ -89,6 +89,13 @@ pub struct Workspace {
     pub hibernate_after_seconds: Option<u32>,
     /// Tasks that it takes at once; absent: the default.
     pub max_concurrent_tasks: Option<u32>,
+    /// What it was made from; absent: nothing but its own request.
+    pub template: Option<crate::TemplateStamp>,
+    /// What its agent is told to be; left out of lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<crate::Agent>,
+    /// Where you have put it on your map.
+    pub position: Option<crate::Position>,
     /// What its runtime reported; absent: nothing yet.
     pub vitals: Option<crate::Vitals>,
     /// Raised by each change of what is wanted.
@@ -110,10 +117,18 @@ pub struct CreateWorkspace {
     /// 1 to 100 characters, no control characters, no space at its ends.
     #[schema(min_length = 1, max_length = 100, pattern = r"^[^\s\x00-\x1f\x7f](.*[^\s\x00-\x1f\x7f])?$")]
     pub name: String,
-    /// How it is backed. Kept as JSON, so that an error can name the path of what is wrong.
-    #[serde(deserialize_with = "crate::unique_keys::deserialize")]
-    #[schema(value_type = crate::ProviderConfig)]
-    pub provider: serde_json::Value,
+    /// A stored template of one workspace; what else is said here wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// How it is backed; needed unless the template says. Kept as JSON, so that an error can name the path of what is
+    /// wrong.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::unique_keys::optional"
+    )]
+    #[schema(value_type = Option<crate::ProviderConfig>)]
+    pub provider: Option<serde_json::Value>,
     /// Absent: all that the provider offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<Capability>>,
@@ -141,14 +156,23 @@ pub struct CreateWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub max_concurrent_tasks: Option<u32>,
+    /// With a template: names of required variables that the runtime gets elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provided_env: Vec<String>,
 }
 
 impl CreateWorkspace {
+    /// From a stored template, with nothing else said.
+    pub fn of_template(name: impl Into<String>, template: impl Into<String>) -> Self {
+        Self { provider: None, template: Some(template.into()), ..Self::new(name, serde_json::Value::Null) }
+    }
+
     /// With nothing said but what must be.
     pub fn new(name: impl Into<String>, provider: serde_json::Value) -> Self {
         Self {
             name: name.into(),
-            provider,
+            template: None,
+            provider: Some(provider),
             capabilities: None,
             parent_id: None,
             runtime: None,
@@ -157,6 +181,7 @@ impl CreateWorkspace {
             provision_timeout_seconds: None,
             hibernate_after_seconds: None,
             max_concurrent_tasks: None,
+            provided_env: Vec::new(),
         }
     }
 }

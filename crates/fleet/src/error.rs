@@ -1,23 +1,36 @@
 //! Failures of the fleet: a public code and detail, and apart from them the cause, which stays in the log.
 
 use warren_model::ErrorCode;
+use warren_rules::templates::Missing;
+
+/// Of a list that is also told field by field.
+const MAX_DETAIL_BYTES: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub code: ErrorCode,
     /// Public: what it was about.
     pub detail: Option<String>,
+    /// Public: variables that must be set first.
+    pub missing: Vec<Missing>,
     /// Internal: never sent to a client.
     cause: Option<String>,
 }
 
 impl Error {
     pub fn new(code: ErrorCode) -> Self {
-        Self { code, detail: None, cause: None }
+        Self { code, detail: None, missing: Vec::new(), cause: None }
     }
 
     pub fn with_detail(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: Some(detail.into()), cause: None }
+        Self { detail: Some(detail.into()), ..Self::new(code) }
+    }
+
+    /// Variables that a template requires and nobody has set: all of them at once.
+    pub(crate) fn of_missing(missing: Vec<Missing>) -> Self {
+        let told: Vec<_> = missing.iter().map(|one| format!("{}: {}", one.path, one.name)).collect();
+        let detail = warren_model::truncate_utf8(&told.join("; "), MAX_DETAIL_BYTES).to_owned();
+        Self { missing, ..Self::with_detail(ErrorCode::RequiredEnvMissing, detail) }
     }
 
     /// What happened underneath, for the log.
@@ -49,7 +62,7 @@ impl From<warren_store::Error> for Error {
             Store::Newer { .. } => ErrorCode::DatabaseNewer,
             Store::Corrupt(_) | Store::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
         };
-        Self { code, detail: None, cause: Some(error.to_string()) }
+        Self { cause: Some(error.to_string()), ..Self::new(code) }
     }
 }
 

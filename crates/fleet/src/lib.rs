@@ -6,8 +6,10 @@
 
 mod audit;
 mod budgets;
+mod bundles;
 mod error;
 mod identity;
+mod imports;
 mod journal;
 mod lifecycle;
 mod losses;
@@ -18,28 +20,33 @@ mod registration;
 mod removal;
 mod secrets;
 mod sweeps;
+mod templates;
 mod tree;
 mod workspaces;
 
 pub use budgets::Budget;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
+pub use imports::{Import, ImportReport, ImportedNode};
 pub use journal::Use;
 pub use lifecycle::Terms;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
-pub use removal::{Removal, RemovalCounts};
+pub use removal::{Collapse, Removal, RemovalCounts};
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
 };
 pub use sweeps::{LastRun, SweepOutcome, SweepReport};
+pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
 /// How fast one caller may ask.
 pub use warren_rules::rate;
 /// How long things are kept.
 pub use warren_rules::sweeps::Retention;
+/// What a template leads to.
+pub use warren_rules::templates as template_rules;
 /// What a runtime says, and how it is judged.
 pub use warren_rules::vitals;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};

@@ -7,17 +7,26 @@ use warren_model::{
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::next_mending;
+use warren_store::WriteTx;
 
 use crate::audit::Actor;
-use crate::lifecycle::{LOOK_AGAIN_MS, Particulars, apply_signal, event_of};
+use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Particulars, apply_signal, event_of};
 use crate::tree::subtree;
-use crate::workspaces::check_version;
+use crate::workspaces::{check_version, live_row};
 use crate::{Error, Fleet, Identity};
 
 /// How a removal stands when its caller is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Removal {
     pub workspace: Workspace,
+    pub counts: RemovalCounts,
+}
+
+/// How the removal of all below a workspace stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collapse {
+    pub workspace: Workspace,
+    /// Of those below it.
     pub counts: RemovalCounts,
 }
 
@@ -50,27 +59,10 @@ impl Fleet {
             .write_with_retries(expected_version.is_none(), move |tx| {
                 let root = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
                 check_version(&root, expected_version)?;
-                let mut marked = Vec::new();
-                for mut row in subtree(tx, root, true)? {
-                    let known = row.clone();
-                    row.is_purged |= is_purged;
-                    if row.status != Status::Removed {
-                        row.spec.desired = Desired::Removed;
-                        row.generation += 1;
-                        apply_signal(tx, &mut row, Signal::Remove, &moment, &Particulars::default())?;
-                        let secrets = tx.delete_secrets_of(row.id)?;
-                        let details = json!({
-                            "name": row.name.as_str(), "secrets": secrets, "is_purged": is_purged,
-                        });
-                        let action = AuditAction::WorkspaceRemoved;
-                        tx.append_audit(&actor.did_to_workspace(moment.now, action, row.id, details))?;
-                    }
-                    if row != known {
-                        row.version = tx.update_workspace(&row, row.version)?;
-                    }
-                    marked.push(row);
-                }
-                Ok(marked)
+                let rows = subtree(tx, root, true)?;
+                rows.into_iter()
+                    .map(|row| mark_removed(tx, row, is_purged, &moment, &actor))
+                    .collect::<Result<Vec<_>, _>>()
             })
             .await?;
         let ids: Vec<_> = marked.iter().map(|row| row.id).collect();
@@ -80,6 +72,31 @@ impl Fleet {
         let workspace = marked.into_iter().next().ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
         let counts = self.wait_for_removal(&ids).await?;
         Ok(Removal { workspace, counts })
+    }
+
+    /// Removes all below a workspace (F9), as `remove_workspace` does; the workspace itself stays.
+    pub async fn collapse_workspace(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        is_purged: bool,
+    ) -> Result<Collapse, Error> {
+        self.workspace(who, Action::WriteWorkspaces, id).await?;
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
+        let (workspace, marked) = self
+            .write_with_retries(true, move |tx| {
+                let root = live_row(tx, id)?;
+                let below = subtree(tx, root.clone(), true)?.into_iter().skip(1);
+                let marked: Result<Vec<_>, _> =
+                    below.map(|row| mark_removed(tx, row, is_purged, &moment, &actor)).collect();
+                Ok((root, marked?))
+            })
+            .await?;
+        let ids: Vec<_> = marked.iter().map(|row| row.id).collect();
+        for id in &ids {
+            self.reconcile_in_background(*id);
+        }
+        Ok(Collapse { workspace, counts: self.wait_for_removal(&ids).await? })
     }
 
     async fn wait_for_removal(&self, ids: &[WorkspaceId]) -> Result<RemovalCounts, Error> {
@@ -152,4 +169,29 @@ impl Fleet {
         let _ = self.registry().forget(id);
         Ok(())
     }
+}
+
+/// Writes the intent into a row; one that is removed already stays as it is.
+fn mark_removed(
+    tx: &mut dyn WriteTx,
+    mut row: Workspace,
+    is_purged: bool,
+    moment: &Moment,
+    actor: &Actor,
+) -> Result<Workspace, Error> {
+    let known = row.clone();
+    row.is_purged |= is_purged;
+    if row.status != Status::Removed {
+        row.spec.desired = Desired::Removed;
+        row.generation += 1;
+        apply_signal(tx, &mut row, Signal::Remove, moment, &Particulars::default())?;
+        let secrets = tx.delete_secrets_of(row.id)?;
+        let details = json!({ "name": row.name.as_str(), "secrets": secrets, "is_purged": is_purged });
+        let action = AuditAction::WorkspaceRemoved;
+        tx.append_audit(&actor.did_to_workspace(moment.now, action, row.id, details))?;
+    }
+    if row != known {
+        row.version = tx.update_workspace(&row, row.version)?;
+    }
+    Ok(row)
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use warren_model::{ErrorCode, OrgId, Status, Workspace, WorkspaceId};
-use warren_store::{WorkspaceQuery, WriteTx};
+use warren_store::{ReadTx, WorkspaceQuery, WriteTx};
 
 use crate::Error;
 
@@ -85,7 +85,7 @@ fn height(tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<usize, Error> {
 }
 
 fn children(
-    tx: &mut dyn WriteTx,
+    tx: &mut dyn ReadTx,
     parent_id: WorkspaceId,
     includes_removed: bool,
 ) -> Result<Vec<Workspace>, Error> {
@@ -104,7 +104,7 @@ fn children(
 
 /// The row and all below it, parents first. Those that are removed are in it only on request.
 pub(crate) fn subtree(
-    tx: &mut dyn WriteTx,
+    tx: &mut dyn ReadTx,
     root: Workspace,
     includes_removed: bool,
 ) -> Result<Vec<Workspace>, Error> {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, EventKind, Mending, ProviderConfig,
-    Runtime, Status, StatusReason, Tier, Vitals, Workspace, WorkspaceId, WorkspaceName, WorkspaceSpec,
+    AgentSpec, AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, EventKind, Mending, OrgId,
+    Principal, ProviderConfig, Runtime, Status, StatusReason, TemplateStamp, Tier, Vitals, Workspace,
+    WorkspaceId, WorkspaceName, WorkspaceSpec,
 };
 use warren_rules::access::{Action, Target};
 use warren_rules::audit::relaxations;
@@ -34,6 +35,9 @@ pub struct CreateWorkspace {
     /// Absent: the least that the config needs.
     pub tier: Option<Tier>,
     pub traits: Traits,
+    pub agent: AgentSpec,
+    /// What it is made from.
+    pub template: Option<TemplateStamp>,
 }
 
 /// What may be said of a workspace beside its place.
@@ -160,6 +164,31 @@ impl Fleet {
     /// Accepts a workspace. The answer is durable; opening the place goes on in the background.
     pub async fn create_workspace(&self, who: &Identity, wish: CreateWorkspace) -> Result<Workspace, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
+        let workspace = self.draft_workspace(who, who.token.org_id, wish)?;
+        let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
+        let max = u64::from(self.limits().max_workspaces_per_org);
+        self.store()
+            .write(move |tx| {
+                if tx.count_workspaces(row.org_id)? >= max {
+                    return Err(Error::new(ErrorCode::WorkspaceLimit));
+                }
+                if let Some(parent_id) = row.parent_id {
+                    check_parent(tx, row.id, row.org_id, parent_id)?;
+                }
+                insert_drafted(tx, &row, &by, &actor)
+            })
+            .await?;
+        self.take_up_drafted(&workspace);
+        Ok(workspace)
+    }
+
+    /// A workspace as it would be made: whatever can be refused without a look at the others is refused here.
+    pub(crate) fn draft_workspace(
+        &self,
+        who: &Identity,
+        org_id: OrgId,
+        wish: CreateWorkspace,
+    ) -> Result<Workspace, Error> {
         let offered = self.registry().offered(wish.provider.kind())?;
         let capabilities = wish.capabilities.unwrap_or(offered);
         self.registry().check(&wish.provider, capabilities)?;
@@ -174,7 +203,7 @@ impl Fleet {
         let now = self.clock().now();
         let mut workspace = Workspace {
             id: self.entropy().id(now),
-            org_id: who.token.org_id,
+            org_id,
             parent_id: wish.parent_id,
             name: wish.name,
             spec: WorkspaceSpec {
@@ -184,6 +213,8 @@ impl Fleet {
                 provision_timeout_seconds: wish.traits.provision_timeout_seconds,
                 hibernate_after_seconds: wish.traits.hibernate_after_seconds,
                 max_concurrent_tasks: wish.traits.max_concurrent_tasks,
+                agent: wish.agent,
+                template: wish.template,
                 ..WorkspaceSpec::new(wish.provider, capabilities)
             },
             generation: 1,
@@ -201,39 +232,14 @@ impl Fleet {
             is_purged: false,
         };
         workspace.provision_deadline = Some(now.plus_ms(self.provision_timeout_ms(&workspace)));
-        let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
-        let max = u64::from(self.limits().max_workspaces_per_org);
-        self.store()
-            .write(move |tx| {
-                if tx.count_workspaces(row.org_id)? >= max {
-                    return Err(Error::new(ErrorCode::WorkspaceLimit));
-                }
-                if let Some(parent_id) = row.parent_id {
-                    check_parent(tx, row.id, row.org_id, parent_id)?;
-                }
-                tx.insert_workspace(&row)?;
-                let data = json!({
-                    "name": row.name.as_str(),
-                    "provider": row.spec.provider.kind().as_str(),
-                    "status": row.status.as_str(),
-                    "tier": row.spec.tier.as_str(),
-                });
-                tx.append_event(&event_of(&row, EventKind::WorkspaceCreated, &by, now, data.clone()))?;
-                tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
-                let relaxed = relaxations(&row.spec.provider);
-                if !relaxed.is_empty() {
-                    let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
-                    let action = AuditAction::IsolationRelaxed;
-                    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
-                }
-                Ok(())
-            })
-            .await?;
-        // Usable from the moment it is acknowledged: whoever comes first opens it. What cannot be declared fails in
-        // the background, with its reason.
-        let _ = self.declare(&workspace);
-        self.reconcile_in_background(workspace.id);
         Ok(workspace)
+    }
+
+    /// Usable from the moment it is acknowledged: whoever comes first opens it. What cannot be declared fails in the
+    /// background, with its reason.
+    pub(crate) fn take_up_drafted(&self, workspace: &Workspace) {
+        let _ = self.declare(workspace);
+        self.reconcile_in_background(workspace.id);
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one.
@@ -256,6 +262,33 @@ impl Fleet {
             .await?;
         self.reconcile_all(changed)
     }
+}
+
+/// Writes a workspace that was drafted, with the event and the audit entries that tell of it.
+pub(crate) fn insert_drafted(
+    tx: &mut dyn WriteTx,
+    row: &Workspace,
+    by: &Principal,
+    actor: &Actor,
+) -> Result<(), Error> {
+    tx.insert_workspace(row)?;
+    let data = json!({
+        "name": row.name.as_str(),
+        "provider": row.spec.provider.kind().as_str(),
+        "status": row.status.as_str(),
+        "tier": row.spec.tier.as_str(),
+        "template": row.spec.template.as_ref().map(|stamp| stamp.name.as_str()),
+    });
+    let now = row.created_at;
+    tx.append_event(&event_of(row, EventKind::WorkspaceCreated, by, now, data.clone()))?;
+    tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
+    let relaxed = relaxations(&row.spec.provider);
+    if !relaxed.is_empty() {
+        let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
+        let action = AuditAction::IsolationRelaxed;
+        tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn check_version(row: &Workspace, expected: Option<u64>) -> Result<(), Error> {

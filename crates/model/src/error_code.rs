@@ -81,6 +81,17 @@ error_codes! {
     AuditBroken = "audit_broken", 500, "The audit log is not what it was when it was written.", "Compare it with a backup or an export; `detail` names the first entry that does not fit.";
     BudgetExhausted = "budget_exhausted", 402, "The workspace has spent its budget for this month.", "Raise it with PUT …/budget, or wait for the next month.";
     SweepNotFound = "sweep_not_found", 404, "There is no such sweep.", "List them with GET /api/v1/admin/sweeps.";
+    // Templates and bundles
+    InvalidYaml = "invalid_yaml", 400, "The document is not YAML that Warren takes.", "`detail` names the place. Keys stand once; anchors, aliases, merge keys and tags are not taken.";
+    InvalidTemplate = "invalid_template", 422, "The template is not valid.", "`detail` names the field; `warren template check FILE` tells the same without a server.";
+    TemplateNotFound = "template_not_found", 404, "There is no such template.", "List templates with `warren template ls`, or store it with `warren template put FILE`.";
+    TemplateCycle = "template_cycle", 422, "A template leads back to itself.", "`detail` shows the way round; take one of its steps out.";
+    TemplateLimit = "template_limit", 409, "The org already has as many templates as allowed.", "Remove some, or raise `limits.max_templates_per_org`.";
+    TreeTooLarge = "tree_too_large", 422, "The tree has more workspaces, or is deeper, than one request may make.", "Import it in parts: the branches below a workspace with `expand`.";
+    RequiredEnvMissing = "required_env_missing", 412, "Variables that the template requires are not set. Nothing was created.", "Set what `missing` lists, or name in `provided_env` what the runtimes get elsewhere.";
+    ParentNotCreated = "parent_not_created", 422, "The workspace above it could not be created.", "See the problem of the one above; import again below an existing workspace.";
+    InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
+    BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
     // Files
     InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";

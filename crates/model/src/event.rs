@@ -31,7 +31,7 @@ macro_rules! event_kinds {
 
 event_kinds! {
     /// A workspace was created.
-    WorkspaceCreated = "workspace.lifecycle.created", "name, provider, status, tier";
+    WorkspaceCreated = "workspace.lifecycle.created", "name, provider, status, tier, template";
     /// A workspace's name, parent or spec changed; its generation went up if the spec did.
     WorkspaceSpecChanged = "workspace.spec.changed", "fields, generation";
     /// A workspace's status changed; the reason is a public sentence.
@@ -53,6 +53,10 @@ event_kinds! {
     WorkspaceCommandFinished = "workspace.command.finished", "program, process, exit_code, signal, timed_out, abandoned, duration_ms";
     /// A tool call was refused by policy, or several were: a roll-up carries their exact count.
     WorkspaceToolRefused = "workspace.tool.refused", "kind, count, tool, sentence";
+    /// A template was stored, under a new name or in place of what was there.
+    TemplateStored = "fleet.template.stored", "name, hash";
+    /// A template was removed. Workspaces made from it stay.
+    TemplateRemoved = "fleet.template.removed", "name, hash";
     /// A workspace has spent its budget for the month.
     WorkspaceBudgetExhausted = "workspace.budget.exhausted", "month, limit_micros, spent_micros";
     /// A token was made.

@@ -4,7 +4,9 @@
 //! others do not, since `Serialize` is a promise to strangers.
 
 mod audit;
+mod bundle;
 mod capability;
+mod document;
 mod error_code;
 mod event;
 mod id;
@@ -14,6 +16,7 @@ mod provider_config;
 mod reference;
 mod registration;
 mod secret;
+mod template;
 mod text;
 mod time;
 mod token;
@@ -24,7 +27,9 @@ pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
     canonical_json,
 };
+pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
+pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
@@ -42,6 +47,10 @@ pub use reference::{Ref, RefError};
 pub use registration::Registration;
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
+};
+pub use template::{
+    AgentSpec, Blueprint, InvalidTemplateName, Position, ScheduleSpec, Template, TemplateName, TemplateStamp,
+    env_problem,
 };
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};

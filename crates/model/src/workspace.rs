@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CapabilitySet, OrgId, ProviderConfig, Ref, Timestamp, WorkspaceId};
+use crate::{AgentSpec, CapabilitySet, OrgId, ProviderConfig, Ref, TemplateStamp, Timestamp, WorkspaceId};
 
 macro_rules! text_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
@@ -160,6 +160,12 @@ pub struct WorkspaceSpec {
     /// Tasks that it takes at once; absent: the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrent_tasks: Option<u32>,
+    /// What its agent is told to be (F50).
+    #[serde(default, skip_serializing_if = "AgentSpec::is_empty")]
+    pub agent: AgentSpec,
+    /// What it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateStamp>,
     /// What it may spend in a month, in millionths of the currency's unit; absent: no limit (F36).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monthly_budget_micros: Option<u64>,
@@ -178,6 +184,8 @@ impl WorkspaceSpec {
             provision_timeout_seconds: None,
             hibernate_after_seconds: None,
             max_concurrent_tasks: None,
+            agent: AgentSpec::default(),
+            template: None,
             monthly_budget_micros: None,
         }
     }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use warren_api as api;
 use warren_fleet::vitals::{Displacement, Report};
-use warren_fleet::{Identity, SecretSummary, SweepOutcome, SweepReport};
+use warren_fleet::{Identity, RemovalCounts, SecretSummary, SweepOutcome, SweepReport};
 use warren_model as model;
 use warren_model::{ErrorCode, IdKind, Timestamp};
 use warren_workspace::registry::Description;
@@ -120,6 +120,9 @@ pub(crate) fn workspace(
         provisioning_started_at: row.provisioning_started_at.map(|at| at.to_string()),
         hibernate_after_seconds: row.spec.hibernate_after_seconds,
         max_concurrent_tasks: row.spec.max_concurrent_tasks,
+        template: row.spec.template.as_ref().map(stamp),
+        agent: Some(agent(&row.spec.agent)),
+        position: None,
         vitals: vitals.map(self::vitals),
         generation: row.generation,
         observed_generation: row.observed_generation,
@@ -128,6 +131,40 @@ pub(crate) fn workspace(
         updated_at: row.updated_at.to_string(),
         removed_at: row.removed_at.map(|at| at.to_string()),
     }
+}
+
+fn stamp(stamp: &model::TemplateStamp) -> api::TemplateStamp {
+    api::TemplateStamp { name: stamp.name.to_string(), hash: stamp.hash.clone() }
+}
+
+fn agent(agent: &model::AgentSpec) -> api::Agent {
+    let schedule = |one: &model::ScheduleSpec| api::Schedule {
+        name: one.name.clone(),
+        cron: one.cron.clone(),
+        every_seconds: one.every_seconds,
+        time_zone: one.time_zone.clone(),
+        prompt: one.prompt.clone(),
+    };
+    api::Agent {
+        model: agent.model.clone(),
+        prompts: agent.prompts.clone(),
+        skills: agent.skills.clone(),
+        schedules: agent.schedules.iter().map(schedule).collect(),
+        required_env: agent.required_env.clone(),
+    }
+}
+
+pub(crate) fn removal_counts(counts: RemovalCounts) -> api::RemovalCounts {
+    api::RemovalCounts {
+        marked: counts.marked,
+        finished: counts.finished,
+        failed: counts.failed,
+        pending: counts.pending,
+    }
+}
+
+pub(crate) fn position(position: model::Position) -> api::Position {
+    api::Position { x: position.x, y: position.y }
 }
 
 fn vitals(vitals: &model::Vitals) -> api::Vitals {

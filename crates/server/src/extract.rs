@@ -10,11 +10,14 @@ use http::header;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
-use warren_model::{ErrorCode, Id, IdKind};
+use warren_model::{DocumentError, ErrorCode, Id, IdKind, MAX_DOCUMENT_BYTES, parse_yaml};
 use warren_workspace::shell::ProcessId;
 
 use crate::App;
 use crate::problem::Failure;
+
+/// What YAML is called on the wire; the first is the registered name.
+const YAML_TYPES: [&str; 4] = [warren_api::YAML, "application/x-yaml", "text/yaml", "text/x-yaml"];
 
 /// A JSON body: limited in size and time, strict about its media type and its fields.
 #[derive(Debug)]
@@ -31,6 +34,40 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         }
         let bytes = read_body(request, app).await?;
         parse(&bytes).map(Self)
+    }
+}
+
+/// A document that people write: YAML or JSON, with its text as it came.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) value: serde_json::Value,
+    pub(crate) source: String,
+}
+
+impl FromRequest<Arc<App>> for Document {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+        let is_yaml = YAML_TYPES.iter().any(|name| essence.eq_ignore_ascii_case(name));
+        if !is_yaml && !essence.eq_ignore_ascii_case("application/json") {
+            let detail = "expected application/yaml or application/json";
+            return Err(Failure::new(ErrorCode::UnsupportedMediaType, detail));
+        }
+        let bytes = read_body(request, app).await?;
+        if bytes.len() > MAX_DOCUMENT_BYTES {
+            let detail = DocumentError::TooLarge { bytes: bytes.len() }.to_string();
+            return Err(Failure::new(ErrorCode::PayloadTooLarge, detail));
+        }
+        let not_text = |_| Failure::new(ErrorCode::InvalidYaml, "the document is not UTF-8");
+        let source = String::from_utf8(bytes.to_vec()).map_err(not_text)?;
+        let value = if is_yaml {
+            parse_yaml(&source).map_err(|error| Failure::new(ErrorCode::InvalidYaml, error.to_string()))?
+        } else {
+            parse::<warren_api::Document>(source.as_bytes())?.0
+        };
+        Ok(Self { value, source })
     }
 }
 

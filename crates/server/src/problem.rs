@@ -10,7 +10,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use warren_api::{PROBLEM_JSON, Problem};
+use warren_api::{MissingEnv, PROBLEM_JSON, Problem};
 use warren_model::{ErrorCode, RequestId};
 
 use crate::App;
@@ -22,6 +22,7 @@ pub(crate) const REQUEST_ID: &str = "x-request-id";
 pub(crate) struct Failure {
     code: ErrorCode,
     detail: Option<String>,
+    missing: Vec<MissingEnv>,
     cause: Option<String>,
     retry_after_seconds: Option<u32>,
     /// How long the file is of which a range was asked for that it does not have.
@@ -54,6 +55,7 @@ impl Failure {
             code: entry.code.to_owned(),
             detail: self.detail.clone(),
             remedy: entry.remedy.to_owned(),
+            missing: self.missing.clone(),
             request_id: request_id.to_owned(),
         }
     }
@@ -66,14 +68,15 @@ impl From<ErrorCode> for Failure {
             ErrorCode::PlatformUnavailable | ErrorCode::ShuttingDown | ErrorCode::WorkspaceEvicted => Some(1),
             _ => None,
         };
-        Self { code, detail: None, cause: None, retry_after_seconds, total_bytes: None }
+        Self { code, detail: None, missing: Vec::new(), cause: None, retry_after_seconds, total_bytes: None }
     }
 }
 
 impl From<warren_fleet::Error> for Failure {
     fn from(error: warren_fleet::Error) -> Self {
         let cause = error.cause().map(str::to_owned);
-        Self { detail: error.detail, cause, ..error.code.into() }
+        let missing = error.missing.into_iter().map(|one| MissingEnv { path: one.path, name: one.name });
+        Self { detail: error.detail, missing: missing.collect(), cause, ..error.code.into() }
     }
 }
 

@@ -21,6 +21,7 @@ mod select;
 mod session;
 mod spending;
 pub mod sqlite;
+mod templates;
 mod tokens;
 mod transaction;
 mod vitals;

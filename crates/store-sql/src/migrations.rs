@@ -38,6 +38,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     5 "0005_budgets",
     6 "0006_secrets",
     7 "0007_audit",
+    8 "0008_templates",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -48,6 +49,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     5 "0005_budgets",
     6 "0006_secrets",
     7 "0007_audit",
+    8 "0008_templates",
 );
 
 /// The table that records what was applied; the same text on both engines.

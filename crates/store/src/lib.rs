@@ -15,12 +15,14 @@ pub mod contract;
 mod error;
 mod query;
 mod secrets;
+mod templates;
 mod transaction;
 
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
+pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 pub use transaction::{
     Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
     RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,

@@ -7,6 +7,7 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
@@ -21,6 +22,8 @@ pub trait ReadTx:
     + LeaseReads
     + SecretReads
     + AuditReads
+    + TemplateReads
+    + PositionReads
 {
 }
 impl<T> ReadTx for T where
@@ -33,6 +36,8 @@ impl<T> ReadTx for T where
         + LeaseReads
         + SecretReads
         + AuditReads
+        + TemplateReads
+        + PositionReads
         + ?Sized
 {
 }
@@ -49,6 +54,8 @@ pub trait WriteTx:
     + LeaseWrites
     + SecretWrites
     + AuditWrites
+    + TemplateWrites
+    + PositionWrites
 {
 }
 impl<T> WriteTx for T where
@@ -62,6 +69,8 @@ impl<T> WriteTx for T where
         + LeaseWrites
         + SecretWrites
         + AuditWrites
+        + TemplateWrites
+        + PositionWrites
         + ?Sized
 {
 }

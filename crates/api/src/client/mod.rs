@@ -21,6 +21,7 @@ mod processes;
 mod runtimes;
 mod secrets;
 pub mod sse;
+mod templates;
 mod terminal;
 mod workspaces;
 

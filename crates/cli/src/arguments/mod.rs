@@ -4,6 +4,7 @@ mod audit;
 mod duration;
 mod process;
 mod secret;
+mod template;
 mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
@@ -12,6 +13,7 @@ pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use secret::SecretCommand;
+pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -89,6 +91,15 @@ pub(crate) enum TopCommand {
     /// Show and verify the audit log: who did what to which
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Keep templates: what workspaces are made from
+    #[command(subcommand)]
+    Template(TemplateCommand),
+    /// Make whole trees of workspaces
+    #[command(subcommand)]
+    Org(OrgCommand),
+    /// Move workspaces from one Warren to another
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{AttachArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments};
+use super::{
+    AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
@@ -80,6 +82,16 @@ pub(crate) enum WorkspaceCommand {
         /// By id, or by name where only one has it
         workspace: String,
     },
+    /// Make a team below a workspace, from a document or from a stored template
+    Expand(ExpandArguments),
+    /// Remove all below a workspace; the workspace itself stays
+    Collapse {
+        /// By id, or by name where only one has it
+        workspace: String,
+        /// Erase their rows too; events and the audit log stay
+        #[arg(long)]
+        purge: bool,
+    },
     /// Remove workspaces for good, with their files
     Rm(RemoveArguments),
 }
@@ -88,9 +100,16 @@ pub(crate) enum WorkspaceCommand {
 pub(crate) struct CreateArguments {
     /// 1 to 100 characters
     pub(crate) name: String,
+    /// A stored template to make it from; what else is said here wins
+    #[arg(long, value_name = "NAME")]
+    pub(crate) template: Option<String>,
+    /// With --template: a required variable that the runtime gets elsewhere; give it once per name
+    #[arg(long, value_name = "NAME", requires = "template")]
+    pub(crate) provided_env: Vec<String>,
     /// What backs it: `local` (files and commands as you, no isolation) or `memory` (files that end with the server)
-    #[arg(long, value_name = "KIND", default_value = "local")]
-    pub(crate) provider: String,
+    /// [default: the template's, or `local`]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) provider: Option<String>,
     /// More of the provider's knobs, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) provider_config: Option<String>,

@@ -1,6 +1,7 @@
 //! The commands, one file per noun.
 
 mod audit;
+mod bundle;
 mod config;
 mod copy;
 mod cursors;
@@ -11,6 +12,7 @@ mod local_files;
 mod processes;
 mod secret;
 mod shell;
+mod template;
 mod token;
 mod workspace;
 
@@ -33,6 +35,9 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
+        TopCommand::Template(command) => block_on(template::run(context, command)),
+        TopCommand::Org(command) => block_on(template::run_org(context, command)),
+        TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),
@@ -70,6 +75,10 @@ async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> 
         }
         WorkspaceCommand::Reset { workspace } => {
             workspace::ask(context, &client, &workspace, Ask::Reset).await
+        }
+        WorkspaceCommand::Expand(arguments) => template::expand(context, &client, arguments).await,
+        WorkspaceCommand::Collapse { workspace, purge } => {
+            template::collapse(context, &client, &workspace, purge).await
         }
         WorkspaceCommand::Rm(arguments) => workspace::remove(context, &client, &arguments).await,
     }

@@ -31,7 +31,10 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
-        ..CreateWorkspace::new(arguments.name, provider)
+        template: arguments.template,
+        provided_env: arguments.provided_env,
+        provider,
+        ..CreateWorkspace::new(arguments.name, Value::Null)
     };
     let mut workspace = client.create_workspace(&request).await?;
     if !arguments.no_wait {
@@ -62,7 +65,19 @@ fn seconds(span: Span) -> Outcome<u32> {
     })
 }
 
-fn provider_config(arguments: &CreateArguments) -> Outcome<Value> {
+/// `None`: the template says.
+fn provider_config(arguments: &CreateArguments) -> Outcome<Option<Value>> {
+    let knobs = arguments.provider_config.is_some() || !arguments.allow_run.is_empty();
+    let kind = match &arguments.provider {
+        Some(kind) => kind.as_str(),
+        None if arguments.template.is_none() => "local",
+        None if knobs => {
+            let problem =
+                "--provider-config and --allow-run need --provider: a template's provider is replaced whole";
+            return Err(Report::new(ErrorCode::InvalidUsage).because(problem).into());
+        }
+        None => return Ok(None),
+    };
     let mut config = match &arguments.provider_config {
         Some(text) => serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
             Report::new(ErrorCode::InvalidUsage)
@@ -70,11 +85,11 @@ fn provider_config(arguments: &CreateArguments) -> Outcome<Value> {
         })?,
         None => Map::new(),
     };
-    config.insert("kind".into(), arguments.provider.as_str().into());
+    config.insert("kind".into(), kind.into());
     if !arguments.allow_run.is_empty() {
         config.insert("run".into(), json!({ "allow": arguments.allow_run }));
     }
-    Ok(Value::Object(config))
+    Ok(Some(Value::Object(config)))
 }
 
 fn capabilities(names: &[String]) -> Outcome<Option<Vec<Capability>>> {
@@ -228,6 +243,8 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
         ("provider", workspace.provider.to_string()),
         ("capabilities", capabilities.join(", ")),
     ]);
+    let made_from = workspace.template.as_ref();
+    facts.extend(made_from.map(|stamp| ("template", format!("{} {}", stamp.name, stamp.hash))));
     facts.extend(workspace.role.clone().map(|role| ("role", role)));
     facts.extend(workspace.parent_id.clone().map(|parent| ("parent", parent)));
     if let Some(vitals) = &workspace.vitals {

@@ -22,4 +22,5 @@ mod secrets;
 mod shell;
 mod shutdown;
 mod start_up;
+mod templates;
 mod warren;

@@ -4,6 +4,7 @@
 mod admin;
 mod audit;
 mod budgets;
+mod bundles;
 mod commands;
 mod events;
 mod files;
@@ -13,6 +14,7 @@ mod operations;
 mod runtimes;
 mod secrets;
 mod session;
+mod templates;
 mod tokens;
 mod tools;
 mod workspaces;
@@ -44,6 +46,14 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(lifecycle::restart))
         .routes(routes!(lifecycle::reset))
         .routes(routes!(workspaces::health))
+        .routes(routes!(templates::expand))
+        .routes(routes!(templates::collapse))
+        .routes(routes!(templates::put_position, templates::remove_position))
+        .routes(routes!(bundles::export))
+        .routes(routes!(bundles::import))
+        .routes(routes!(templates::list))
+        .routes(routes!(templates::show, templates::put, templates::remove))
+        .routes(routes!(templates::import))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))

@@ -6,11 +6,10 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{
-    CreateWorkspace, PatchWorkspace, Problem, RemovalCounts, RemovedWorkspace, Workspace, WorkspaceHealth,
-    WorkspacePage,
+    CreateWorkspace, PatchWorkspace, Problem, RemovedWorkspace, Workspace, WorkspaceHealth, WorkspacePage,
 };
 use warren_fleet::access::Action;
-use warren_fleet::{CreateWorkspace as Wish, PatchWorkspace as Patch, Traits};
+use warren_fleet::{CreateWorkspace as Wish, Identity, Import, PatchWorkspace as Patch, Traits};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::WorkspaceQuery;
@@ -36,13 +35,25 @@ pub(super) async fn create(
     Caller(who): Caller,
     Json(body): Json<CreateWorkspace>,
 ) -> Result<Response, Failure> {
-    let invalid = |field: &str, problem: &dyn std::fmt::Display| {
-        Failure::new(ErrorCode::InvalidRequest, format!("{field}: {problem}"))
+    let workspace = match &body.template {
+        Some(_) => app.fleet.create_from_template(&who, from_template(body)?).await?,
+        None => app.fleet.create_workspace(&who, wish(body)?).await?,
     };
-    let wish = Wish {
+    let location = format!("/api/v1/workspaces/{}", workspace.id);
+    let body = convert::workspace(&workspace, None, app.fleet.provision_timeout_ms(&workspace));
+    let made = ([(header::ETAG, etag(&workspace))], axum::Json(body));
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], made).into_response())
+}
+
+fn wish(body: CreateWorkspace) -> Result<Wish, Failure> {
+    if !body.provided_env.is_empty() {
+        let detail = "provided_env: only a template requires variables";
+        return Err(Failure::new(ErrorCode::InvalidRequest, detail));
+    }
+    let missing = || Failure::new(ErrorCode::InvalidRequest, "missing field `provider`");
+    Ok(Wish {
         name: body.name.parse().map_err(|error| invalid("name", &error))?,
-        provider: serde_json::from_value(body.provider)
-            .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("provider.{error}")))?,
+        provider: provider_from(body.provider.ok_or_else(missing)?)?,
         capabilities: body.capabilities.as_deref().map(convert::capabilities_from),
         parent_id: body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
         runtime: body.runtime.map_or(model::Runtime::Hosted, convert::runtime_from),
@@ -53,11 +64,39 @@ pub(super) async fn create(
             hibernate_after_seconds: body.hibernate_after_seconds,
             max_concurrent_tasks: body.max_concurrent_tasks,
         },
+        agent: model::AgentSpec::default(),
+        template: None,
+    })
+}
+
+/// The template with what the request says over it.
+fn from_template(body: CreateWorkspace) -> Result<Import, Failure> {
+    let template = body.template.as_deref().unwrap_or_default();
+    let name: model::WorkspaceName = body.name.parse().map_err(|error| invalid("name", &error))?;
+    let root = model::Blueprint {
+        name: Some(name.to_string()),
+        template: Some(template.parse().map_err(|error| invalid("template", &error))?),
+        runtime: body.runtime.map(convert::runtime_from),
+        provider: body.provider.map(provider_from).transpose()?,
+        capabilities: body.capabilities.as_deref().map(convert::capabilities_from),
+        tier: body.tier.map(convert::tier_from),
+        role: body.role,
+        provision_timeout_seconds: body.provision_timeout_seconds,
+        hibernate_after_seconds: body.hibernate_after_seconds,
+        max_concurrent_tasks: body.max_concurrent_tasks,
+        ..model::Blueprint::default()
     };
-    let workspace = app.fleet.create_workspace(&who, wish).await?;
-    let location = format!("/api/v1/workspaces/{}", workspace.id);
-    let made = tell(&app, &workspace, None);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], made).into_response())
+    let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;
+    Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
+}
+
+fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
+    serde_json::from_value(value)
+        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("provider.{error}")))
+}
+
+fn invalid(field: &str, problem: &dyn std::fmt::Display) -> Failure {
+    Failure::new(ErrorCode::InvalidRequest, format!("{field}: {problem}"))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -106,8 +145,12 @@ pub(super) async fn list(
     };
     let page = app.fleet.workspaces(&who, query).await?;
     let vitals = app.fleet.vitals_of(&page.rows).await?;
+    let positions = app.fleet.positions_of(&who, &page.rows).await?;
     let item = |row: &model::Workspace| {
-        convert::workspace(row, vitals.get(&row.id), app.fleet.provision_timeout_ms(row))
+        let told = convert::workspace(row, vitals.get(&row.id), app.fleet.provision_timeout_ms(row));
+        let position = positions.get(&row.id).copied().map(convert::position);
+        // Prompts may be long; a page of them would be longer than anybody wants.
+        Workspace { agent: None, position, ..told }
     };
     Ok(axum::Json(WorkspacePage {
         items: page.rows.iter().map(item).collect(),
@@ -154,7 +197,7 @@ pub(super) async fn show(
     if workspace.status == model::Status::Removed && !params.include_removed {
         return Err(ErrorCode::WorkspaceNotFound.into());
     }
-    answer(&app, &workspace).await
+    answer(&app, &who, &workspace).await
 }
 
 /// Change a workspace. What is absent stays as it is.
@@ -183,7 +226,7 @@ pub(super) async fn patch(
         max_concurrent_tasks: body.max_concurrent_tasks,
     };
     let workspace = app.fleet.patch_workspace(&who, id, patch, expected_version(&headers)?).await?;
-    answer(&app, &workspace).await
+    answer(&app, &who, &workspace).await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -222,12 +265,7 @@ pub(super) async fn remove(
     let timeout = app.fleet.provision_timeout_ms(&removal.workspace);
     let body = RemovedWorkspace {
         workspace: convert::workspace(&removal.workspace, None, timeout),
-        removal: RemovalCounts {
-            marked: counts.marked,
-            finished: counts.finished,
-            failed: counts.failed,
-            pending: counts.pending,
-        },
+        removal: convert::removal_counts(counts),
     };
     Ok((status, [(header::ETAG, etag(&removal.workspace))], axum::Json(body)).into_response())
 }
@@ -256,17 +294,30 @@ pub(super) async fn health(
 }
 
 /// A workspace with what its runtime reported.
-pub(super) async fn answer(app: &App, workspace: &model::Workspace) -> Result<Response, Failure> {
-    let vitals = app.fleet.vitals_of(std::slice::from_ref(workspace)).await?;
-    Ok(tell(app, workspace, vitals.get(&workspace.id)))
+pub(super) async fn answer(
+    app: &App,
+    who: &Identity,
+    workspace: &model::Workspace,
+) -> Result<Response, Failure> {
+    let body = told(app, who, workspace).await?;
+    Ok(([(header::ETAG, etag(workspace))], axum::Json(body)).into_response())
 }
 
-fn tell(app: &App, workspace: &model::Workspace, vitals: Option<&model::Vitals>) -> Response {
-    let body = convert::workspace(workspace, vitals, app.fleet.provision_timeout_ms(workspace));
-    ([(header::ETAG, etag(workspace))], axum::Json(body)).into_response()
+/// The same, as what it is on the wire.
+pub(super) async fn told(
+    app: &App,
+    who: &Identity,
+    workspace: &model::Workspace,
+) -> Result<Workspace, Failure> {
+    let rows = std::slice::from_ref(workspace);
+    let vitals = app.fleet.vitals_of(rows).await?;
+    let positions = app.fleet.positions_of(who, rows).await?;
+    let timeout = app.fleet.provision_timeout_ms(workspace);
+    let told = convert::workspace(workspace, vitals.get(&workspace.id), timeout);
+    Ok(Workspace { position: positions.get(&workspace.id).copied().map(convert::position), ..told })
 }
 
-fn etag(workspace: &model::Workspace) -> String {
+pub(super) fn etag(workspace: &model::Workspace) -> String {
     format!("\"{}\"", workspace.version)
 }
 

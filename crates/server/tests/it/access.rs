@@ -82,6 +82,8 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "exec" => json!({ "argv": ["true"] }),
             "move" => json!({ "from": "a", "to": "b" }),
             "resize" => json!({ "rows": 1, "columns": 1 }),
+            "expand" => json!({ "template": "x" }),
+            "position" => json!({ "x": 0.0, "y": 0.0 }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
@@ -113,6 +115,7 @@ async fn a_read_only_token_changes_nothing() {
     let scopes = json!(["workspaces:read", "events:read", "tokens:read"]);
     let body = json!({ "kind": "user", "name": "reader", "scopes": scopes });
     let secret = warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned();
+    let bundle = warren.get(&format!("/api/v1/workspaces/{id}/bundle")).await.json();
     for (method, route, path) in routes(&id) {
         if method == "GET" || is_public(&method, &route) || route == "/api/v1/session" {
             continue;
@@ -124,6 +127,9 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("exec") => json!({ "argv": ["true"] }),
             route if route.ends_with("move") => json!({ "from": "a", "to": "b" }),
             route if route.ends_with("resize") => json!({ "rows": 1, "columns": 1 }),
+            route if route.ends_with("expand") || route.ends_with("import") => json!({ "template": "x" }),
+            route if route.ends_with("position") => json!({ "x": 0.0, "y": 0.0 }),
+            "/api/v1/bundles" => json!({ "bundle": bundle }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;

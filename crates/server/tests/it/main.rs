@@ -5,6 +5,7 @@
 mod access;
 mod audit;
 mod bad_input;
+mod bundles;
 mod commands;
 mod events;
 mod files;
@@ -22,6 +23,7 @@ mod removal;
 mod replicas;
 mod secrets;
 mod sweeps;
+mod templates;
 mod terminal;
 mod tools;
 mod transport;

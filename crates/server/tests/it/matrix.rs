@@ -100,6 +100,17 @@ const NEEDS: &[(&str, Need)] = &[
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
+    ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_template", Need::InOrg(Scope::WorkspacesRead)),
+    ("put_template", Need::InOrg(Scope::WorkspacesWrite)),
+    ("remove_template", Need::InOrg(Scope::WorkspacesWrite)),
+    ("import_tree", Need::InOrg(Scope::WorkspacesWrite)),
+    ("import_bundle", Need::InOrg(Scope::WorkspacesWrite)),
+    ("export_bundle", Need::On(Deed::See)),
+    ("put_position", Need::On(Deed::Use)),
+    ("remove_position", Need::On(Deed::Use)),
+    ("expand_workspace", Need::On(Deed::Write)),
+    ("collapse_workspace", Need::On(Deed::Write)),
     // What changes the workspace as a whole comes last, so that all before meet one that runs.
     ("change_workspace", Need::On(Deed::Write)),
     ("pause_workspace", Need::On(Deed::Write)),
@@ -442,6 +453,14 @@ impl Stage {
             }
             "set_secret" | "set_workspace_secret" => json!({ "value": "x" }),
             "set_budget" => json!({ "monthly_limit_micros": 1_000_000 }),
+            "put_template" => json!({ "provider": memory() }),
+            "import_tree" => json!({ "tree": { "name": "made", "provider": memory() } }),
+            "expand_workspace" => json!({ "children": [{ "name": "made", "provider": memory() }] }),
+            "import_bundle" => {
+                let path = format!("/api/v1/workspaces/{}/bundle?tree=false", self.other);
+                json!({ "bundle": self.warren.get(&path).await.json() })
+            }
+            "put_position" => json!({ "x": 0.0, "y": 0.0 }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),

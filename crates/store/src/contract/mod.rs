@@ -10,6 +10,7 @@ pub mod leases;
 pub mod ledgers;
 mod samples;
 pub mod secrets;
+pub mod templates;
 pub mod tokens;
 pub mod transactions;
 pub mod vitals;
@@ -98,6 +99,13 @@ macro_rules! contract_tests {
                 concurrent_writers_and_rollbacks_keep_the_chain_whole
                 filters_narrow_and_pages_lead_to_the_end
             }
+            templates {
+                a_template_comes_back_as_it_was_written
+                a_template_is_written_only_at_the_version_it_was_read
+                templates_are_listed_by_name_in_pages_and_per_org
+                the_longest_provision_timeout_of_a_runtime_holds
+                positions_are_kept_per_principal_and_go_with_their_workspace
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -140,6 +148,7 @@ mod tests {
             include_str!("secrets.rs"),
             include_str!("audit.rs"),
             include_str!("vitals.rs"),
+            include_str!("templates.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    CapabilitySet, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Ref, Status, StatusReason, Tier,
-    Timestamp, Token, Vitals, Workspace,
+    AgentSpec, CapabilitySet, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Ref, Status,
+    StatusReason, TemplateStamp, Tier, Timestamp, Token, Vitals, Workspace,
 };
 
 use super::samples::{NOW, append, event, get, id, insert, log, token, update, workspace};
@@ -55,6 +55,11 @@ fn full_workspace(parent: &Workspace) -> Workspace {
             provision_timeout_seconds: Some(7),
             hibernate_after_seconds: Some(u32::MAX),
             max_concurrent_tasks: Some(3),
+            agent: AgentSpec { required_env: vec!["KEY".into()], ..AgentSpec::default() },
+            template: Some(TemplateStamp {
+                name: "reviewer".parse().expect("a good name"),
+                hash: "ab".into(),
+            }),
             monthly_budget_micros: Some(u64::MAX),
             ..plain.spec
         },

@@ -1,0 +1,260 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Capability, Problem, RemovalCounts, Runtime, Tier, Workspace};
+
+/// One workspace to be made, with those below it. What is absent comes from its template, or is the default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Blueprint {
+    /// The workspace's name; absent: the template's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The template that it begins from. What else is said here wins; required variables and children are added, and of
+    /// two provision timeouts the larger holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<crate::ProviderConfig>)]
+    pub provider: Option<serde_json::Value>,
+    /// The limits of the provider, where they do not stand under `provider`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<crate::BoxLimits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Vec<Capability>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provision_timeout_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hibernate_after_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_concurrent_tasks: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// By name, such as `system`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompts: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skills: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Vec<Schedule>>,
+    /// Names of variables without which it cannot work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required_env: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(no_recursion)]
+    pub children: Vec<Blueprint>,
+}
+
+/// Something to be said to an agent again and again: by `cron`, or every so many seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    pub name: String,
+    /// Five or six fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_seconds: Option<u32>,
+    /// Such as `Europe/Zurich`; absent: UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    pub prompt: String,
+}
+
+/// What an agent is told to be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Agent {
+    pub model: Option<String>,
+    pub prompts: BTreeMap<String, String>,
+    pub skills: Vec<String>,
+    pub schedules: Vec<Schedule>,
+    pub required_env: Vec<String>,
+}
+
+/// Which template a workspace was made from, and which content it had then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TemplateStamp {
+    pub name: String,
+    pub hash: String,
+}
+
+/// A stored template.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Template {
+    pub name: String,
+    /// Of the content; also the ETag.
+    pub hash: String,
+    pub description: Option<String>,
+    /// With the provider's defaults filled in.
+    #[schema(value_type = Blueprint)]
+    pub blueprint: serde_json::Value,
+    /// As it was written, YAML or JSON, comments included.
+    pub source: String,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+/// A template in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TemplateSummary {
+    pub name: String,
+    pub hash: String,
+    pub description: Option<String>,
+    /// Templates that it names.
+    pub uses: Vec<String>,
+    /// Whether it describes more than one workspace.
+    pub is_tree: bool,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TemplatePage {
+    pub items: Vec<TemplateSummary>,
+    /// Pass as `cursor` for the next page; absent on the last.
+    pub next_cursor: Option<String>,
+}
+
+/// A tree to be made: from a template, or as it stands here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ImportTree {
+    /// A stored template; either this or `tree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// Kept as JSON, so that an error can name the path of what is wrong.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
+    #[schema(value_type = Option<Blueprint>)]
+    pub tree: Option<serde_json::Value>,
+    /// The name of the root; absent: its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The workspace below which the tree is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uuid")]
+    pub parent_id: Option<String>,
+    /// Names of required variables that the runtimes get elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub provided_env: Vec<String>,
+}
+
+/// A team to be made below a workspace: a template's root with all below it, or a list of children.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExpandWorkspace {
+    /// A stored template; either this or `children`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
+    #[schema(value_type = Option<Vec<Blueprint>>)]
+    pub children: Option<serde_json::Value>,
+    /// Names of required variables that the runtimes get elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub provided_env: Vec<String>,
+}
+
+/// What became of each workspace of an import, parents first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ImportReport {
+    pub nodes: Vec<ImportedNode>,
+    pub created: u32,
+    pub failed: u32,
+}
+
+/// One workspace of an import: either it has an id, or a problem.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ImportedNode {
+    /// Names from the root down, such as `lead/critic`.
+    pub path: String,
+    pub name: String,
+    pub workspace_id: Option<String>,
+    pub problem: Option<Problem>,
+}
+
+/// A variable that a workspace requires and that is not set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MissingEnv {
+    /// The workspace, by names from the root down.
+    pub path: String,
+    pub name: String,
+}
+
+/// A workspace without those that were below it, and how far their removal went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CollapsedWorkspace {
+    #[serde(flatten)]
+    pub workspace: Workspace,
+    pub removal: RemovalCounts,
+}
+
+/// A place on a map.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    #[schema(minimum = -1000000, maximum = 1000000)]
+    pub x: f64,
+    #[schema(minimum = -1000000, maximum = 1000000)]
+    pub y: f64,
+}
+
+/// A workspace, or a tree of them, as one document without ids, tokens, secrets, state and files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Bundle {
+    /// `warren-bundle`.
+    pub format: String,
+    pub version: u32,
+    /// Where and when it was made, for people.
+    pub origin: BundleOrigin,
+    pub root: BundleNode,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleOrigin {
+    pub workspace_id: String,
+    pub exported_at: String,
+}
+
+/// One workspace with those below it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BundleNode {
+    pub name: String,
+    /// What was wanted of it, as Warren keeps it. Versioned with the bundle.
+    #[schema(value_type = Object)]
+    pub spec: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(no_recursion)]
+    pub children: Vec<BundleNode>,
+}
+
+/// A bundle to be taken in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportBundle {
+    /// As it was exported. Kept as JSON, so that one of a newer version can be told from one that is wrong.
+    #[serde(deserialize_with = "crate::unique_keys::deserialize")]
+    #[schema(value_type = Bundle)]
+    pub bundle: serde_json::Value,
+    /// The workspace below which it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uuid")]
+    pub parent_id: Option<String>,
+    /// Names of required variables that the runtimes get elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provided_env: Vec<String>,
+}
+
+/// Any JSON in which no object has a key twice.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Document(#[serde(deserialize_with = "crate::unique_keys::deserialize")] pub serde_json::Value);

@@ -1,0 +1,102 @@
+//! The command lines of `warren template`, `warren org` and `warren bundle`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TemplateCommand {
+    /// List templates
+    Ls,
+    /// Print a template as it was written
+    Show {
+        /// As `warren template ls` shows it
+        name: String,
+    },
+    /// Store a template, in place of what has its name
+    Put {
+        /// A YAML or JSON document; `-` is standard input
+        file: PathBuf,
+        /// Its name, where the document does not say
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Remove a template; workspaces that were made from it stay
+    Rm {
+        /// As `warren template ls` shows it
+        name: String,
+    },
+    /// Check a document without a server
+    Check {
+        /// A YAML or JSON document; `-` is standard input
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrgCommand {
+    /// Make a tree of workspaces, from a document or from a stored template
+    ///
+    /// Required variables are checked first; if one is missing, nothing is made. Exits with 1 if some could not be made.
+    Import(ImportArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// A YAML or JSON document; `-` is standard input
+    #[arg(required_unless_present = "template", conflicts_with = "template")]
+    pub(crate) file: Option<PathBuf>,
+    /// A stored template
+    #[arg(long, value_name = "NAME")]
+    pub(crate) template: Option<String>,
+    /// The name of the root [default: its own]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The workspace to make it below, by id or name
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) parent: Option<String>,
+    /// A required variable that the runtimes get elsewhere; give it once per name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provided_env: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExpandArguments {
+    /// By id, or by name where only one has it
+    pub(crate) workspace: String,
+    /// A YAML or JSON document with one workspace of the team, and those below it; `-` is standard input
+    #[arg(required_unless_present = "template", conflicts_with = "template")]
+    pub(crate) file: Option<PathBuf>,
+    /// A stored template
+    #[arg(long, value_name = "NAME")]
+    pub(crate) template: Option<String>,
+    /// A required variable that the runtimes get elsewhere; give it once per name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provided_env: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BundleCommand {
+    /// Write a workspace and all below it into a file: without ids, tokens, secrets, state and files
+    Export {
+        /// By id, or by name where only one has it
+        workspace: String,
+        /// Where to write it [default: standard output]
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// The workspace alone
+        #[arg(long)]
+        alone: bool,
+    },
+    /// Make what a bundle describes, under new ids
+    Import {
+        /// As `warren bundle export` wrote it; `-` is standard input
+        file: PathBuf,
+        /// The workspace to make it below, by id or name
+        #[arg(long, value_name = "WORKSPACE")]
+        parent: Option<String>,
+        /// A required variable that the runtimes get elsewhere; give it once per name
+        #[arg(long, value_name = "NAME")]
+        provided_env: Vec<String>,
+    },
+}

@@ -1,0 +1,49 @@
+//! Templates, and where people have put workspaces on their maps.
+
+use std::collections::BTreeMap;
+
+use warren_model::{OrgId, Position, Principal, Runtime, Template, TemplateName, WorkspaceId};
+
+use crate::{Error, Page};
+
+pub trait TemplateReads {
+    fn template(&mut self, org_id: OrgId, name: &TemplateName) -> Result<Option<Template>, Error>;
+    /// By name, after the one that is named.
+    fn templates(
+        &mut self,
+        org_id: OrgId,
+        after: Option<&TemplateName>,
+        limit: u32,
+    ) -> Result<Page<Template, TemplateName>, Error>;
+    fn count_templates(&mut self, org_id: OrgId) -> Result<u64, Error>;
+    /// The longest time that a template of the org gives this runtime (F5); absent: none says anything.
+    fn longest_provision_timeout(&mut self, org_id: OrgId, runtime: Runtime) -> Result<Option<u32>, Error>;
+}
+
+pub trait TemplateWrites {
+    /// `Error::AlreadyExists` where the name is taken.
+    fn insert_template(&mut self, template: &Template) -> Result<(), Error>;
+    /// Compare-and-set, as for workspaces: only if the row still has `expected_version`. Answers with the new version.
+    fn update_template(&mut self, template: &Template, expected_version: u64) -> Result<u64, Error>;
+    /// Answers whether there was one.
+    fn delete_template(&mut self, org_id: OrgId, name: &TemplateName) -> Result<bool, Error>;
+}
+
+pub trait PositionReads {
+    /// Where this principal has put these workspaces; those without a place are not in it.
+    fn positions_of(
+        &mut self,
+        principal: &Principal,
+        ids: &[WorkspaceId],
+    ) -> Result<BTreeMap<WorkspaceId, Position>, Error>;
+}
+
+pub trait PositionWrites {
+    /// `None` takes the place back.
+    fn put_position(
+        &mut self,
+        principal: &Principal,
+        id: WorkspaceId,
+        position: Option<Position>,
+    ) -> Result<(), Error>;
+}
