@@ -16,7 +16,7 @@ fn workspace_json() -> String {
     serde_json::json!({
         "id": "w1", "org_id": "o", "parent_id": null, "name": "demo", "status": "online", "reason": null,
         "desired": "running", "runtime": "hosted", "provider": {"kind": "memory"}, "capabilities": ["fs"],
-        "generation": 1, "observed_generation": 1, "version": 3, "created_at": "t", "updated_at": "t",
+        "tier": "basic", "provision_timeout_ms": 600_000, "generation": 1, "observed_generation": 1, "version": 3, "created_at": "t", "updated_at": "t",
         "removed_at": null, "added_by_a_later_version": true,
     })
     .to_string()
