@@ -167,7 +167,7 @@ async fn paced(bed: &Bed) {
     while sent < REPORTS_PER_SECOND * PACED_SECONDS {
         ticks.tick().await;
         let due = (started.elapsed().as_secs_f64() * REPORTS_PER_SECOND as f64) as usize;
-        for _ in sent..due {
+        while sent < due {
             let (fleet, runtimes) = (bed.fleet.clone(), Arc::clone(&bed.runtimes));
             // A stride that is prime to the size: neighbours in time are no neighbours on disk.
             let at = sent * 7_919 % runtimes.len();

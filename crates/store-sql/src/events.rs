@@ -4,7 +4,7 @@ use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, Timestamp, Work
 use warren_store::{Error, EventQuery, EventReads, EventWrites, Page};
 
 use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::session::{Columns, Value, read_count, read_optional_count};
 use crate::transaction::Transaction;
 
 const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
@@ -59,7 +59,7 @@ impl EventReads for Transaction<'_> {
     }
 
     fn oldest_event_seq(&mut self) -> Result<Option<u64>, Error> {
-        Ok(self.first("events", OLDEST, &[], |row| row.optional_count())?.flatten())
+        Ok(self.first("events", OLDEST, &[], read_optional_count)?.flatten())
     }
 
     fn newest_event_seq(&mut self) -> Result<u64, Error> {

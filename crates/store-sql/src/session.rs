@@ -236,6 +236,16 @@ impl<'r> Columns<'r> {
     }
 }
 
+/// Reads a row that is one id.
+pub(crate) fn read_id<K: IdKind>(row: &mut Columns<'_>) -> Result<Id<K>, Error> {
+    row.id()
+}
+
+/// Reads a row that is one count, or nothing.
+pub(crate) fn read_optional_count(row: &mut Columns<'_>) -> Result<Option<u64>, Error> {
+    row.optional_count()
+}
+
 /// Reads a row that is one count.
 pub(crate) fn read_count(row: &mut Columns<'_>) -> Result<u64, Error> {
     row.count()

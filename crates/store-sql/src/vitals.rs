@@ -6,7 +6,7 @@ use warren_model::{Registration, RuntimeState, Timestamp, Vitals, WorkspaceId};
 use warren_store::{Due, Error, RegistrationReads, RegistrationWrites, VitalsReads, VitalsWrites};
 
 use crate::select::Select;
-use crate::session::{Columns, Value};
+use crate::session::{Columns, Value, read_id};
 use crate::transaction::Transaction;
 
 macro_rules! columns {
@@ -75,7 +75,7 @@ impl VitalsReads for Transaction<'_> {
 
     fn due(&mut self, what: Due, now: Timestamp, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
         let values = [now.into(), Value::Int(Some(i64::from(limit)))];
-        self.rows("vitals", due_sql(what), &values, |row| row.id())
+        self.rows("vitals", due_sql(what), &values, read_id)
     }
 }
 

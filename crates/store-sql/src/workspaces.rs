@@ -4,7 +4,7 @@ use warren_model::{Mending, OrgId, Status, StatusReason, Workspace, WorkspaceId,
 use warren_store::{Error, Page, WorkspaceQuery, WorkspaceReads, WorkspaceWrites};
 
 use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
 /// The order in which `read` takes them.
@@ -85,7 +85,7 @@ impl WorkspaceReads for Transaction<'_> {
             select.and_value("id >", after);
         }
         let (sql, values) = select.page("id", limit);
-        let mut ids = self.rows("workspaces", &sql, &values, |row| row.id())?;
+        let mut ids = self.rows("workspaces", &sql, &values, read_id)?;
         ids.truncate(limit as usize);
         Ok(ids)
     }
