@@ -174,6 +174,164 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/expand": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a team below a workspace.
+         * @description As an import: 412 with all that is missing, 201 when all were made, 207 with a problem for each that was not.
+         */
+        post: operations["expand_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/collapse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove all below a workspace; the workspace itself stays.
+         * @description As a removal: 200 when nothing is left of them, 202 when something is, which goes on by itself.
+         */
+        post: operations["collapse_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/position": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Put a workspace somewhere on your map. Nobody else sees it there. */
+        put: operations["put_position"];
+        post?: never;
+        /** Take a workspace off its place on your map. */
+        delete: operations["remove_position"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export a workspace as a bundle: without ids, tokens, secrets, state and files. */
+        get: operations["export_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bundles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a bundle, under new ids.
+         * @description As the import of a tree: 412 with all that is missing, 201 when all were made, 207 with a problem for each that was
+         *     not.
+         */
+        post: operations["import_bundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List templates, by name. */
+        get: operations["list_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show one template. */
+        get: operations["show_template"];
+        /**
+         * Store a template, in place of what has its name.
+         * @description The document is YAML or JSON; it may leave its own name out, or must have this one. Templates that it names may come
+         *     later, but must not lead back to it.
+         */
+        put: operations["put_template"];
+        post?: never;
+        /** Remove a template. Workspaces that were made from it stay. */
+        delete: operations["remove_template"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/orgs/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a tree of workspaces.
+         * @description Required variables are checked first, over the whole tree: if one is missing, the answer is 412 with all that are,
+         *     and nothing is made. Then parents are made before their children. 201: all of them; 207: some could not be made, and
+         *     each has its own problem.
+         */
+        post: operations["import_tree"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/files": {
         parameters: {
             query?: never;
@@ -788,6 +946,16 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What an agent is told to be. */
+        Agent: {
+            model?: string | null;
+            prompts: {
+                [key: string]: string;
+            };
+            skills: string[];
+            schedules: components["schemas"]["Schedule"][];
+            required_env: string[];
+        };
         /** @description Who did what to which. Nothing here changes once it is written. */
         AuditEntry: {
             /**
@@ -834,6 +1002,72 @@ export interface components {
             kind: string;
             id: string;
         };
+        /** @description One workspace to be made, with those below it. What is absent comes from its template, or is the default. */
+        Blueprint: {
+            /**
+             * @description The workspace's name; absent: the template's.
+             * @default null
+             */
+            name: string | null;
+            /**
+             * @description For people.
+             * @default null
+             */
+            description: string | null;
+            /**
+             * @description The template that it begins from. What else is said here wins; required variables and children are added, and of
+             *     two provision timeouts the larger holds.
+             * @default null
+             */
+            template: string | null;
+            /** @default null */
+            runtime: components["schemas"]["Runtime"] | null;
+            /** @default null */
+            provider: components["schemas"]["ProviderConfig"] | null;
+            /** @default null */
+            limits: components["schemas"]["BoxLimits"] | null;
+            /** @default null */
+            capabilities: components["schemas"]["Capability"][] | null;
+            /** @default null */
+            tier: components["schemas"]["Tier"] | null;
+            /** @default null */
+            role: string | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            provision_timeout_seconds: number | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            hibernate_after_seconds: number | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            max_concurrent_tasks: number | null;
+            /** @default null */
+            model: string | null;
+            /**
+             * @description By name, such as `system`.
+             * @default {}
+             */
+            prompts: {
+                [key: string]: string;
+            };
+            /** @default null */
+            skills: string[] | null;
+            /** @default null */
+            schedules: components["schemas"]["Schedule"][] | null;
+            /**
+             * @description Names of variables without which it cannot work.
+             * @default []
+             */
+            required_env: string[];
+            /** @default [] */
+            children: components["schemas"]["Blueprint"][];
+        };
         /** @description What a box may use; zero is refused. */
         BoxLimits: {
             /** Format: int32 */
@@ -870,11 +1104,36 @@ export interface components {
              */
             left_micros?: number | null;
         };
+        /** @description A workspace, or a tree of them, as one document without ids, tokens, secrets, state and files. */
+        Bundle: {
+            /** @description `warren-bundle`. */
+            format: string;
+            /** Format: int32 */
+            version: number;
+            /** @description Where and when it was made, for people. */
+            origin: components["schemas"]["BundleOrigin"];
+            root: components["schemas"]["BundleNode"];
+        };
+        /** @description One workspace with those below it. */
+        BundleNode: {
+            name: string;
+            /** @description What was wanted of it, as Warren keeps it. Versioned with the bundle. */
+            spec: Record<string, unknown>;
+            children?: components["schemas"]["BundleNode"][];
+        };
+        BundleOrigin: {
+            workspace_id: string;
+            exported_at: string;
+        };
         /**
          * @description What a workspace can do.
          * @enum {string}
          */
         Capability: "fs" | "shell" | "code" | "script" | "snapshot";
+        /** @description A workspace without those that were below it, and how far their removal went. */
+        CollapsedWorkspace: components["schemas"]["Workspace"] & {
+            removal: components["schemas"]["RemovalCounts"];
+        };
         /** @enum {string} */
         CommandMode: "argv" | "command" | "full";
         /** @description A token to be made. */
@@ -895,8 +1154,9 @@ export interface components {
         CreateWorkspace: {
             /** @description 1 to 100 characters, no control characters, no space at its ends. */
             name: string;
-            /** @description How it is backed. Kept as JSON, so that an error can name the path of what is wrong. */
-            provider: components["schemas"]["ProviderConfig"];
+            /** @description A stored template of one workspace; what else is said here wins. */
+            template?: string | null;
+            provider?: components["schemas"]["ProviderConfig"] | null;
             /** @description Absent: all that the provider offers. */
             capabilities?: components["schemas"]["Capability"][] | null;
             /** Format: uuid */
@@ -917,6 +1177,8 @@ export interface components {
             hibernate_after_seconds?: number | null;
             /** Format: int32 */
             max_concurrent_tasks?: number | null;
+            /** @description With a template: names of required variables that the runtime gets elsewhere. */
+            provided_env?: string[];
         };
         /** @description The one answer that holds a token's secret. */
         CreatedToken: {
@@ -1103,6 +1365,21 @@ export interface components {
             /** Format: int64 */
             duration_ms: number;
         };
+        /** @description A team to be made below a workspace: a template's root with all below it, or a list of children. */
+        ExpandWorkspace: {
+            /**
+             * @description A stored template; either this or `children`.
+             * @default null
+             */
+            template: string | null;
+            /** @default null */
+            children: components["schemas"]["Blueprint"][] | null;
+            /**
+             * @description Names of required variables that the runtimes get elsewhere.
+             * @default []
+             */
+            provided_env: string[];
+        };
         FileWritten: {
             path: string;
             /** Format: int64 */
@@ -1146,6 +1423,60 @@ export interface components {
             liveness_timeout_ms: number;
             /** @description What Warren did not take at its word. */
             warnings: string[];
+        };
+        /** @description A bundle to be taken in. */
+        ImportBundle: {
+            /** @description As it was exported. Kept as JSON, so that one of a newer version can be told from one that is wrong. */
+            bundle: components["schemas"]["Bundle"];
+            /**
+             * Format: uuid
+             * @description The workspace below which it is made.
+             */
+            parent_id?: string | null;
+            /** @description Names of required variables that the runtimes get elsewhere. */
+            provided_env?: string[];
+        };
+        /** @description What became of each workspace of an import, parents first. */
+        ImportReport: {
+            nodes: components["schemas"]["ImportedNode"][];
+            /** Format: int32 */
+            created: number;
+            /** Format: int32 */
+            failed: number;
+        };
+        /** @description A tree to be made: from a template, or as it stands here. */
+        ImportTree: {
+            /**
+             * @description A stored template; either this or `tree`.
+             * @default null
+             */
+            template: string | null;
+            /** @default null */
+            tree: components["schemas"]["Blueprint"] | null;
+            /**
+             * @description The name of the root; absent: its own.
+             * @default null
+             */
+            name: string | null;
+            /**
+             * Format: uuid
+             * @description The workspace below which the tree is made.
+             * @default null
+             */
+            parent_id: string | null;
+            /**
+             * @description Names of required variables that the runtimes get elsewhere.
+             * @default []
+             */
+            provided_env: string[];
+        };
+        /** @description One workspace of an import: either it has an id, or a problem. */
+        ImportedNode: {
+            /** @description Names from the root down, such as `lead/critic`. */
+            path: string;
+            name: string;
+            workspace_id?: string | null;
+            problem?: components["schemas"]["Problem"] | null;
         };
         /**
          * @description What keeps a sandbox shut.
@@ -1224,6 +1555,12 @@ export interface components {
          * @enum {string}
          */
         MintableKind: "admin" | "user" | "workspace" | "join";
+        /** @description A variable that a workspace requires and that is not set. */
+        MissingEnv: {
+            /** @description The workspace, by names from the root down. */
+            path: string;
+            name: string;
+        };
         /** @description A host path in a box; both paths are absolute. */
         Mount: {
             source: string;
@@ -1253,6 +1590,13 @@ export interface components {
             /** Format: int32 */
             max_concurrent_tasks?: number | null;
         };
+        /** @description A place on a map. */
+        Position: {
+            /** Format: double */
+            x: number;
+            /** Format: double */
+            y: number;
+        };
         /** @description Who acts. */
         Principal: {
             kind: components["schemas"]["PrincipalKind"];
@@ -1274,6 +1618,8 @@ export interface components {
             detail?: string | null;
             /** @description What to do about it. */
             remedy: string;
+            /** @description Variables that must be set first, where that is what is wrong. */
+            missing?: components["schemas"]["MissingEnv"][];
             /** @description Finds the log lines of this request. */
             request_id: string;
         };
@@ -1521,6 +1867,17 @@ export interface components {
             max_output_bytes?: number | null;
             run?: components["schemas"]["RunPolicy"] | null;
         };
+        /** @description Something to be said to an agent again and again: by `cron`, or every so many seconds. */
+        Schedule: {
+            name: string;
+            /** @description Five or six fields. */
+            cron?: string | null;
+            /** Format: int32 */
+            every_seconds?: number | null;
+            /** @description Such as `Europe/Zurich`; absent: UTC. */
+            time_zone?: string | null;
+            prompt: string;
+        };
         /** @description A secret as it may be shown: never the value. */
         Secret: {
             /** @description The variable that it becomes. */
@@ -1677,6 +2034,41 @@ export interface components {
             started_at: string;
             finished_at: string;
             outcome: components["schemas"]["SweepOutcome"];
+        };
+        /** @description A stored template. */
+        Template: {
+            name: string;
+            /** @description Of the content; also the ETag. */
+            hash: string;
+            description?: string | null;
+            /** @description With the provider's defaults filled in. */
+            blueprint: components["schemas"]["Blueprint"];
+            /** @description As it was written, YAML or JSON, comments included. */
+            source: string;
+            created_at: string;
+            updated_at: string;
+        };
+        TemplatePage: {
+            items: components["schemas"]["TemplateSummary"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+        };
+        /** @description Which template a workspace was made from, and which content it had then. */
+        TemplateStamp: {
+            name: string;
+            hash: string;
+        };
+        /** @description A template in a list. */
+        TemplateSummary: {
+            name: string;
+            hash: string;
+            description?: string | null;
+            /** @description Templates that it names. */
+            uses: string[];
+            /** @description Whether it describes more than one workspace. */
+            is_tree: boolean;
+            created_at: string;
+            updated_at: string;
         };
         /** @description A text message from the server of a terminal. Binary messages are the terminal's output, byte for byte. */
         TerminalFrame: {
@@ -1839,6 +2231,9 @@ export interface components {
              * @description Tasks that it takes at once; absent: the default.
              */
             max_concurrent_tasks?: number | null;
+            template?: components["schemas"]["TemplateStamp"] | null;
+            agent?: components["schemas"]["Agent"] | null;
+            position?: components["schemas"]["Position"] | null;
             vitals?: components["schemas"]["Vitals"] | null;
             /**
              * Format: int64
@@ -2256,6 +2651,392 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkspaceHealth"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    expand_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExpandWorkspace"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            207: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    collapse_workspace: {
+        parameters: {
+            query?: {
+                /** @description Erase the rows too, once nothing is left. Events and the audit log stay. */
+                purge?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollapsedWorkspace"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollapsedWorkspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_position: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Position"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_position: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_bundle: {
+        parameters: {
+            query?: {
+                /** @description With all below it; so unless told. */
+                tree?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bundle"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportBundle"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            207: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_templates: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 50 unless told. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_template: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if this is still its ETag. */
+                "If-Match"?: string | null;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Blueprint"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportTree"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            207: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
                 };
             };
             default: {
