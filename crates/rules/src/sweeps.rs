@@ -52,6 +52,19 @@ sweeps! {
 }
 
 impl Sweep {
+    /// Whether a start does not wait for the first interval: a process before this one may have left something behind.
+    pub const fn runs_at_start(self) -> bool {
+        match self {
+            Self::Orphans => true,
+            Self::Liveness
+            | Self::Stalls
+            | Self::Provisioning
+            | Self::Mending
+            | Self::Hibernation
+            | Self::Retention => false,
+        }
+    }
+
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|sweep| sweep.as_str() == name)
     }

@@ -79,6 +79,9 @@ impl Fleet {
     }
 
     async fn keep_sweeping(&self, sweep: Sweep) {
+        if sweep.runs_at_start() {
+            self.sweep_once(sweep).await;
+        }
         loop {
             let wait = match self.0.sweeps.panics_in_a_row(sweep) {
                 0 => Duration::from_millis(sweep.interval_ms()),
