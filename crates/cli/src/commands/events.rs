@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use serde::Serialize;
+use serde_json::Value;
 use warren_api::client::{Client, Error, EventQuery};
 use warren_api::{Event, EventFrame, LiveEvent};
 
@@ -105,28 +107,19 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn print(&mut self, event: &Event) -> Outcome<()> {
-        if self.left == 0 {
-            return Ok(());
-        }
-        self.left -= 1;
-        let output = &self.context.output;
-        if output.is_json {
-            return output.json(event);
-        }
-        let workspace = event.workspace_id.as_deref().unwrap_or("-");
-        let line = format!(
-            "{:>6}  {}  {}  {}  {}\n",
-            event.seq,
-            output.paint(&visible(&event.at), Tone::Quiet),
-            visible(&event.kind),
-            visible(workspace),
-            visible(&event.data.to_string()),
-        );
-        output.text(&line)
+        let workspace = event.workspace_id.as_deref();
+        let line = Line { label: &event.seq.to_string(), at: &event.at, kind: &event.kind, workspace };
+        self.put(event, &line, &event.data)
     }
 
     /// What is told and not stored has no sequence.
     fn print_live(&mut self, event: &LiveEvent) -> Outcome<()> {
+        let workspace = event.workspace_id.as_deref();
+        let line = Line { label: "live", at: &event.at, kind: &event.kind, workspace };
+        self.put(event, &line, &event.data)
+    }
+
+    fn put(&mut self, event: &impl Serialize, line: &Line<'_>, data: &Value) -> Outcome<()> {
         if self.left == 0 {
             return Ok(());
         }
@@ -135,15 +128,21 @@ impl Printer<'_> {
         if output.is_json {
             return output.json(event);
         }
-        let workspace = event.workspace_id.as_deref().unwrap_or("-");
-        let line = format!(
+        output.text(&format!(
             "{:>6}  {}  {}  {}  {}\n",
-            "live",
-            output.paint(&visible(&event.at), Tone::Quiet),
-            visible(&event.kind),
-            visible(workspace),
-            visible(&event.data.to_string()),
-        );
-        output.text(&line)
+            line.label,
+            output.paint(&visible(line.at), Tone::Quiet),
+            visible(line.kind),
+            visible(line.workspace.unwrap_or("-")),
+            visible(&data.to_string()),
+        ))
     }
+}
+
+/// The beginning of a line about an event.
+struct Line<'a> {
+    label: &'a str,
+    at: &'a str,
+    kind: &'a str,
+    workspace: Option<&'a str>,
 }

@@ -105,10 +105,10 @@ fn print(context: &Context, checks: &[Check], verdict: State) -> Outcome<()> {
             State::Fail => ("fail", Tone::Bad),
         };
         let word = context.output.paint(word, tone);
-        context.output.text(&format!("  {word}  {:<16}{}\n", check.name, visible(&check.finding)))?;
+        context.output.text(&format!("  {word}  {:<18}{}\n", check.name, visible(&check.finding)))?;
         let more = [Some(check.effect).filter(|effect| !effect.is_empty()), check.remedy.as_deref()];
         for line in more.into_iter().flatten() {
-            context.output.text(&format!("{:24}{}\n", "", visible(line)))?;
+            context.output.text(&format!("{:26}{}\n", "", visible(line)))?;
         }
     }
     let count = |state| checks.iter().filter(|check| check.state == state).count();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use warren_api::ServerInfo;
 use warren_api::client::{Client, Error};
+use warren_api::{ServerInfo, Sweep, SweepOutcome};
 use warren_model::ProviderKind;
 
 use super::Check;
@@ -26,7 +26,46 @@ pub(super) async fn checks(context: &Context) -> Vec<Check> {
         None => database(context, config.as_ref()).await,
     });
     checks.extend(ProviderKind::ALL.into_iter().map(|kind| provider(kind, info.as_ref())));
+    if info.is_some() {
+        checks.push(sweeps(context).await);
+    }
     checks
+}
+
+/// The sweeps of a running server: each has run, and none of them failed the last time.
+async fn sweeps(context: &Context) -> Check {
+    let check = |finding: String| Check::ok(AREA, "sweeps", finding);
+    let Ok(client) = context.client() else {
+        return check("not asked".into());
+    };
+    match tokio::time::timeout(PATIENCE, client.sweeps()).await {
+        Ok(Ok(list)) => judge_sweeps(&list.items),
+        Ok(Err(Error::Problem(problem))) if problem.status == 403 => check("told to operators only".into()),
+        Ok(Err(error)) => check(error.to_string()).warn("Look at the server's log."),
+        Err(_) => check("no answer in time".into()).warn("Look at the server's log."),
+    }
+}
+
+fn judge_sweeps(sweeps: &[Sweep]) -> Check {
+    let is_bad = |sweep: &&Sweep| {
+        let outcome = sweep.last_run.as_ref().map(|run| &run.outcome);
+        match outcome {
+            Some(SweepOutcome::Failed { .. } | SweepOutcome::Panicked) => true,
+            Some(SweepOutcome::Done { failed, .. }) => *failed > 0,
+            Some(SweepOutcome::Elsewhere { .. }) | None => false,
+        }
+    };
+    let bad: Vec<&str> = sweeps.iter().filter(is_bad).map(|sweep| sweep.name.as_str()).collect();
+    let (runs, acted): (u64, u64) =
+        sweeps.iter().fold((0, 0), |(runs, acted), one| (runs + one.runs, acted + one.acted_on));
+    let finding =
+        format!("{} of them, {runs} runs since the start, {acted} times something was done", sweeps.len());
+    let check = Check::ok(AREA, "sweeps", finding);
+    if bad.is_empty() {
+        return check;
+    }
+    let names = bad.join(", ");
+    check.warn(format!("The last run failed: {names}. Look at the log, or at GET /api/v1/admin/sweeps."))
 }
 
 fn config(context: &Context) -> (Check, Option<Config>) {
@@ -124,5 +163,34 @@ fn provider(kind: ProviderKind, info: Option<&ServerInfo>) -> Check {
         Some(problem) => {
             Check::ok(AREA, name, problem).warn("Workspaces of other providers are not affected.")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warren_api::SweepRun;
+
+    use super::*;
+    use crate::doctor::State;
+
+    // F21, O1
+    #[test]
+    fn a_sweep_that_failed_the_last_time_is_a_warning_with_its_name() {
+        let sweep = |name: &str, outcome| Sweep {
+            name: name.into(),
+            meaning: String::new(),
+            interval_ms: 1,
+            last_run: Some(SweepRun { started_at: String::new(), finished_at: String::new(), outcome }),
+            runs: 2,
+            acted_on: 1,
+            failures: 0,
+            panics: 0,
+        };
+        let done = SweepOutcome::Done { looked_at: 1, acted_on: 1, failed: 0 };
+        let well = judge_sweeps(&[sweep("liveness", done.clone())]);
+        assert_eq!(well.state, State::Ok);
+        let bad = judge_sweeps(&[sweep("liveness", done), sweep("orphans", SweepOutcome::Panicked)]);
+        assert_eq!(bad.state, State::Warn);
+        assert!(bad.remedy.is_some_and(|remedy| remedy.contains("orphans") && !remedy.contains("liveness")));
     }
 }
