@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, Desired, ErrorCode, EventKind, Mending, NewEvent, Principal, Runtime, Status, StatusReason,
-    Timestamp, TokenKind, Vitals, Workspace, WorkspaceId,
+    AuditAction, Desired, ErrorCode, EventKind, Mending, NewEvent, Principal, StatusReason, Timestamp,
+    TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
@@ -61,32 +61,39 @@ pub(crate) struct Particulars {
     pub(crate) is_forced: bool,
 }
 
+/// What somebody wants of a workspace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    desired: Desired,
+    /// The way to it, where somebody names one: it is refused where it does not lead there. Otherwise whichever does.
+    by: Option<Signal>,
+    is_forced: bool,
+}
+
+impl Wish {
+    fn by(signal: Signal, desired: Desired) -> Self {
+        Self { desired, by: Some(signal), is_forced: false }
+    }
+
+    /// However it is reached.
+    pub(crate) fn plain(desired: Desired) -> Self {
+        Self { desired, by: None, is_forced: false }
+    }
+}
+
 impl Fleet {
     pub(crate) fn moment(&self, by: &Principal) -> Moment {
         Moment { by: by.clone(), now: self.clock().now(), terms: self.0.parts.terms }
     }
 
-    /// Puts a workspace and all below it to rest, or brings them back (F7).
+    /// Puts a workspace and all below it to rest (F7).
     pub async fn pause_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        self.wish(who, id, Desired::Paused, false).await
+        self.wish(who, id, Wish::by(Signal::Pause, Desired::Paused)).await
     }
 
+    /// Ends the rest of a workspace and of all below it.
     pub async fn resume_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
-        let changed = self
-            .write_with_retries(true, move |tx| {
-                let row = live_row(tx, id)?;
-                // Whoever resumes what is not paused is told so; a wish for `running` alone would be met already.
-                if row.status != Status::Paused {
-                    let sentence = lifecycle::Refusal::NotPaused.sentence();
-                    return Err(Error::with_detail(ErrorCode::TransitionRefused, sentence));
-                }
-                tx.append_audit(&actor.wished(moment.now, id, Desired::Running))?;
-                follow_wish(tx, row, Desired::Running, false, &moment)
-            })
-            .await?;
-        self.reconcile_all(changed)
+        self.wish(who, id, Wish::by(Signal::Resume, Desired::Running)).await
     }
 
     /// Puts a workspace to sleep; with tasks in flight only by force.
@@ -96,24 +103,12 @@ impl Fleet {
         id: WorkspaceId,
         is_forced: bool,
     ) -> Result<Workspace, Error> {
-        self.wish(who, id, Desired::Hibernated, is_forced).await
+        let wish = Wish { is_forced, ..Wish::by(Signal::Hibernate, Desired::Hibernated) };
+        self.wish(who, id, wish).await
     }
 
     pub async fn wake_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
-        let changed = self
-            .write_with_retries(true, move |tx| {
-                let row = live_row(tx, id)?;
-                if row.status != Status::Hibernated {
-                    let sentence = lifecycle::Refusal::NotHibernated.sentence();
-                    return Err(Error::with_detail(ErrorCode::TransitionRefused, sentence));
-                }
-                tx.append_audit(&actor.wished(moment.now, id, Desired::Running))?;
-                follow_wish(tx, row, Desired::Running, false, &moment)
-            })
-            .await?;
-        self.reconcile_all(changed)
+        self.wish(who, id, Wish::by(Signal::Wake, Desired::Running)).await
     }
 
     /// Brings a workspace up anew. The generation is raised, so that a change that comes meanwhile is not lost (F3).
@@ -162,20 +157,14 @@ impl Fleet {
         Ok(reset)
     }
 
-    async fn wish(
-        &self,
-        who: &Identity,
-        id: WorkspaceId,
-        desired: Desired,
-        is_forced: bool,
-    ) -> Result<Workspace, Error> {
+    async fn wish(&self, who: &Identity, id: WorkspaceId, wish: Wish) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;
         let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let changed = self
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
-                tx.append_audit(&actor.wished(moment.now, id, desired))?;
-                follow_wish(tx, row, desired, is_forced, &moment)
+                tx.append_audit(&actor.wished(moment.now, id, wish.desired))?;
+                follow_wish(tx, row, wish, &moment)
             })
             .await?;
         self.reconcile_all(changed)
@@ -252,39 +241,38 @@ async fn write_with_retries<T: Send + 'static>(
     }
 }
 
-/// Writes a wish into the row and sends the signal towards it. Pausing and resuming reach all below (F7); the others
-/// only the workspace itself. Answers with the rows that changed, the asked one first.
+/// Writes a wish into the row and sends the signal towards it; some wishes reach all below. Answers with the rows that
+/// changed, the asked one first.
 pub(crate) fn follow_wish(
     tx: &mut dyn WriteTx,
     root: Workspace,
-    desired: Desired,
-    is_forced: bool,
+    wish: Wish,
     moment: &Moment,
 ) -> Result<Vec<Workspace>, Error> {
-    let reaches_all = match desired {
-        Desired::Paused => true,
-        Desired::Running => root.status == Status::Paused,
-        Desired::Hibernated | Desired::Removed => false,
-    };
-    let from = root.status;
-    let rows = if reaches_all { subtree(tx, root, false)? } else { vec![root] };
+    let Wish { desired, by, is_forced } = wish;
+    let (root_id, from) = (root.id, root.status);
+    let rows = if lifecycle::reaches_below(from, desired) { subtree(tx, root, false)? } else { vec![root] };
     let particulars = Particulars { reason: None, is_forced };
     let mut changed = Vec::new();
-    for (position, mut row) in rows.into_iter().enumerate() {
-        // Of those below, a resume takes only what is paused.
-        if position > 0 && desired == Desired::Running && row.status != from {
+    for mut row in rows {
+        let is_root = row.id == root_id;
+        if !is_root && !lifecycle::is_reached(row.status, from, desired) {
             continue;
         }
-        let signal = lifecycle::signal_towards(row.status, desired);
-        if row.spec.desired != desired || signal.is_some() {
-            row.spec.desired = desired;
-            row.generation += 1;
-            row.updated_at = moment.now;
-            if let Some(signal) = signal {
-                apply_signal(tx, &mut row, signal, moment, &particulars)?;
-            }
-            row.version = tx.update_workspace(&row, row.version)?;
+        let signal = by.filter(|_| is_root).or_else(|| lifecycle::signal_towards(row.status, desired));
+        let known = row.clone();
+        row.spec.desired = desired;
+        row.generation += 1;
+        row.updated_at = moment.now;
+        if let Some(signal) = signal {
+            apply_signal(tx, &mut row, signal, moment, &particulars)?;
         }
+        if (row.status, row.spec.desired) == (known.status, known.spec.desired) {
+            // It was so already.
+            changed.push(known);
+            continue;
+        }
+        row.version = tx.update_workspace(&row, row.version)?;
         changed.push(row);
     }
     Ok(changed)
@@ -347,10 +335,7 @@ fn follow_change(
     if let Some(vitals) = after_change(row.spec.runtime, row.status, known) {
         tx.put_vitals(row.id, &vitals)?;
     }
-    let is_put_away =
-        matches!(row.status, Status::Paused | Status::Hibernated | Status::Removed | Status::Provisioning);
-    // One that runs elsewhere is not started anew by us: it would have no way to get another.
-    if is_put_away && row.spec.runtime == Runtime::Resident {
+    if lifecycle::ends_credentials(row.spec.runtime, row.status) {
         tx.revoke_tokens_of(row.id, TokenKind::Runner, moment.now)?;
         tx.revoke_tokens_of(row.id, TokenKind::Join, moment.now)?;
     }

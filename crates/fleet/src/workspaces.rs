@@ -16,7 +16,7 @@ use warren_rules::tier;
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
 use crate::audit::Actor;
-use crate::lifecycle::{LOOK_AGAIN_MS, Moment, event_of, follow_wish};
+use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Wish, event_of, follow_wish};
 use crate::tree::{check_move, check_parent};
 use crate::{Error, Fleet, Identity};
 
@@ -338,7 +338,7 @@ fn apply_patch(
     tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &moment.by, moment.now, data))?;
     row.version = tx.update_workspace(&row, row.version)?;
     match wished {
-        Some(desired) => follow_wish(tx, row, desired, false, moment),
+        Some(desired) => follow_wish(tx, row, Wish::plain(desired), moment),
         None => Ok(vec![row]),
     }
 }

@@ -6,7 +6,7 @@ use warren_rules::sweeps::{Effect, Sweep, plan};
 use warren_store::{Due, Lease, WriteTx};
 
 use super::{Ran, Tally};
-use crate::lifecycle::{Moment, Particulars, apply_signal, follow_wish};
+use crate::lifecycle::{Moment, Particulars, Wish, apply_signal, follow_wish};
 use crate::{Error, Fleet};
 
 /// Workspaces dealt with in one transaction: enough to be fast, few enough to keep other writers from waiting.
@@ -157,7 +157,7 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
             Dealt::Handed(id)
         }
         Effect::Wish(desired) => {
-            follow_wish(tx, row, desired, false, moment)?;
+            follow_wish(tx, row, Wish::plain(desired), moment)?;
             return Ok(Dealt::Handed(id));
         }
         Effect::Reconcile { look_again_at } => {

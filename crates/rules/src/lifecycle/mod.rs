@@ -214,6 +214,31 @@ pub fn signal_towards(status: Status, desired: Desired) -> Option<Signal> {
     }
 }
 
+/// Whether a wish reaches all below a workspace: a rest and its end do (F7).
+pub fn reaches_below(status: Status, desired: Desired) -> bool {
+    match desired {
+        Desired::Paused => true,
+        Desired::Running => status == Status::Paused,
+        Desired::Hibernated | Desired::Removed => false,
+    }
+}
+
+/// Whether such a wish, sent to a workspace with status `root`, changes one below it: the end of a rest takes only what
+/// rests.
+pub fn is_reached(status: Status, root: Status, desired: Desired) -> bool {
+    desired != Desired::Running || status == root
+}
+
+/// Whether the credentials of a runtime end with a status: with the boot they were given for. One that runs elsewhere is
+/// not started anew by Warren, and would have no way to get another.
+pub fn ends_credentials(runtime: Runtime, status: Status) -> bool {
+    let is_put_away = match status {
+        Status::Provisioning | Status::Paused | Status::Hibernated | Status::Removed => true,
+        Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline | Status::Failed => false,
+    };
+    is_put_away && runtime == Runtime::Resident
+}
+
 /// How long provisioning may take unless the spec or the fleet says otherwise (F5).
 pub const DEFAULT_PROVISION_TIMEOUT_MS: i64 = 10 * 60_000;
 

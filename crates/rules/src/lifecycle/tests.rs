@@ -201,3 +201,27 @@ fn a_workspace_is_usable_unless_it_rests_failed_or_is_gone() {
     assert_eq!(usable, expected.iter().collect::<Vec<_>>());
     assert_eq!(usability(Status::Removed), Usability::Gone);
 }
+
+// F7
+#[test]
+fn a_rest_and_its_end_reach_all_below_and_sleep_does_not() {
+    assert!(
+        reaches_below(Status::Online, Desired::Paused) && reaches_below(Status::Paused, Desired::Running)
+    );
+    assert!(!reaches_below(Status::Hibernated, Desired::Running));
+    assert!(!reaches_below(Status::Online, Desired::Hibernated));
+    assert!(is_reached(Status::Hibernated, Status::Online, Desired::Paused));
+    assert!(is_reached(Status::Paused, Status::Paused, Desired::Running));
+    assert!(!is_reached(Status::Hibernated, Status::Paused, Desired::Running), "it sleeps on");
+}
+
+// F10
+#[test]
+fn a_boot_s_credentials_end_with_it_and_one_that_runs_elsewhere_keeps_its_own() {
+    for status in Status::ALL {
+        assert!(!ends_credentials(Runtime::External, *status));
+        let is_over =
+            matches!(status, Status::Provisioning | Status::Paused | Status::Hibernated | Status::Removed);
+        assert_eq!(ends_credentials(Runtime::Resident, *status), is_over, "{status}");
+    }
+}

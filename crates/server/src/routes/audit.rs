@@ -45,9 +45,7 @@ pub(super) async fn list(
     Caller(who): Caller,
     Query(params): Query<ListParams>,
 ) -> Result<axum::Json<AuditPage>, Failure> {
-    let after = params
-        .cursor
-        .map_or(Ok(0), |cursor| cursor.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)))?;
+    let after = super::paging::cursor(params.cursor)?.unwrap_or(0);
     let query = AuditQuery {
         after,
         org_id: None,
@@ -57,7 +55,7 @@ pub(super) async fn list(
         action: params.action,
         since: time_from("since", params.since.as_deref())?,
         until: time_from("until", params.until.as_deref())?,
-        limit: super::workspaces::page_size(params.limit, app.limits().max_page_size)?,
+        limit: super::paging::page_size(params.limit, app.limits().max_page_size)?,
     };
     let page = app.fleet.audit(&who, query).await?;
     Ok(axum::Json(AuditPage {

@@ -70,7 +70,7 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Query(params): Query<StreamParams>,
 ) -> Result<Response, Failure> {
-    let limit = super::workspaces::page_size(params.limit, app.limits().max_page_size)?;
+    let limit = super::paging::page_size(params.limit, app.limits().max_page_size)?;
     let mut subscription = Subscription::new(&app, who, &params).await?;
     if let Some(last) = headers.get("last-event-id") {
         let parsed = last.to_str().ok().and_then(|text| text.parse().ok());

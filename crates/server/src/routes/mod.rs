@@ -11,6 +11,7 @@ mod files;
 mod info;
 mod lifecycle;
 mod operations;
+mod paging;
 mod runtimes;
 mod secrets;
 mod session;

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use serde::Deserialize;
 use serde_json::Value;
-use utoipa::IntoParams;
 use warren_api::{KeyRotation, Problem, Secret, SecretPage, SetSecret};
 use warren_fleet::access::Action;
 use warren_fleet::{Identity, SecretScope};
@@ -15,32 +13,22 @@ use warren_model as model;
 use warren_model::{ErrorCode, SecretName, SecretValue};
 use zeroize::Zeroizing;
 
+use super::paging::{PageParams, cursor, page_size};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, PathName, Query};
 use crate::problem::Failure;
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ListParams {
-    /// From `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// At most so many; 100 unless told, 500 at most.
-    #[param(minimum = 1, maximum = 500)]
-    limit: Option<u32>,
-}
-
 /// List the org's secrets by name; never their values.
 #[utoipa::path(
-    get, path = "/api/v1/secrets", operation_id = "list_secrets", tag = "secrets", params(ListParams),
+    get, path = "/api/v1/secrets", operation_id = "list_secrets", tag = "secrets", params(PageParams),
     responses((status = 200, body = SecretPage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
-    Query(params): Query<ListParams>,
+    Query(params): Query<PageParams>,
 ) -> Result<axum::Json<SecretPage>, Failure> {
     page(&app, &who, SecretScope::Org, params).await
 }
@@ -48,14 +36,14 @@ pub(super) async fn list(
 /// List a workspace's own secrets by name; never their values.
 #[utoipa::path(
     get, path = "/api/v1/workspaces/{id}/secrets", operation_id = "list_workspace_secrets", tag = "secrets",
-    params(("id" = String, Path), ListParams),
+    params(("id" = String, Path), PageParams),
     responses((status = 200, body = SecretPage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn list_of_workspace(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
-    Query(params): Query<ListParams>,
+    Query(params): Query<PageParams>,
 ) -> Result<axum::Json<SecretPage>, Failure> {
     page(&app, &who, SecretScope::Workspace(id), params).await
 }
@@ -64,12 +52,11 @@ async fn page(
     app: &App,
     who: &Identity,
     scope: SecretScope,
-    params: ListParams,
+    params: PageParams,
 ) -> Result<axum::Json<SecretPage>, Failure> {
-    let after =
-        params.cursor.map(|cursor| cursor.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)));
-    let limit = super::workspaces::page_size(params.limit, app.limits().max_page_size)?;
-    let page = app.fleet.secrets(who, scope, after.transpose()?, limit).await?;
+    let after = cursor(params.cursor)?;
+    let limit = page_size(params.limit, app.limits().max_page_size)?;
+    let page = app.fleet.secrets(who, scope, after, limit).await?;
     Ok(axum::Json(SecretPage {
         items: page.rows.iter().map(convert::secret).collect(),
         next_cursor: page.next.map(|name| name.to_string()),

@@ -17,7 +17,8 @@ use warren_fleet::{Import, MAX_TEMPLATE_PAGE, PutTemplate};
 use warren_model as model;
 use warren_model::{ErrorCode, TemplateName};
 
-use super::workspaces::{answer, etag, page_size, told};
+use super::paging::{cursor, page_size};
+use super::workspaces::{answer, etag, told};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -45,10 +46,9 @@ pub(super) async fn list(
     Caller(who): Caller,
     Query(params): Query<ListParams>,
 ) -> Result<axum::Json<TemplatePage>, Failure> {
-    let after =
-        params.cursor.map(|cursor| cursor.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)));
+    let after = cursor(params.cursor)?;
     let limit = page_size(params.limit.or(Some(MAX_TEMPLATE_PAGE)), MAX_TEMPLATE_PAGE)?;
-    let page = app.fleet.templates(&who, after.transpose()?, limit).await?;
+    let page = app.fleet.templates(&who, after, limit).await?;
     let summary = |row: &model::Template| TemplateSummary {
         name: row.name.to_string(),
         hash: row.hash.clone(),

@@ -3,13 +3,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use http::StatusCode;
-use serde::Deserialize;
-use utoipa::IntoParams;
 use warren_api::{CreateToken, CreatedToken, Problem, TokenPage};
 use warren_fleet::MintToken;
 use warren_model as model;
 use warren_model::ErrorCode;
 
+use super::paging::{PageParams, cursor, page_size};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -54,31 +53,19 @@ fn lifetime_ms(seconds: u64) -> Result<i64, Failure> {
     Ok(i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ListParams {
-    /// From `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// At most so many; 100 unless told, 500 at most.
-    #[param(minimum = 1, maximum = 500)]
-    limit: Option<u32>,
-}
-
 /// List tokens that work, oldest first; never their secrets.
 #[utoipa::path(
-    get, path = "/api/v1/tokens", operation_id = "list_tokens", tag = "tokens", params(ListParams),
+    get, path = "/api/v1/tokens", operation_id = "list_tokens", tag = "tokens", params(PageParams),
     responses((status = 200, body = TokenPage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
-    Query(params): Query<ListParams>,
+    Query(params): Query<PageParams>,
 ) -> Result<axum::Json<TokenPage>, Failure> {
-    let after =
-        params.cursor.map(|cursor| cursor.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)));
-    let limit = super::workspaces::page_size(params.limit, app.limits().max_page_size)?;
-    let page = app.fleet.tokens(&who, after.transpose()?, limit).await?;
+    let after = cursor(params.cursor)?;
+    let limit = page_size(params.limit, app.limits().max_page_size)?;
+    let page = app.fleet.tokens(&who, after, limit).await?;
     Ok(axum::Json(TokenPage {
         items: page.rows.iter().map(convert::token).collect(),
         next_cursor: page.next.map(|id| id.to_string()),

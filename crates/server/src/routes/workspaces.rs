@@ -14,13 +14,12 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::WorkspaceQuery;
 
+use super::paging::{cursor, page_size};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
 use crate::problem::Failure;
-
-const DEFAULT_PAGE: u32 = 100;
 
 /// Make a workspace.
 ///
@@ -137,10 +136,7 @@ pub(super) async fn list(
         includes_removed: params.include_removed || status == Some(model::Status::Removed),
         statuses: status.into_iter().collect(),
         name: params.name,
-        after: params
-            .cursor
-            .map(|cursor| cursor.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)))
-            .transpose()?,
+        after: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
     let page = app.fleet.workspaces(&who, query).await?;
@@ -161,15 +157,6 @@ pub(super) async fn list(
 fn status_from(status: warren_api::Status) -> model::Status {
     let same = |one: &&model::Status| convert::status(**one) == status;
     *model::Status::ALL.iter().find(same).expect("the conversion of statuses is one to one")
-}
-
-/// A page size within the limits; nothing is cut in silence.
-pub(super) fn page_size(asked: Option<u32>, max: u32) -> Result<u32, Failure> {
-    let limit = asked.unwrap_or(DEFAULT_PAGE.min(max));
-    if (1..=max).contains(&limit) {
-        return Ok(limit);
-    }
-    Err(Failure::new(ErrorCode::InvalidRequest, format!("limit: expected 1 to {max}")))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

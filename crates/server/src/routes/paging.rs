@@ -1,0 +1,37 @@
+//! Lists come in pages: where one begins, and how long it is.
+
+use std::str::FromStr;
+
+use serde::Deserialize;
+use utoipa::IntoParams;
+use warren_model::ErrorCode;
+
+use crate::problem::Failure;
+
+const DEFAULT_PAGE: u32 = 100;
+
+/// What a list without filters takes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PageParams {
+    /// From `next_cursor` of the page before.
+    pub(super) cursor: Option<String>,
+    /// At most so many; 100 unless told, 500 at most.
+    #[param(minimum = 1, maximum = 500)]
+    pub(super) limit: Option<u32>,
+}
+
+/// Where a page begins; absent: at the start.
+pub(super) fn cursor<T: FromStr>(text: Option<String>) -> Result<Option<T>, Failure> {
+    text.map(|text| text.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor))).transpose()
+}
+
+/// A page size within the limits; nothing is cut in silence.
+pub(super) fn page_size(asked: Option<u32>, max: u32) -> Result<u32, Failure> {
+    let limit = asked.unwrap_or(DEFAULT_PAGE.min(max));
+    if (1..=max).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Failure::new(ErrorCode::InvalidRequest, format!("limit: expected 1 to {max}")))
+}
