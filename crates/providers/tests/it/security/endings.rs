@@ -49,7 +49,8 @@ async fn the_same_signals_end_another_process_of_the_box() {
     for case in [Case::sandbox(), Case::docker()] {
         let boxed = case.open().await;
         let said = boxed.says("sleep 60 & /probe forge $! > /dev/null; wait $!; echo $?").await;
-        assert_eq!(said.lines().last(), Some("143"), "{said}");
+        // The shell says so in words too, before or after.
+        assert!(said.lines().any(|line| line == "143"), "{said}");
     }
 }
 
