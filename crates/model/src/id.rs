@@ -42,6 +42,30 @@ id_kinds! {
     TokenIdKind, TokenId, "token";
     /// One request, to find its log lines by.
     RequestKind, RequestId, "request";
+    /// A piece of work that somebody asked a workspace for.
+    TaskKind, TaskId, "task";
+    /// One message on its way to a workspace: a row of the queue.
+    DeliveryKind, DeliveryId, "delivery";
+    /// Work that one workspace handed to another.
+    DelegationKind, DelegationId, "delegation";
+    /// A chat between people and a workspace.
+    ConversationKind, ConversationId, "conversation";
+    /// One message of a chat.
+    ChatMessageKind, ChatMessageId, "message";
+    /// A file that came with a message.
+    AttachmentKind, AttachmentId, "attachment";
+    /// Messages sent at set times.
+    ScheduleKind, ScheduleId, "schedule";
+    /// One firing, or skipping, of a schedule.
+    ScheduleRunKind, ScheduleRunId, "run";
+    /// Something remembered.
+    MemoryKind, MemoryId, "memory";
+    /// A question that only a person may decide.
+    ApprovalKind, ApprovalId, "approval";
+    /// A way in or out for other systems.
+    WebhookKind, WebhookId, "webhook";
+    /// One call of a webhook that is owed.
+    WebhookCallKind, WebhookCallId, "webhook call";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,13 +11,16 @@ mod error_code;
 mod event;
 mod id;
 mod limits;
+mod message;
 mod principal;
 mod provider_config;
 mod reference;
 mod registration;
 mod secret;
+mod task;
 mod template;
 mod text;
+mod text_enum;
 mod time;
 mod token;
 mod vitals;
@@ -33,10 +36,14 @@ pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document}
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
-    Id, IdKind, InvalidId, OrgId, OrgKind, RequestId, RequestKind, TokenId, TokenIdKind, UserId, WorkspaceId,
-    WorkspaceKind,
+    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChatMessageId, ChatMessageKind, ConversationId,
+    ConversationKind, DelegationId, DelegationKind, DeliveryId, DeliveryKind, Id, IdKind, InvalidId,
+    MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind, ScheduleId, ScheduleKind, ScheduleRunId,
+    ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId, WebhookCallId, WebhookCallKind,
+    WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
+pub use message::{Artifact, Content, Message, Part, Role};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
@@ -48,6 +55,7 @@ pub use registration::Registration;
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
 };
+pub use task::{Delivery, DeliveryEnd, DeliveryState, Task, TaskOrigin, TaskState, TaskUpdate};
 pub use template::{
     AgentSpec, Blueprint, InvalidTemplateName, Position, ScheduleSpec, Template, TemplateName, TemplateStamp,
     env_problem,

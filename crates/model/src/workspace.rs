@@ -5,34 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text_enum::text_enum;
 use crate::{AgentSpec, CapabilitySet, OrgId, ProviderConfig, Ref, TemplateStamp, Timestamp, WorkspaceId};
-
-macro_rules! text_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$variant_doc])* $variant),* }
-
-        impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),* }
-            }
-
-            pub fn parse(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == text)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
 
 text_enum! {
     /// How a workspace is (F1). The SQL constraint, the API schema and the page are made from this one enum.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy};
+use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_model::Limits;
 
@@ -27,6 +28,7 @@ pub struct ServerConfig {
 /// The state behind the routes. One per server; nothing is global.
 #[derive(Debug)]
 pub struct App {
+    pub(crate) exchange: Exchange,
     pub(crate) fleet: Fleet,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,

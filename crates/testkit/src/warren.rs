@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
+use warren_exchange::{Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -130,6 +131,7 @@ pub struct Warren {
     /// The operator's secret.
     pub token: String,
     pub fleet: Fleet,
+    pub exchange: Exchange,
     pub store: Arc<dyn Store>,
     pub(crate) http: reqwest::Client,
     folder: TempDir,
@@ -210,8 +212,14 @@ impl Warren {
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let exchange = Exchange::new(ExchangeParts {
+            fleet: fleet.clone(),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        });
+        exchange.start().await.expect("the exchange starts");
         let doors = (clock, entropy);
-        let server = Server::bind(listen, builder.config.clone(), fleet.clone(), doors, telemetry)
+        let server = Server::bind(listen, builder.config.clone(), exchange.clone(), doors, telemetry)
             .await
             .expect("a free port is found");
         let address = server.local_addr();
@@ -222,6 +230,7 @@ impl Warren {
             url: format!("http://{address}"),
             token: token.reveal().to_owned(),
             fleet,
+            exchange,
             store,
             http: crate::http::client(),
             folder,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
+use warren_exchange::{Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{
@@ -20,7 +21,7 @@ use crate::database;
 use crate::failure::{Outcome, Report};
 
 pub(super) struct Assembled {
-    pub(super) fleet: Fleet,
+    pub(super) exchange: Exchange,
     pub(super) server: Server,
     /// As it may be shown.
     pub(super) database: String,
@@ -35,8 +36,8 @@ pub(super) async fn assemble(context: &Context, config: &Config, folder: &DataFo
     if put_together.is_err() {
         store.close().await;
     }
-    let (fleet, server) = put_together?;
-    Ok(Assembled { fleet, server, database: redacted_url(&address) })
+    let (exchange, server) = put_together?;
+    Ok(Assembled { exchange, server, database: redacted_url(&address) })
 }
 
 async fn put_together(
@@ -44,7 +45,7 @@ async fn put_together(
     config: &Config,
     folder: &DataFolder,
     store: Arc<dyn Store>,
-) -> Outcome<(Fleet, Server)> {
+) -> Outcome<(Exchange, Server)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     let telemetry = Arc::new(Telemetry::new());
@@ -108,11 +109,16 @@ async fn put_together(
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
     };
+    let exchange = Exchange::new(ExchangeParts {
+        fleet: fleet.clone(),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+    });
     let doors = (clock, entropy);
-    let server = Server::bind(config.server.listen, server_config, fleet.clone(), doors, telemetry)
+    let server = Server::bind(config.server.listen, server_config, exchange.clone(), doors, telemetry)
         .await
         .map_err(|error| server_report(&error))?;
-    Ok((fleet, server))
+    Ok((exchange, server))
 }
 
 fn server_report(error: &ServerError) -> Report {

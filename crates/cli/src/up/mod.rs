@@ -16,6 +16,7 @@ mod secret_keys;
 mod signals;
 
 use tokio_util::sync::CancellationToken;
+use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_model::{ErrorCode, ProviderKind};
 use warren_server::VERSION;
@@ -72,11 +73,17 @@ fn overrides(arguments: &UpArguments) -> Overrides {
     given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
 }
 
+async fn take_up_work(exchange: &Exchange) -> Result<(), warren_exchange::Error> {
+    exchange.fleet().start(VERSION).await?;
+    exchange.start().await
+}
+
 async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Exit> {
     let stop = CancellationToken::new();
     signals::watch(&stop)?;
-    let Assembled { fleet, server, database } = assemble::assemble(context, config, folder).await?;
-    if let Err(error) = fleet.start(VERSION).await {
+    let Assembled { exchange, server, database } = assemble::assemble(context, config, folder).await?;
+    let fleet = exchange.fleet().clone();
+    if let Err(error) = take_up_work(&exchange).await {
         fleet.store().close().await;
         return Err(assemble::fleet_report(&error).into());
     }

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
-use warren_fleet::Fleet;
+use warren_exchange::Exchange;
 
 use crate::app::{App, ServerConfig};
 use crate::auth::{Failures, Paces};
@@ -54,7 +54,7 @@ impl Server {
     pub async fn bind(
         listen: SocketAddr,
         config: ServerConfig,
-        fleet: Fleet,
+        exchange: Exchange,
         doors: (Arc<dyn Clock>, Arc<dyn Entropy>),
         telemetry: Arc<Telemetry>,
     ) -> Result<Self, ServerError> {
@@ -63,6 +63,7 @@ impl Server {
             _ => ServerError::Listen(listen, error),
         })?;
         let address = listener.local_addr().map_err(|error| ServerError::Listen(listen, error))?;
+        let fleet = exchange.fleet().clone();
         let max_streams = fleet.limits().max_event_streams as usize;
         let app = Arc::new(App {
             guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
@@ -76,6 +77,7 @@ impl Server {
             clock: doors.0,
             entropy: doors.1,
             telemetry,
+            exchange,
             fleet,
         });
         let router = routes::router(&app);
@@ -126,7 +128,11 @@ impl Server {
         if tokio::time::timeout(limit, connections.wait()).await.is_err() {
             tracing::warn!("some requests did not finish in time and were cut off");
         }
-        if tokio::time::timeout(CLOSE_LIMIT, app.fleet.stop(VERSION)).await.is_err() {
+        let closing = async {
+            app.exchange.stop().await;
+            app.fleet.stop(VERSION).await;
+        };
+        if tokio::time::timeout(CLOSE_LIMIT, closing).await.is_err() {
             tracing::warn!("some workspaces did not close in time; the next start finishes the job");
         }
         follower.abort();

@@ -1,0 +1,159 @@
+//! Work that somebody asked a workspace for, and the messages on their way to it.
+//!
+//! ```text
+//!   task      submitted ─▶ working ─▶ completed | failed | cancelled | rejected
+//!                 ▲            │ ▲
+//!                 └── message ─┴─┴─ input_required | auth_required          (one turn is one delivery)
+//!
+//!   delivery  queued ─▶ claimed ─▶ ended: answered | failed | expired | cancelled
+//!                ▲          │
+//!                └── busy, gone, unknown (and the runtime de-duplicates)
+//! ```
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::text_enum::text_enum;
+use crate::{Artifact, DeliveryId, Message, OrgId, Principal, TaskId, Timestamp, WorkspaceId};
+
+text_enum! {
+    /// How a task is.
+    TaskState {
+        /// Accepted; nobody works on it yet.
+        Submitted = "submitted",
+        Working = "working",
+        /// The agent waits for another message.
+        InputRequired = "input_required",
+        /// The agent waits for a credential.
+        AuthRequired = "auth_required",
+        Completed = "completed",
+        Failed = "failed",
+        Cancelled = "cancelled",
+        /// The agent would not take it.
+        Rejected = "rejected",
+    }
+}
+
+impl TaskState {
+    /// Nothing more can happen to it.
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Rejected => true,
+            Self::Submitted | Self::Working | Self::InputRequired | Self::AuthRequired => false,
+        }
+    }
+
+    /// The agent has stopped until somebody says something.
+    pub const fn is_interrupted(self) -> bool {
+        matches!(self, Self::InputRequired | Self::AuthRequired)
+    }
+}
+
+/// Through whom a task came, so that work cannot go round in circles (X22).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskOrigin {
+    /// The workspaces whose work led to this task, the first one first.
+    pub chain: Vec<WorkspaceId>,
+    /// The task of the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+}
+
+/// A piece of work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    pub id: TaskId,
+    pub org_id: OrgId,
+    /// Who is asked.
+    pub workspace_id: WorkspaceId,
+    /// Groups tasks that belong together; made by Warren unless the sender names one.
+    pub context_id: String,
+    /// Who asked (X4).
+    pub author: Principal,
+    pub state: TaskState,
+    /// What the agent said last about the state.
+    pub status_message: Option<Message>,
+    /// What was said, in order.
+    pub history: Vec<Message>,
+    pub artifacts: Vec<Artifact>,
+    pub metadata: Map<String, Value>,
+    pub origin: TaskOrigin,
+    /// The runtime's own name for it, where the runtime keeps tasks itself.
+    pub remote_id: Option<String>,
+    /// Somebody wants it cancelled; the runtime has not said so yet.
+    pub is_cancel_wanted: bool,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Raised by every write.
+    pub version: u64,
+}
+
+text_enum! {
+    /// Where a message is on its way.
+    DeliveryState {
+        Queued = "queued",
+        /// Somebody holds a lease on it and speaks with the runtime.
+        Claimed = "claimed",
+        Ended = "ended",
+    }
+}
+
+text_enum! {
+    /// How a delivery ended: exactly one of them (X15).
+    DeliveryEnd {
+        /// The agent has it and answered, or stopped for more input.
+        Answered = "answered",
+        Failed = "failed",
+        Expired = "expired",
+        Cancelled = "cancelled",
+    }
+}
+
+/// One message on its way to a workspace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    pub id: DeliveryId,
+    pub org_id: OrgId,
+    pub workspace_id: WorkspaceId,
+    pub task_id: TaskId,
+    pub author: Principal,
+    pub message: Message,
+    /// Higher goes first; 0 is the default.
+    pub priority: i32,
+    /// The sender's place among the senders: one who sends much waits behind one who sends little (X14).
+    pub turn: u64,
+    pub state: DeliveryState,
+    pub end: Option<DeliveryEnd>,
+    /// Why it ended or was put back, as a stable word, such as `busy` or `lease_lost`.
+    pub reason: Option<String>,
+    /// How often it was claimed. Whoever writes about a claim names the attempt it was: an old one is refused.
+    pub attempts: u32,
+    /// Not tried before this.
+    pub not_before: Timestamp,
+    /// Not delivered by then: expired.
+    pub expires_at: Timestamp,
+    /// How long the work may show no progress.
+    pub idle_timeout_ms: u64,
+    /// The end of all patience for the work itself; agent-to-agent calls always have one (X10).
+    pub deadline_at: Option<Timestamp>,
+    /// Who holds it.
+    pub owner: Option<String>,
+    /// The lease ends here unless it is renewed.
+    pub lease_until: Option<Timestamp>,
+    /// When its work last moved.
+    pub progress_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// What is told to those who follow a task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskUpdate {
+    /// The state changed, or the agent said something about it.
+    Status { state: TaskState, message: Option<Message>, at: Timestamp },
+    /// An artifact, or a piece of one.
+    Artifact { artifact: Artifact, is_append: bool, is_last: bool },
+    /// The agent answered with a message and keeps no task.
+    Message(Message),
+}
