@@ -24,6 +24,7 @@ mod upkeep;
 mod watchers;
 
 pub use delegations::{Delegate, Delegated};
+pub use endings::result_of;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
