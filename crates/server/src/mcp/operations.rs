@@ -352,7 +352,7 @@ mod tests {
     }
 
     fn bind(tool: &str, arguments: Value) -> Result<Bound, String> {
-        let arguments = arguments.as_object().cloned().unwrap();
+        let Value::Object(arguments) = arguments else { panic!("{arguments}") };
         operation(tool).bind(arguments).map_err(|failure| failure.to_problem("").detail.unwrap_or_default())
     }
 

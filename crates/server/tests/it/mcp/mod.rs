@@ -65,7 +65,9 @@ async fn problem(client: &Client, name: &'static str, arguments: Value) -> Value
 
 /// A request by hand, in the revision that needs the fewest headers.
 fn message(method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+    let mut message = json!({ "jsonrpc": "2.0", "id": 1, "method": method });
+    message["params"] = params;
+    message
 }
 
 async fn post(warren: &Warren, path: &str, token: &str, message: &Value) -> Answer {
