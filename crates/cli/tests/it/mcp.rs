@@ -41,7 +41,8 @@ impl Bridge {
 
     fn begin(&mut self) -> Value {
         let client_info = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info });
+        let params =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info });
         let began = self.ask(0, "initialize", &params);
         self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         began

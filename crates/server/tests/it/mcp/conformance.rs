@@ -23,7 +23,6 @@ fn passed(output: &Output) {
     let told = String::from_utf8_lossy(&output.stdout);
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}\n{why}");
-    println!("{told}");
 }
 
 // S30
