@@ -13,6 +13,7 @@ mod imports;
 mod journal;
 mod lifecycle;
 mod losses;
+mod peers;
 mod reconcile;
 mod refs;
 mod refusals;
@@ -24,6 +25,7 @@ mod templates;
 mod tree;
 mod workspaces;
 
+pub use audit::Actor;
 pub use budgets::Budget;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
