@@ -28,6 +28,7 @@ mod files;
 mod in_flight;
 mod operations;
 mod patience;
+mod peer_tools;
 mod platform;
 mod transport;
 mod workspace;
@@ -44,6 +45,7 @@ pub use self::transport::{Caller as TransportCaller, Cancelled, Transport};
 
 use self::door::{Door, Routes};
 use self::operations::Operations;
+use self::peer_tools::PeerTools;
 use self::platform::Platform;
 use self::workspace::Workspace;
 use crate::App;
@@ -95,5 +97,7 @@ async fn serve_workspace(
     let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
     // To a stranger the endpoint does not exist, as the workspace does not.
     let catalog = workspace::catalog(&door, id).await?;
-    Ok(shared.transport.serve(caller, request, |cancelled| Workspace { door, id, catalog, cancelled }).await)
+    let peers = PeerTools::of(&who, id);
+    let make = |cancelled| Workspace { door, id, catalog, peers, cancelled };
+    Ok(shared.transport.serve(caller, request, make).await)
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -14,6 +14,7 @@ use warren_api::{ToolAnswer, ToolCatalog};
 use warren_model::WorkspaceId;
 
 use super::door::{Door, encoded};
+use super::peer_tools::PeerTools;
 use super::transport::Cancelled;
 use super::{answer, files, patience};
 use crate::VERSION;
@@ -25,6 +26,8 @@ pub(super) struct Workspace {
     pub(super) door: Door,
     pub(super) id: WorkspaceId,
     pub(super) catalog: ToolCatalog,
+    /// For its own agent.
+    pub(super) peers: Option<PeerTools>,
     pub(super) cancelled: Cancelled,
 }
 
@@ -37,9 +40,21 @@ impl Workspace {
         self.catalog.tools.iter().any(|tool| tool.name == "workspace_read_file")
     }
 
-    async fn call(&self, name: &str, arguments: Value) -> Result<ToolAnswer, Failure> {
+    fn tools(&self) -> impl Iterator<Item = Tool> {
+        let of_peers = self.peers.into_iter().flat_map(PeerTools::tools);
+        self.catalog.tools.iter().map(tool).chain(of_peers)
+    }
+
+    async fn call(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, Failure> {
+        if !self.catalog.tools.iter().any(|tool| tool.name == name)
+            && let Some(peers) = self.peers
+            && let Some(outcome) = peers.call(&self.door, name, arguments.clone()).await
+        {
+            return outcome.map(answer::of_value);
+        }
         let path = format!("/api/v1/workspaces/{}/tools/{}", self.id, encoded(name));
-        self.door.post(&path, &arguments).await?.json()
+        let answered: ToolAnswer = self.door.post(&path, &Value::Object(arguments)).await?.json()?;
+        Ok(answer::of_tool(answered))
     }
 
     fn error(&self, failure: &Failure) -> ErrorData {
@@ -60,7 +75,7 @@ impl ServerHandler for Workspace {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.catalog.tools.iter().find(|tool| tool.name == name).map(tool)
+        self.tools().find(|tool| tool.name == name)
     }
 
     async fn list_tools(
@@ -68,7 +83,7 @@ impl ServerHandler for Workspace {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.catalog.tools.iter().map(tool).collect()))
+        Ok(ListToolsResult::with_all_items(self.tools().collect()))
     }
 
     async fn call_tool(
@@ -79,13 +94,9 @@ impl ServerHandler for Workspace {
         if self.get_tool(&request.name).is_none() {
             return Err(answer::unknown_tool(&request.name));
         }
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let work = self.call(&request.name, arguments);
-        Ok(match patience::wait(work, &context, &self.cancelled).await? {
-            Ok(answered) => answer::of_tool(answered),
-            Err(failure) => answer::of_failure(&failure, self.door.request_id()),
-        }
-        .into())
+        let work = self.call(&request.name, request.arguments.unwrap_or_default());
+        let outcome = patience::wait(work, &context, &self.cancelled).await?;
+        Ok(outcome.unwrap_or_else(|failure| answer::of_failure(&failure, self.door.request_id())).into())
     }
 
     async fn list_resources(

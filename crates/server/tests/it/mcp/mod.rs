@@ -5,6 +5,7 @@ mod calls;
 mod conformance;
 mod files;
 mod fixture;
+mod peers;
 mod platform;
 mod workspace;
 
