@@ -11,7 +11,6 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use warren_model::Limits;
@@ -42,21 +41,21 @@ pub struct Caller {
 }
 
 /// What must be known of a message to cancel calls; everything else of it is the library's business.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Envelope {
     id: Option<Value>,
     method: Option<String>,
-    params: Option<Params>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Params {
-    Cancelled {
-        #[serde(rename = "requestId")]
-        request_id: Value,
-    },
-    Other(IgnoredAny),
+struct Cancellation {
+    params: CancellationParams,
+}
+
+#[derive(Debug, Deserialize)]
+struct CancellationParams {
+    #[serde(rename = "requestId")]
+    request_id: Value,
 }
 
 impl Transport {
@@ -77,19 +76,18 @@ impl Transport {
             Ok(bytes) => bytes,
             Err(failure) => return failure.into_response(),
         };
-        let envelope: Option<Envelope> = serde_json::from_slice(&bytes).ok();
+        // What is no message at all is for the library to say.
+        let envelope: Envelope = serde_json::from_slice(&bytes).unwrap_or_default();
         let key = |id| Key { token: caller.token.clone(), label: label(&parts.headers), id };
-        let is_method = |name| envelope.as_ref().is_some_and(|one| one.method.as_deref() == Some(name));
-        let is_first = is_method("initialize");
-        if is_method("notifications/cancelled")
-            && let Some(Envelope { params: Some(Params::Cancelled { request_id }), .. }) = envelope
+        if envelope.method.as_deref() == Some("notifications/cancelled")
+            && let Ok(Cancellation { params }) = serde_json::from_slice(&bytes)
         {
             // The library keeps nothing between two POSTs, and so would only nod.
-            self.in_flight.cancel(&key(request_id));
+            self.in_flight.cancel(&key(params.request_id));
             return StatusCode::ACCEPTED.into_response();
         }
-        let id = envelope.and_then(|envelope| envelope.id);
-        let cancelled = Cancelled(id.map(|id| Arc::new(self.in_flight.begin(key(id)))));
+        let is_first = envelope.method.as_deref() == Some("initialize");
+        let cancelled = Cancelled(envelope.id.map(|id| Arc::new(self.in_flight.begin(key(id)))));
         let handler = make(cancelled);
         let response = answer(handler, http::Request::from_parts(parts, Body::from(bytes))).await;
         if is_first { labelled(response, &caller.request_id) } else { response }
