@@ -13,6 +13,7 @@ mod first_minutes;
 mod kill_loop;
 mod lifecycle_kills;
 mod mcp;
+mod message_kills;
 mod output;
 mod postgres;
 mod postgres_server;
