@@ -4,6 +4,9 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+pub mod connector;
+mod runtimes;
+
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -11,6 +14,8 @@ use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
 use warren_store::Store;
+
+use connector::Connector;
 
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
 pub use warren_fleet::Error;
@@ -21,6 +26,7 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub connector: Connector,
 }
 
 /// The exchange. Cheap to clone; all clones are one.
@@ -54,6 +60,11 @@ impl Exchange {
 
     pub fn fleet(&self) -> &Fleet {
         &self.0.parts.fleet
+    }
+
+    /// The one door for calls to others.
+    pub fn connector(&self) -> &Connector {
+        &self.0.parts.connector
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
