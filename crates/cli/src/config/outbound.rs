@@ -64,7 +64,9 @@ mod tests {
         let good = of(&["127.0.0.0/8", "10.1.0.0/16", "fd00::/8"]);
         assert_eq!(good.complaints(), []);
         assert_eq!(good.policy().allow_private.len(), 3);
-        for bad in ["169.254.0.0/16", "0.0.0.0/0", "8.8.8.8/32", "fe80::/10", "10.0.0.1/8", "10.0.0.0", "here"] {
+        for bad in
+            ["169.254.0.0/16", "0.0.0.0/0", "8.8.8.8/32", "fe80::/10", "10.0.0.1/8", "10.0.0.0", "here"]
+        {
             assert_eq!(of(&[bad]).complaints().len(), 1, "{bad}");
         }
         let hasty = OutboundSection { connect_timeout_ms: 0, ..OutboundSection::default() };

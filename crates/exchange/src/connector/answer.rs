@@ -21,7 +21,11 @@ pub struct Answer {
 
 impl Answer {
     /// Takes an answer, or refuses it by its head alone.
-    pub(super) fn of(response: reqwest::Response, limits: CallLimits, end: Instant) -> Result<Self, BadAnswer> {
+    pub(super) fn of(
+        response: reqwest::Response,
+        limits: CallLimits,
+        end: Instant,
+    ) -> Result<Self, BadAnswer> {
         let status = response.status();
         let headers = response.headers().clone();
         debug_assert!(response.version() <= Version::HTTP_11);

@@ -95,7 +95,10 @@ impl Credential {
 impl std::fmt::Debug for Credential {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let origin = self.origin.ascii_serialization();
-        f.debug_struct("Credential").field("origin", &origin).field("header", &self.header).finish_non_exhaustive()
+        f.debug_struct("Credential")
+            .field("origin", &origin)
+            .field("header", &self.header)
+            .finish_non_exhaustive()
     }
 }
 
@@ -208,7 +211,8 @@ fn checked(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Refused
 /// Visible text, spaces and tabs. What is not ASCII goes out as UTF-8.
 fn line(name: &HeaderName, value: &str) -> Result<HeaderValue, Refused> {
     let is_line = value.chars().all(|character| character == '\t' || !character.is_control());
-    let value = Some(value).filter(|_| is_line).and_then(|text| HeaderValue::from_bytes(text.as_bytes()).ok());
+    let value =
+        Some(value).filter(|_| is_line).and_then(|text| HeaderValue::from_bytes(text.as_bytes()).ok());
     value.ok_or_else(|| Refused::Header(name.to_string()))
 }
 

@@ -27,8 +27,7 @@ pub enum CidrError {
 
 impl Cidr {
     /// This machine's own addresses.
-    pub const LOOPBACK: [Self; 2] =
-        [Self::v4([127, 0, 0, 0], 8), Self::v6([0, 0, 0, 0, 0, 0, 0, 1], 128)];
+    pub const LOOPBACK: [Self; 2] = [Self::v4([127, 0, 0, 0], 8), Self::v6([0, 0, 0, 0, 0, 0, 0, 1], 128)];
 
     const fn v4(first: [u8; 4], prefix: u8) -> Self {
         let [a, b, c, d] = first;
@@ -281,7 +280,9 @@ mod tests {
     // X6
     #[test]
     fn public_addresses_pass_and_are_told_in_their_plainest_form() {
-        for text in ["8.8.8.8", "1.1.1.1", "100.63.255.255", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"] {
+        for text in
+            ["8.8.8.8", "1.1.1.1", "100.63.255.255", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"]
+        {
             assert_eq!(judge(ip(text), &[]), Ok(ip(text)), "{text}");
         }
         assert_eq!(judge(ip("::ffff:8.8.8.8"), &[]), Ok(ip("8.8.8.8")));
@@ -295,7 +296,9 @@ mod tests {
             assert!(judge(ip(text), &open).is_ok(), "{text}");
         }
         let everything = [cidr("0.0.0.0/0"), cidr("::/0")];
-        for text in ["169.254.169.254", "169.254.0.1", "100.64.0.1", "fe80::1", "fd00:ec2::254", "224.0.0.1", "::"] {
+        for text in
+            ["169.254.169.254", "169.254.0.1", "100.64.0.1", "fe80::1", "fd00:ec2::254", "224.0.0.1", "::"]
+        {
             assert!(judge(ip(text), &everything).is_err(), "{text}");
         }
         assert_eq!(judge(ip("64:ff9b::a00:1"), &open), Err(Range::Private), "not through a gateway");

@@ -155,7 +155,11 @@ pub fn judge_name(name: &str, policy: &OutboundPolicy) -> Result<Host, Refusal> 
         let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
         let open: Vec<IpAddr> =
             own.into_iter().filter(|one| address::judge(*one, &policy.allow_private).is_ok()).collect();
-        return if open.is_empty() { Err(Refusal::Address(Range::Private)) } else { Ok(Host::Loopback(open)) };
+        return if open.is_empty() {
+            Err(Refusal::Address(Range::Private))
+        } else {
+            Ok(Host::Loopback(open))
+        };
     }
     Ok(Host::Name(name.to_owned()))
 }

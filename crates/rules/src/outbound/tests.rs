@@ -82,7 +82,13 @@ fn sixty_six_spellings_of_forbidden_places_are_refused() {
         assert!(judge_url(text, &shut()).is_err(), "{text} passed");
     }
     // Control: it is what they lead to that is refused, not how these are written.
-    for text in ["http://8.8.8.8/", "http://134744072/", "http://0x8.8.8.8/", "http://8.8.2056/", "http://[::ffff:8.8.8.8]/"] {
+    for text in [
+        "http://8.8.8.8/",
+        "http://134744072/",
+        "http://0x8.8.8.8/",
+        "http://8.8.2056/",
+        "http://[::ffff:8.8.8.8]/",
+    ] {
         let target = judge_url(text, &shut()).unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
         assert_eq!(target.host, Host::Address("8.8.8.8".parse().unwrap()), "{text}");
     }
