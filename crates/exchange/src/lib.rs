@@ -6,6 +6,9 @@
 
 pub mod connector;
 mod runtimes;
+mod transport;
+
+pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
 
 use std::sync::Arc;
 

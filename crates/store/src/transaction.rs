@@ -7,6 +7,10 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::exchange::{
+    DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
+    TaskWrites,
+};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
@@ -24,6 +28,10 @@ pub trait ReadTx:
     + AuditReads
     + TemplateReads
     + PositionReads
+    + TaskReads
+    + DeliveryReads
+    + RepeatReads
+    + DelegationReads
 {
 }
 impl<T> ReadTx for T where
@@ -38,6 +46,10 @@ impl<T> ReadTx for T where
         + AuditReads
         + TemplateReads
         + PositionReads
+        + TaskReads
+        + DeliveryReads
+        + RepeatReads
+        + DelegationReads
         + ?Sized
 {
 }
@@ -56,6 +68,10 @@ pub trait WriteTx:
     + AuditWrites
     + TemplateWrites
     + PositionWrites
+    + TaskWrites
+    + DeliveryWrites
+    + RepeatWrites
+    + DelegationWrites
 {
 }
 impl<T> WriteTx for T where
@@ -71,6 +87,10 @@ impl<T> WriteTx for T where
         + AuditWrites
         + TemplateWrites
         + PositionWrites
+        + TaskWrites
+        + DeliveryWrites
+        + RepeatWrites
+        + DelegationWrites
         + ?Sized
 {
 }
