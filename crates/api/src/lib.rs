@@ -32,7 +32,9 @@ pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
     TokenKind, TokenPage,
 };
-pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
+pub use info::{
+    Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
+};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,

@@ -6,6 +6,7 @@
 
 pub mod connector;
 mod runtimes;
+pub mod signing;
 mod transport;
 
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};

@@ -8,3 +8,4 @@ mod hostile_peers;
 mod outcomes;
 mod peer;
 mod secrets_stay;
+mod signatures;

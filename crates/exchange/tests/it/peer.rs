@@ -80,6 +80,11 @@ impl Peer {
 
     /// What arrived, request by request, in small letters.
     pub(crate) fn heads(&self) -> Vec<String> {
+        self.raw_heads().iter().map(|head| head.to_lowercase()).collect()
+    }
+
+    /// What arrived, request by request.
+    pub(crate) fn raw_heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
@@ -103,7 +108,7 @@ async fn read_request(stream: &mut TcpStream) -> String {
             Ok(count) => seen.extend_from_slice(&buffer[..count]),
         }
     }
-    String::from_utf8_lossy(&seen).to_lowercase()
+    String::from_utf8_lossy(&seen).into_owned()
 }
 
 /// Answers in turn, the last one for ever.

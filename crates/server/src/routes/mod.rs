@@ -9,6 +9,7 @@ mod commands;
 mod events;
 mod files;
 mod info;
+mod keys;
 mod lifecycle;
 mod operations;
 mod paging;
@@ -86,6 +87,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(keys::keys))
         .routes(routes!(info::info))
         .routes(routes!(info::openapi))
 }

@@ -100,6 +100,7 @@ const NEEDS: &[(&str, Need)] = &[
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
+    ("signing_keys", Need::Public),
     ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
     ("show_template", Need::InOrg(Scope::WorkspacesRead)),
     ("put_template", Need::InOrg(Scope::WorkspacesWrite)),
