@@ -115,6 +115,8 @@ async fn put_together(
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         connector: Connector::with_system_names(config.outbound.policy()),
+        terms: warren_exchange::Terms::default(),
+        transport: Arc::new(warren_exchange::NoTransport),
     });
     let doors = (clock, entropy);
     let server = Server::bind(config.server.listen, server_config, exchange.clone(), doors, telemetry)
