@@ -25,6 +25,7 @@ mod transport;
 mod tree;
 mod upkeep;
 mod watchers;
+pub mod webhooks;
 
 pub use delegations::{Delegate, Delegated};
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
@@ -74,6 +75,7 @@ struct Inner {
     watchers: watchers::Watchers,
     runs: dispatcher::Runs,
     kicks: dispatcher::Kicks,
+    webhooks: webhooks::Work,
 }
 
 impl Exchange {
@@ -87,12 +89,14 @@ impl Exchange {
             watchers: watchers::Watchers::default(),
             runs: dispatcher::Runs::default(),
             kicks: dispatcher::Kicks::default(),
+            webhooks: webhooks::Work::default(),
         }))
     }
 
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
         self.start_upkeep();
+        self.start_webhooks();
         Ok(())
     }
 
@@ -154,6 +158,10 @@ impl Exchange {
 
     fn kicks(&self) -> &dispatcher::Kicks {
         &self.0.kicks
+    }
+
+    fn webhook_work(&self) -> &webhooks::Work {
+        &self.0.webhooks
     }
 
     /// A message came for one that sleeps (F7).

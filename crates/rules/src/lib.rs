@@ -29,3 +29,4 @@ pub mod tasks;
 pub mod templates;
 pub mod tier;
 pub mod vitals;
+pub mod webhooks;

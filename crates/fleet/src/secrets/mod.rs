@@ -7,6 +7,7 @@
 mod derived;
 mod key_file;
 mod keys;
+mod own;
 mod rollout;
 mod rotation;
 mod sealing;
