@@ -21,6 +21,7 @@ mod sweeps;
 mod templates;
 mod tools;
 mod unique_keys;
+mod webhooks;
 mod workspaces;
 
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
@@ -56,6 +57,10 @@ pub use templates::{
     TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
+pub use webhooks::{
+    Channel, ChannelList, CreateChannel, CreateWebhook, CreatedChannel, CreatedWebhook, PatchWebhook,
+    ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
+};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
     Tier, Workspace, WorkspacePage,

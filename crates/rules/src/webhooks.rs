@@ -35,7 +35,10 @@ pub fn is_owed(webhook: &Webhook, event: &Event) -> bool {
 /// What an attempt led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    Answered { status: u16, retry_after_ms: Option<u64> },
+    Answered {
+        status: u16,
+        retry_after_ms: Option<u64>,
+    },
     /// No answer that counts.
     Failed,
     /// Trying again cannot help: the address is not one that may be called.
@@ -46,7 +49,9 @@ pub enum Attempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     Delivered,
-    Again { at: Timestamp },
+    Again {
+        at: Timestamp,
+    },
     Dead,
     /// The receiver is gone for good: dead, and the webhook is stopped.
     Gone,

@@ -107,8 +107,7 @@ impl Exchange {
         let (channel, sealed) = found.ok_or_else(refused)?;
         let secret = self.opened(&sealed)?;
         let now = self.clock().now();
-        let message =
-            speaker_of(channel.network).receive(incoming, &secret, now).map_err(|_| refused())?;
+        let message = speaker_of(channel.network).receive(incoming, &secret, now).map_err(|_| refused())?;
         let sender = Sender { principal: Principal::channel(id), org_id: channel.org_id };
         self.send_as(&sender, Send::new(channel.workspace_id, message)).await
     }

@@ -155,7 +155,8 @@ impl Exchange {
             .store()
             .write(move |tx| {
                 let seen = tx.webhook_cursor()?;
-                let page = tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
+                let page =
+                    tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
                 let Some(last) = page.rows.last().map(|event| event.seq) else { return Ok(false) };
                 // As of this transaction: one that was made meanwhile must not miss its first event.
                 let webhooks = tx.active_webhooks()?;

@@ -48,7 +48,7 @@ impl Exchange {
         who: &Identity,
         create: CreateWebhook,
     ) -> Result<(Webhook, SharedSecret), Error> {
-        who.may_in_own_org(Action::ReadEvents)?;
+        may_change(who)?;
         check_name(&create.name)?;
         if create.kinds.len() > Webhook::MAX_KINDS {
             let detail = format!("events: at most {}", Webhook::MAX_KINDS);
@@ -100,7 +100,7 @@ impl Exchange {
         id: WebhookId,
         is_active: bool,
     ) -> Result<Webhook, Error> {
-        who.may_in_own_org(Action::ReadEvents)?;
+        may_change(who)?;
         let (visible, now, actor, by) =
             (who.visible_org(), self.clock().now(), Actor::of(who), who.principal.clone());
         self.store()
@@ -123,7 +123,7 @@ impl Exchange {
     }
 
     pub async fn remove_webhook(&self, who: &Identity, id: WebhookId) -> Result<(), Error> {
-        who.may_in_own_org(Action::ReadEvents)?;
+        may_change(who)?;
         let (visible, now, actor, by) =
             (who.visible_org(), self.clock().now(), Actor::of(who), who.principal.clone());
         self.store()
@@ -156,6 +156,7 @@ impl Exchange {
         id: WebhookId,
         call_id: WebhookCallId,
     ) -> Result<WebhookCall, Error> {
+        may_change(who)?;
         self.webhook(who, id).await?;
         let now = self.clock().now();
         let call = self
@@ -225,9 +226,23 @@ fn insert(
     let origin = Url::parse(&webhook.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let data = json!({ "webhook_id": webhook.id, "name": webhook.name, "origin": origin });
     let (at, by) = (webhook.created_at, &webhook.created_by);
-    tx.append_event(&event(webhook.org_id, webhook.workspace_id, EventKind::WebhookCreated, by, at, data.clone()))?;
+    tx.append_event(&event(
+        webhook.org_id,
+        webhook.workspace_id,
+        EventKind::WebhookCreated,
+        by,
+        at,
+        data.clone(),
+    ))?;
     let (action, kind) = (AuditAction::WebhookCreated, AuditTargetKind::Webhook);
     Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), data))?)
+}
+
+/// A webhook is standing access for somebody outside, as a token is, and to events: it takes the right to hand out the
+/// one and to read the other.
+fn may_change(who: &Identity) -> Result<(), Error> {
+    who.may_in_own_org(Action::ReadEvents)?;
+    who.may_in_own_org(Action::WriteTokens)
 }
 
 fn own_webhook<T: ReadTx + ?Sized>(

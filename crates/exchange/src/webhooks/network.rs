@@ -66,7 +66,12 @@ pub trait Channel: Send + Sync + std::fmt::Debug {
 
     /// The message in what came in, if it is from whom it claims to be. Its id is the sender's, so that the same one
     /// again is no second message.
-    fn receive(&self, incoming: Incoming<'_>, secret: &SharedSecret, now: Timestamp) -> Result<Message, Unverified>;
+    fn receive(
+        &self,
+        incoming: Incoming<'_>,
+        secret: &SharedSecret,
+        now: Timestamp,
+    ) -> Result<Message, Unverified>;
 }
 
 pub(crate) fn speaker_of(network: Network) -> &'static dyn Channel {
@@ -101,7 +106,12 @@ impl Channel for StandardWebhooks {
             .header(SIGNATURE, signature)
     }
 
-    fn receive(&self, incoming: Incoming<'_>, secret: &SharedSecret, now: Timestamp) -> Result<Message, Unverified> {
+    fn receive(
+        &self,
+        incoming: Incoming<'_>,
+        secret: &SharedSecret,
+        now: Timestamp,
+    ) -> Result<Message, Unverified> {
         let header = |name: &str| {
             let mut values = incoming.headers.get_all(name).iter();
             let first = values.next().filter(|_| values.next().is_none());
@@ -170,7 +180,9 @@ mod tests {
         let good = headers("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", EXAMPLE);
         let message = receive(&good, BODY, NOW).unwrap();
         assert_eq!(message.id, "msg_p5jXN8AQM9LWM0D4loKWxJek");
-        assert!(matches!(&message.parts[0].content, Content::Data(data) if data["test"] == 2_432_232_314_u64));
+        assert!(
+            matches!(&message.parts[0].content, Content::Data(data) if data["test"] == 2_432_232_314_u64)
+        );
         let two = headers("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", &format!("v1,AAAA v2,x {EXAMPLE}"));
         assert!(receive(&two, BODY, NOW).is_ok(), "one of several is enough");
 

@@ -9,3 +9,4 @@ mod outcomes;
 mod peer;
 mod secrets_stay;
 mod signatures;
+mod webhooks;

@@ -68,7 +68,8 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
     let call = Call::post(&url).json(&body);
     let call = warren.exchange.sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
     warren.exchange.connector().call(call).await.unwrap();
-    let head = peer.raw_heads().remove(0);
+    let request = peer.raw_heads().remove(0);
+    let head = request.split("\r\n\r\n").next().unwrap().to_owned() + "\r\n";
     let sent = body.to_string();
     assert_eq!(verifies(&head, &url, sent.as_bytes(), &keys), Ok(()));
     assert!(head.contains("warren-message: m%201%0D%0A%22%C3%A9%22\r\n"), "{head}");

@@ -1,7 +1,9 @@
 //! Secrets of Warren's own, such as those that it shares with the receivers of webhooks: sealed and rotated like all
 //! others, under an org that no workspace belongs to, so that none of them becomes a variable anywhere.
 
-use warren_model::{ErrorCode, OrgId, Principal, SealedSecret, SecretName, SecretOwner, SecretValue, Timestamp};
+use warren_model::{
+    ErrorCode, OrgId, Principal, SealedSecret, SecretName, SecretOwner, SecretValue, Timestamp,
+};
 
 use super::sealing;
 use crate::{Error, Fleet};
@@ -11,7 +13,13 @@ impl Fleet {
     pub const OWN_SECRETS: SecretOwner = SecretOwner::Org(OrgId::WARREN);
 
     /// A row that is not written yet.
-    pub fn seal_own(&self, name: &SecretName, value: &SecretValue, by: &Principal, at: Timestamp) -> SealedSecret {
+    pub fn seal_own(
+        &self,
+        name: &SecretName,
+        value: &SecretValue,
+        by: &Principal,
+        at: Timestamp,
+    ) -> SealedSecret {
         let ring = self.keys().ring();
         let mut row = SealedSecret {
             owner: Self::OWN_SECRETS,

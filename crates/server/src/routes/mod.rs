@@ -19,6 +19,7 @@ mod session;
 mod templates;
 mod tokens;
 mod tools;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;
@@ -87,6 +88,13 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::show, webhooks::patch, webhooks::remove))
+        .routes(routes!(webhooks::calls))
+        .routes(routes!(webhooks::redeliver))
+        .routes(routes!(webhooks::create_channel, webhooks::channels))
+        .routes(routes!(webhooks::remove_channel))
+        .routes(routes!(webhooks::receive))
         .routes(routes!(keys::keys))
         .routes(routes!(info::info))
         .routes(routes!(info::openapi))

@@ -84,6 +84,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "resize" => json!({ "rows": 1, "columns": 1 }),
             "expand" => json!({ "template": "x" }),
             "position" => json!({ "x": 0.0, "y": 0.0 }),
+            "channels" => json!({ "name": "x" }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
@@ -130,6 +131,9 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("expand") || route.ends_with("import") => json!({ "template": "x" }),
             route if route.ends_with("position") => json!({ "x": 0.0, "y": 0.0 }),
             "/api/v1/bundles" => json!({ "bundle": bundle }),
+            "/api/v1/webhooks" => json!({ "name": "x", "url": "https://93.184.215.14/" }),
+            "/api/v1/webhooks/{id}" => json!({ "is_active": false }),
+            route if route.ends_with("/channels") => json!({ "name": "x" }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
