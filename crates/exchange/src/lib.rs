@@ -28,6 +28,7 @@ mod watchers;
 pub mod webhooks;
 
 pub use delegations::{Delegate, Delegated};
+pub use endings::result_of;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
