@@ -5,6 +5,7 @@ mod duration;
 mod process;
 mod secret;
 mod template;
+mod webhook;
 mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
@@ -14,6 +15,7 @@ pub(crate) use process::{
 };
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
+pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -88,6 +90,9 @@ pub(crate) enum TopCommand {
     /// Set, list and remove secrets: variables that commands get and nobody reads back
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Have other systems told of events, and let them send messages
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Show and verify the audit log: who did what to which
     #[command(subcommand)]
     Audit(AuditCommand),
