@@ -8,15 +8,19 @@
 //! The key is derived from the first key for secrets, so that replicas sign alike; a rotation brings a new one, and the
 //! older ones stay published for as long as their origin is kept.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use ring::digest::{SHA256, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use warren_doors::Clock;
+use warren_fleet::Fleet;
 use warren_model::{Principal, Timestamp};
 
 use crate::Exchange;
-use crate::connector::{Call, Refused};
+use crate::connector::{Call, Connector, Refused};
 
 /// Who says it: `kind:id` of the author.
 pub const AUTHOR_HEADER: &str = "warren-author";
@@ -47,16 +51,28 @@ pub struct PublicKey {
     pub x: String,
 }
 
-impl Exchange {
+/// Signs calls to runtimes. Cheap to clone; made apart from the exchange, whose transport needs it first.
+#[derive(Debug, Clone)]
+pub struct Signer {
+    fleet: Fleet,
+    clock: Arc<dyn Clock>,
+    connector: Connector,
+}
+
+impl Signer {
+    pub fn new(fleet: Fleet, clock: Arc<dyn Clock>, connector: Connector) -> Self {
+        Self { fleet, clock, connector }
+    }
+
     /// Names author and message in the call's headers and signs it. Nothing of what is signed may change afterwards.
     pub fn sign(&self, call: Call, about: About<'_>) -> Result<Call, Refused> {
-        let url = self.connector().check_text(&call.url)?;
+        let url = self.connector.check_text(&call.url)?;
         let key = self.signing_keys().next().expect("there is at least one key for secrets");
         let encoded = |text: &str| utf8_percent_encode(text, ENCODED).to_string();
         let call = call
             .header(AUTHOR_HEADER, encoded(&about.author.to_string()))
             .header(MESSAGE_HEADER, encoded(about.message_id));
-        Ok(signed(call, url.as_str(), &key, self.0.parts.clock.now()))
+        Ok(signed(call, url.as_str(), &key, self.clock.now()))
     }
 
     /// The keys that verify what we sign, the current one first.
@@ -65,10 +81,22 @@ impl Exchange {
     }
 
     fn signing_keys(&self) -> impl Iterator<Item = Ed25519KeyPair> {
-        let seeds = self.fleet().derived_keys(PURPOSE);
+        let seeds = self.fleet.derived_keys(PURPOSE);
         seeds
             .into_iter()
             .map(|seed| Ed25519KeyPair::from_seed_unchecked(seed.as_slice()).expect("a seed has 32 bytes"))
+    }
+}
+
+impl Exchange {
+    pub fn signer(&self) -> Signer {
+        let parts = &self.0.parts;
+        Signer::new(parts.fleet.clone(), Arc::clone(&parts.clock), parts.connector.clone())
+    }
+
+    /// The keys that verify what we sign, the current one first.
+    pub fn public_keys(&self) -> Vec<PublicKey> {
+        self.signer().public_keys()
     }
 }
 

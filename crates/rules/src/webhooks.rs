@@ -41,8 +41,6 @@ pub enum Attempt {
     },
     /// No answer that counts.
     Failed,
-    /// Trying again cannot help: the address is not one that may be called.
-    Refused,
 }
 
 /// What follows from it.
@@ -63,7 +61,7 @@ pub fn after(call: &WebhookCall, attempt: Attempt, now: Timestamp, fraction: f64
         Attempt::Answered { status: 200..=299, .. } => return Next::Delivered,
         Attempt::Answered { status: 410, .. } => return Next::Gone,
         Attempt::Answered { retry_after_ms, .. } => retry_after_ms.unwrap_or(0).min(WAITS.max_ms),
-        Attempt::Failed | Attempt::Refused => 0,
+        Attempt::Failed => 0,
     };
     if call.attempts >= MAX_ATTEMPTS {
         return Next::Dead;

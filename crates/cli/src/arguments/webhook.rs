@@ -7,7 +7,9 @@ pub(crate) enum WebhookCommand {
         /// What to call it
         name: String,
         /// Where each event is posted to
-        url: String,
+        // Not `url`: that is the server's, and clap would take one for the other.
+        #[arg(value_name = "URL")]
+        receiver: String,
         /// Only this kind of event, such as `workspace.status.changed`; may be given several times [default: all]
         #[arg(long = "event", value_name = "KIND")]
         events: Vec<String>,

@@ -17,7 +17,7 @@ use crate::workspace_name::resolve;
 pub(crate) async fn run(context: &Context, command: WebhookCommand) -> Outcome<Exit> {
     let client = context.client()?;
     match command {
-        WebhookCommand::Add { name, url, events, workspace } => {
+        WebhookCommand::Add { name, receiver: url, events, workspace } => {
             let workspace_id = match workspace {
                 Some(workspace) => Some(resolve(&client, &workspace).await?),
                 None => None,

@@ -9,6 +9,12 @@ use serde_json::json;
 
 use crate::warren::Machine;
 
+fn is_whole(seen: &str) -> bool {
+    let Some((head, body)) = seen.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    body.len() >= length.map_or(0, |text| text.parse().unwrap())
+}
+
 /// Answers every request with 200 and hands on what it read.
 fn receiver() -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -17,8 +23,7 @@ fn receiver() -> (String, mpsc::Receiver<String>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let (mut stream, mut buffer, mut seen) = (stream.unwrap(), [0; 4096], String::new());
-            // The body is JSON and ends in two braces.
-            while !seen.ends_with("}}") {
+            while !is_whole(&seen) {
                 match stream.read(&mut buffer) {
                     Ok(0) | Err(_) => break,
                     Ok(count) => seen.push_str(&String::from_utf8_lossy(&buffer[..count])),

@@ -135,7 +135,11 @@ impl Exchange {
             for (webhook, call) in self.claim_calls(id, room).await? {
                 let (exchange, place) = (self.clone(), Place::take(self, id));
                 self.tasks_in_hand().spawn(async move {
-                    exchange.attempt_call(&webhook, call).await;
+                    // A stop waits for no slow receiver: the claim ends by itself, and the call is made once more.
+                    tokio::select! {
+                        () = exchange.stopping().cancelled() => {}
+                        () = exchange.attempt_call(&webhook, call) => {}
+                    }
                     drop(place);
                 });
             }
@@ -207,7 +211,7 @@ impl Exchange {
         let next = after(&call, attempt, now, self.entropy().fraction());
         let status = match attempt {
             Attempt::Answered { status, .. } => Some(u32::from(status)),
-            Attempt::Failed | Attempt::Refused => None,
+            Attempt::Failed => None,
         };
         let call = WebhookCall { last_status: status, last_error: error.map(str::to_owned), ..call };
         let (id, org_id) = (call.id, webhook.org_id);
@@ -242,7 +246,7 @@ impl Exchange {
                 let error = (!answer.status.is_success()).then_some("status");
                 (Attempt::Answered { status, retry_after_ms }, error)
             }
-            Err(CallError::Refused(_)) => (Attempt::Refused, Some("call_refused")),
+            Err(CallError::Refused(_)) => (Attempt::Failed, Some("call_refused")),
             Err(CallError::BadAnswer(_)) => (Attempt::Failed, Some("bad_answer")),
             Err(
                 CallError::NobodyListens { .. }

@@ -106,6 +106,9 @@ impl Exchange {
         self.store()
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
+                if is_active {
+                    skip_what_nobody_is_owed(tx)?;
+                }
                 if tx.set_webhook_active(id, is_active)? {
                     let (kind, data) = if is_active {
                         (EventKind::WebhookResumed, json!({ "webhook_id": id }))
@@ -216,11 +219,7 @@ fn insert(
         row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
     }
     webhook.since = tx.newest_event_seq()?;
-    if tx.active_webhooks()?.is_empty() {
-        // Nobody looked at the events meanwhile, and nobody is owed any of them.
-        let seen = tx.webhook_cursor()?;
-        tx.move_webhook_cursor(seen, webhook.since.max(seen))?;
-    }
+    skip_what_nobody_is_owed(tx)?;
     tx.insert_webhook(&webhook)?;
     tx.insert_secret(sealed)?;
     let origin = Url::parse(&webhook.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
@@ -236,6 +235,15 @@ fn insert(
     ))?;
     let (action, kind) = (AuditAction::WebhookCreated, AuditTargetKind::Webhook);
     Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), data))?)
+}
+
+/// While no webhook is active nobody looks at the events; whoever is the first again is not owed them.
+fn skip_what_nobody_is_owed(tx: &mut dyn WriteTx) -> Result<(), Error> {
+    if tx.active_webhooks()?.is_empty() {
+        let (seen, newest) = (tx.webhook_cursor()?, tx.newest_event_seq()?);
+        tx.move_webhook_cursor(seen, newest.max(seen))?;
+    }
+    Ok(())
 }
 
 /// A webhook is standing access for somebody outside, as a token is, and to events: it takes the right to hand out the

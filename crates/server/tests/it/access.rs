@@ -48,6 +48,8 @@ async fn no_route_answers_without_a_good_token_unless_it_is_named_public() {
         if is_public(&method, &route) {
             continue;
         }
+        // Wrong tokens are counted by the minute (sec/U06).
+        clock.advance_ms(60_000);
         for credential in [None, Some("garbage"), Some(revoked.as_str()), Some(expired.as_str())] {
             let call = warren.call(&method, &path);
             let call = credential.map_or(warren.call(&method, &path), |secret| call.token(secret));
@@ -85,6 +87,10 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "expand" => json!({ "template": "x" }),
             "position" => json!({ "x": 0.0, "y": 0.0 }),
             "channels" => json!({ "name": "x" }),
+            "delegations" => json!({ "to": other, "message": { "parts": [{ "text": "x" }] } }),
+            "messages" => json!({ "message": { "parts": [{ "text": "x" }] } }),
+            "answer" => json!({ "attempt": 1, "outcome": "answered" }),
+            "progress" => json!({ "attempt": 1 }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
@@ -134,6 +140,12 @@ async fn a_read_only_token_changes_nothing() {
             "/api/v1/webhooks" => json!({ "name": "x", "url": "https://93.184.215.14/" }),
             "/api/v1/webhooks/{id}" => json!({ "is_active": false }),
             route if route.ends_with("/channels") => json!({ "name": "x" }),
+            route if route.ends_with("/delegations") => {
+                json!({ "to": id, "message": { "parts": [{ "text": "x" }] } })
+            }
+            route if route.ends_with("/messages") => json!({ "message": { "parts": [{ "text": "x" }] } }),
+            route if route.ends_with("/answer") => json!({ "attempt": 1, "outcome": "answered" }),
+            route if route.ends_with("/progress") => json!({ "attempt": 1 }),
             _ => json!({}),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
