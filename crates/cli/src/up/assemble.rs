@@ -115,7 +115,7 @@ async fn put_together(
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         connector: Connector::with_system_names(config.outbound.policy()),
-        terms: warren_exchange::Terms::default(),
+        terms: config.exchange.terms(),
         transport: Arc::new(warren_exchange::NoTransport),
     });
     let doors = (clock, entropy);
