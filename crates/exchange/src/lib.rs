@@ -9,19 +9,23 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+pub mod connector;
 mod delegations;
 mod dispatcher;
 mod endings;
 mod peers;
 mod pull;
 mod queue;
+mod runtimes;
 mod send;
+pub mod signing;
 mod tasks;
 mod terms;
 mod transport;
 mod tree;
 mod upkeep;
 mod watchers;
+pub mod webhooks;
 
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
@@ -40,6 +44,8 @@ use warren_fleet::Fleet;
 use warren_model::{Principal, WorkspaceId};
 use warren_store::Store;
 
+use connector::Connector;
+
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
 pub use warren_fleet::Error;
 
@@ -49,6 +55,7 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub connector: Connector,
     pub terms: Terms,
     /// How runtimes are called.
     pub transport: Arc<dyn Transport>,
@@ -69,6 +76,7 @@ struct Inner {
     watchers: watchers::Watchers,
     runs: dispatcher::Runs,
     kicks: dispatcher::Kicks,
+    webhooks: webhooks::Work,
 }
 
 impl Exchange {
@@ -82,12 +90,14 @@ impl Exchange {
             watchers: watchers::Watchers::default(),
             runs: dispatcher::Runs::default(),
             kicks: dispatcher::Kicks::default(),
+            webhooks: webhooks::Work::default(),
         }))
     }
 
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
         self.start_upkeep();
+        self.start_webhooks();
         Ok(())
     }
 
@@ -100,6 +110,11 @@ impl Exchange {
 
     pub fn fleet(&self) -> &Fleet {
         &self.0.parts.fleet
+    }
+
+    /// The one door for calls to others.
+    pub fn connector(&self) -> &Connector {
+        &self.0.parts.connector
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -144,6 +159,10 @@ impl Exchange {
 
     fn kicks(&self) -> &dispatcher::Kicks {
         &self.0.kicks
+    }
+
+    fn webhook_work(&self) -> &webhooks::Work {
+        &self.0.webhooks
     }
 
     /// A message came for one that sleeps (F7).

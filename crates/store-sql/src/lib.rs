@@ -28,6 +28,7 @@ mod templates;
 mod tokens;
 mod transaction;
 mod vitals;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;

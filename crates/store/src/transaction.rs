@@ -12,7 +12,7 @@ use crate::exchange::{
     TaskWrites,
 };
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
-use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
+use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
@@ -32,6 +32,7 @@ pub trait ReadTx:
     + DeliveryReads
     + RepeatReads
     + DelegationReads
+    + WebhookReads
 {
 }
 impl<T> ReadTx for T where
@@ -50,6 +51,7 @@ impl<T> ReadTx for T where
         + DeliveryReads
         + RepeatReads
         + DelegationReads
+        + WebhookReads
         + ?Sized
 {
 }
@@ -72,6 +74,7 @@ pub trait WriteTx:
     + DeliveryWrites
     + RepeatWrites
     + DelegationWrites
+    + WebhookWrites
 {
 }
 impl<T> WriteTx for T where
@@ -91,6 +94,7 @@ impl<T> WriteTx for T where
         + DeliveryWrites
         + RepeatWrites
         + DelegationWrites
+        + WebhookWrites
         + ?Sized
 {
 }
