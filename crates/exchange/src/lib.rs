@@ -4,6 +4,8 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+pub mod a2a;
+
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
