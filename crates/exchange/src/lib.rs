@@ -5,6 +5,9 @@
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
 pub mod a2a;
+mod transport;
+
+pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
 
 use std::sync::Arc;
 

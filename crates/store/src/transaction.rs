@@ -7,6 +7,9 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::exchange::{
+    DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads, TaskWrites,
+};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
@@ -24,6 +27,10 @@ pub trait ReadTx:
     + AuditReads
     + TemplateReads
     + PositionReads
+    + TaskReads
+    + DeliveryReads
+    + RepeatReads
+    + DelegationReads
 {
 }
 impl<T> ReadTx for T where
@@ -38,6 +45,10 @@ impl<T> ReadTx for T where
         + AuditReads
         + TemplateReads
         + PositionReads
+        + TaskReads
+        + DeliveryReads
+        + RepeatReads
+        + DelegationReads
         + ?Sized
 {
 }
@@ -56,6 +67,10 @@ pub trait WriteTx:
     + AuditWrites
     + TemplateWrites
     + PositionWrites
+    + TaskWrites
+    + DeliveryWrites
+    + RepeatWrites
+    + DelegationWrites
 {
 }
 impl<T> WriteTx for T where
@@ -71,6 +86,10 @@ impl<T> WriteTx for T where
         + AuditWrites
         + TemplateWrites
         + PositionWrites
+        + TaskWrites
+        + DeliveryWrites
+        + RepeatWrites
+        + DelegationWrites
         + ?Sized
 {
 }
