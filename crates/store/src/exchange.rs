@@ -90,7 +90,12 @@ pub trait DeliveryWrites {
     /// The next that waits and may be tried at `now`; with the lane held, nobody else gets the same.
     fn next_waiting(&mut self, workspace_id: WorkspaceId, now: Timestamp) -> Result<Option<Delivery>, Error>;
     /// Compare-and-set: only if the row is still in `state` and at this many `attempts`; otherwise `Error::Conflict`.
-    fn update_delivery(&mut self, delivery: &Delivery, state: DeliveryState, attempts: u32) -> Result<(), Error>;
+    fn update_delivery(
+        &mut self,
+        delivery: &Delivery,
+        state: DeliveryState,
+        attempts: u32,
+    ) -> Result<(), Error>;
 }
 
 /// A message that was accepted before, under a key of its sender (X16).
