@@ -24,10 +24,6 @@ pub struct Limits {
     pub max_templates_per_org: u32,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
-    /// Bytes of text in one message, all of its parts together.
-    pub max_message_text_bytes: u64,
-    /// Parts of one message.
-    pub max_message_parts: u32,
     /// Event streams (SSE and WebSocket) open at once.
     pub max_event_streams: u32,
     /// Connections open at once.
@@ -53,8 +49,6 @@ impl Default for Limits {
             max_secrets_per_owner: 100,
             max_templates_per_org: 1_000,
             max_requests_per_minute: 6_000,
-            max_message_text_bytes: MIB,
-            max_message_parts: 1_000,
             max_event_streams: 2_000,
             max_connections: 4_096,
             header_timeout_ms: 8_000,

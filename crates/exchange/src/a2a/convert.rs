@@ -168,11 +168,20 @@ pub fn stream_of(update: &TaskUpdate, task_id: &str, context_id: &str) -> Stream
                 metadata,
             })
         }
-        TaskUpdate::Message(message) => {
-            // It stands for the whole answer: there is no task to go back to.
-            let mut message = message_to(message, None, Some(&context_id));
-            super::metadata::strip_reserved(&mut message.metadata);
-            StreamResponse::Message(message)
-        }
+        TaskUpdate::Message(message) => StreamResponse::Message(message_shown(message, &context_id)),
     }
+}
+
+/// A message that stands for itself: it belongs to a context and to no task that its reader should know.
+pub fn message_shown(message: &model::Message, context_id: &str) -> Message {
+    let mut message = message_to(message, None, Some(context_id));
+    super::metadata::strip_reserved(&mut message.metadata);
+    message
+}
+
+/// The message with which an agent answered that keeps no task. What is said about a state is kept beside the state, so
+/// an end without such words, after words of the agent, is one of these.
+pub fn bare_answer(task: &model::Task) -> Option<&model::Message> {
+    let is_bare = task.state == model::TaskState::Completed && task.status_message.is_none();
+    task.history.last().filter(|last| is_bare && last.role == model::Role::Agent)
 }

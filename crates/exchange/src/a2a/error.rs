@@ -11,6 +11,8 @@ const PROTOCOL_DOMAIN: &str = "a2a-protocol.org";
 const WARREN_DOMAIN: &str = "warren";
 /// JSON-RPC's code for failures that only the server can name.
 const SERVER_ERROR: i64 = -32000;
+/// For those who are told to come back.
+const RETRY_AFTER_SECONDS: u32 = 5;
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +189,11 @@ impl std::error::Error for ProtocolError {}
 impl From<crate::Error> for ProtocolError {
     fn from(error: crate::Error) -> Self {
         let kind = match error.code {
-            ErrorCode::InvalidRequest => ErrorKind::InvalidParams,
+            ErrorCode::InvalidRequest | ErrorCode::InvalidMessage => ErrorKind::InvalidParams,
+            ErrorCode::TaskNotFound => ErrorKind::TaskNotFound,
+            ErrorCode::TaskNotCancelable => ErrorKind::TaskNotCancelable,
+            // The protocol has no other word for a message that comes too late, or too early.
+            ErrorCode::TaskNotOpen => ErrorKind::UnsupportedOperation,
             ErrorCode::Internal | ErrorCode::DatabaseDamaged => ErrorKind::Internal,
             other => ErrorKind::Warren(other),
         };
