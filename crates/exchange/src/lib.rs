@@ -5,8 +5,12 @@
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
 pub mod a2a;
+mod a2a_client;
+pub mod connector;
+mod runtimes;
 mod transport;
 
+pub use a2a_client::A2aTransport;
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
 
 use std::sync::Arc;
@@ -17,6 +21,8 @@ use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
 use warren_store::Store;
 
+use connector::Connector;
+
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
 pub use warren_fleet::Error;
 
@@ -26,6 +32,7 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub connector: Connector,
 }
 
 /// The exchange. Cheap to clone; all clones are one.
@@ -59,6 +66,11 @@ impl Exchange {
 
     pub fn fleet(&self) -> &Fleet {
         &self.0.parts.fleet
+    }
+
+    /// The one door for calls to others.
+    pub fn connector(&self) -> &Connector {
+        &self.0.parts.connector
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

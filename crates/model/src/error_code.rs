@@ -116,6 +116,10 @@ error_codes! {
     ProgramNotFound = "program_not_found", 422, "The program was not found, or is not executable.", "Name a program that exists in the workspace's PATH.";
     ProcessNotFound = "process_not_found", 404, "There is no such process.", "List processes; finished ones are forgotten after a while.";
     ToolNotFound = "tool_not_found", 404, "The workspace has no such tool.", "List its tools with GET …/tools.";
+    // Calls to others
+    OutboundRefused = "outbound_refused", 422, "The address is not one that Warren calls.", "`detail` says why. Use a public http or https address, or open a private range with `outbound.allow_private`.";
+    PeerFailed = "peer_failed", 502, "The peer gave no answer that can be used.", "See whether it runs and can be reached; the log has the cause under the `request_id`.";
+    HopLimit = "hop_limit", 508, "The message has passed through too many Warrens.", "Look for agents that send to each other in a circle.";
     // Platform
     PlatformUnavailable = "platform_unavailable", 503, "Warren cannot reach its database.", "Check the database; Warren recovers by itself when it is back.";
     ShuttingDown = "shutting_down", 503, "Warren is shutting down.", "Try again in a moment.";

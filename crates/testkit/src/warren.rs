@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
+use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_exchange::{Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
@@ -35,9 +36,32 @@ pub struct Builder {
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
+    outbound: OutboundPolicy,
+    resolver: Option<Arc<dyn Resolver>>,
 }
 
 impl Builder {
+    /// What may be called. By default nothing that is private, and so no peer of a test.
+    #[must_use]
+    pub fn outbound(mut self, policy: OutboundPolicy) -> Self {
+        self.outbound = policy;
+        self
+    }
+
+    /// Lets it call peers on this machine.
+    #[must_use]
+    pub fn reaches_loopback(mut self) -> Self {
+        self.outbound = self.outbound.with_loopback();
+        self
+    }
+
+    /// Names that the test makes up.
+    #[must_use]
+    pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
     /// What the fleet expects of runtimes.
     #[must_use]
     pub fn terms(mut self, terms: Terms) -> Self {
@@ -212,10 +236,12 @@ impl Warren {
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
+            connector: Connector::new(builder.outbound.clone(), resolver),
         });
         exchange.start().await.expect("the exchange starts");
         let doors = (clock, entropy);

@@ -11,6 +11,7 @@ mod document;
 mod fleet;
 mod keys;
 mod load;
+mod outbound;
 mod redact;
 mod registry;
 mod validate;
@@ -19,6 +20,7 @@ pub use fleet::FleetSection;
 pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
+pub use outbound::OutboundSection;
 pub use redact::redacted_url;
 pub(crate) use redact::without_secrets;
 pub use registry::RegistrySection;
@@ -47,6 +49,7 @@ pub struct Config {
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,
+    pub outbound: OutboundSection,
     pub log: LogSection,
 }
 

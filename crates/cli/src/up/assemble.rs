@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
+use warren_exchange::connector::Connector;
 use warren_exchange::{Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
@@ -113,6 +114,7 @@ async fn put_together(
         fleet: fleet.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
+        connector: Connector::with_system_names(config.outbound.policy()),
     });
     let doors = (clock, entropy);
     let server = Server::bind(config.server.listen, server_config, exchange.clone(), doors, telemetry)

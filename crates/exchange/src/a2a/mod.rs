@@ -22,8 +22,8 @@ mod wire;
 
 pub use check::{Incoming, check_send, checked_history_length};
 pub use convert::{
-    artifact_from, artifact_to, bare_answer, message_from, message_shown, message_to, state_from, state_to, stream_of,
-    task_to,
+    artifact_from, artifact_to, bare_answer, message_from, message_shown, message_to, state_from, state_to,
+    stream_of, task_to,
 };
 pub use error::{ErrorKind, ProtocolError};
 pub use metadata::{AUTHOR, REQUEST, author_of, is_reserved, strip_reserved};

@@ -99,10 +99,16 @@ mod tests {
             ],
         });
         let found = interface_of(&card).unwrap();
-        assert_eq!((found.url.as_str(), found.binding, found.streams), ("https://a.example/rpc/", Binding::JsonRpc, true));
+        assert_eq!(
+            (found.url.as_str(), found.binding, found.streams),
+            ("https://a.example/rpc/", Binding::JsonRpc, true)
+        );
         let rest = json!({ "supportedInterfaces": [listed("HTTP+JSON", "1.0", "https://a.example/rest/")] });
         let found = interface_of(&rest).unwrap();
-        assert_eq!((found.url.as_str(), found.binding, found.streams), ("https://a.example/rest", Binding::HttpJson, false));
+        assert_eq!(
+            (found.url.as_str(), found.binding, found.streams),
+            ("https://a.example/rest", Binding::HttpJson, false)
+        );
     }
 
     // X1

@@ -42,14 +42,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Looks in a row that may fail before the rest is unknown.
 const MAX_FAILED_LOOKS: u32 = 5;
 /// For calls whose answer is the work itself.
-const LONG: CallLimits = CallLimits {
-    first_byte: Duration::from_secs(24 * 3_600),
-    idle: Duration::from_secs(24 * 3_600),
-    whole: Duration::from_secs(24 * 3_600),
-    body_bytes: 64 << 20,
-    line_bytes: 8 << 20,
-    ..CallLimits::DEFAULT
-};
+fn long() -> CallLimits {
+    CallLimits {
+        first_byte: Duration::from_secs(24 * 3_600),
+        idle: Duration::from_secs(24 * 3_600),
+        whole: Duration::from_secs(24 * 3_600),
+        body_bytes: 64 << 20,
+        line_bytes: 8 << 20,
+        ..CallLimits::default()
+    }
+}
 
 /// Calls runtimes by A2A, through the connector alone.
 #[derive(Debug, Clone)]
@@ -107,7 +109,8 @@ impl A2aTransport {
     async fn call(&self, call: Call) -> Result<Answer, Trouble> {
         let answer = self.connector.call(call).await?;
         if answer.is_busy() {
-            let retry_after_ms = answer.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            let retry_after_ms =
+                answer.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
             return Err(Trouble::Busy { retry_after_ms });
         }
         match answer.status.as_u16() {
@@ -130,7 +133,11 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     async fn deliver(&mut self, turn: &Turn) -> Result<Outcome, Trouble> {
-        let sent = if self.interface.streams { self.stream(&Asked::Stream { turn }).await } else { self.send(turn).await };
+        let sent = if self.interface.streams {
+            self.stream(&Asked::Stream { turn }).await
+        } else {
+            self.send(turn).await
+        };
         match sent {
             Ok(()) if self.progress.is_over() => Ok(Outcome::Answered),
             // Let go of, or cut, after the agent took it.
@@ -142,7 +149,7 @@ impl Talk<'_> {
 
     async fn send(&mut self, turn: &Turn) -> Result<(), Trouble> {
         let asked = Asked::Send { turn };
-        match self.transport.ask(&self.interface, &asked, LONG).await? {
+        match self.transport.ask(&self.interface, &asked, long()).await? {
             SendMessageResponse::Task(task) => self.take(StreamResponse::Task(task)).await,
             SendMessageResponse::Message(message) => self.take(StreamResponse::Message(message)).await,
         }
@@ -150,7 +157,7 @@ impl Talk<'_> {
 
     /// Takes in a stream until it ends, or nothing more is to come.
     async fn stream(&mut self, asked: &Asked<'_>) -> Result<(), Trouble> {
-        let answer = self.transport.call(outgoing(&self.interface, asked).limits(LONG)).await?;
+        let answer = self.transport.call(outgoing(&self.interface, asked).limits(long())).await?;
         let (binding, status) = (self.interface.binding, answer.status);
         if !answer.is_event_stream() {
             // An error, or an agent that has its whole answer ready.

@@ -141,7 +141,10 @@ mod tests {
         assert_eq!(told(&mut progress, task("TASK_STATE_WORKING", &json!([artifact("one")]))).len(), 2);
         assert_eq!(told(&mut progress, task("TASK_STATE_WORKING", &json!([artifact("one")]))), []);
         assert_eq!(told(&mut progress, task("TASK_STATE_WORKING", &json!([artifact("two")]))).len(), 1);
-        assert_eq!(told(&mut progress, task("TASK_STATE_INPUT_REQUIRED", &json!([artifact("two")]))).len(), 1);
+        assert_eq!(
+            told(&mut progress, task("TASK_STATE_INPUT_REQUIRED", &json!([artifact("two")]))).len(),
+            1
+        );
         assert!(progress.is_over(), "it waits for more");
     }
 
@@ -161,7 +164,8 @@ mod tests {
     #[test]
     fn a_bare_message_is_the_whole_answer() {
         let mut progress = Progress::default();
-        let message = json!({ "message": { "messageId": "r", "role": "ROLE_AGENT", "parts": [{ "text": "hi" }] } });
+        let message =
+            json!({ "message": { "messageId": "r", "role": "ROLE_AGENT", "parts": [{ "text": "hi" }] } });
         assert!(matches!(told(&mut progress, message)[..], [Told::Update(TaskUpdate::Message(_))]));
         assert!(progress.is_over() && progress.remote_id().is_none());
     }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::card::{Binding, Interface};
 use super::trouble::Trouble;
 use crate::a2a::{
-    AUTHOR, ErrorKind, MEDIA_TYPE, REQUEST, SendMessageConfiguration, SendMessageRequest, VERSION, VERSION_HEADER,
-    author_of, message_to, strip_reserved,
+    AUTHOR, ErrorKind, MEDIA_TYPE, REQUEST, SendMessageConfiguration, SendMessageRequest, VERSION,
+    VERSION_HEADER, author_of, message_to, strip_reserved,
 };
 use crate::connector::Call;
 use crate::transport::Turn;
@@ -34,7 +34,9 @@ pub(super) fn outgoing(interface: &Interface, asked: &Asked<'_>) -> Call {
     };
     let accept = match asked {
         Asked::Stream { .. } | Asked::Subscribe { .. } => "text/event-stream, application/json",
-        Asked::Send { .. } | Asked::Get { .. } | Asked::Cancel { .. } => "application/json, application/a2a+json",
+        Asked::Send { .. } | Asked::Get { .. } | Asked::Cancel { .. } => {
+            "application/json, application/a2a+json"
+        }
     };
     call.header("accept", accept).header(VERSION_HEADER, VERSION)
 }
@@ -64,7 +66,8 @@ fn by_rest(interface: &Interface, asked: &Asked<'_>) -> Call {
         Asked::Subscribe { remote_id } => (Method::GET, format!("tasks/{}:subscribe", escaped(remote_id))),
         Asked::Cancel { remote_id } => (Method::POST, format!("tasks/{}:cancel", escaped(remote_id))),
     };
-    let tenant = interface.tenant.as_deref().map(|tenant| format!("{}/", escaped(tenant))).unwrap_or_default();
+    let tenant =
+        interface.tenant.as_deref().map(|tenant| format!("{}/", escaped(tenant))).unwrap_or_default();
     let has_body = method == Method::POST;
     let call = Call::new(method, format!("{}/{tenant}{path}", interface.url));
     if has_body { call.body(MEDIA_TYPE, params_of(asked).to_string()) } else { call }
@@ -89,8 +92,11 @@ fn said(turn: &Turn, return_immediately: Option<bool>) -> Value {
     message.metadata.insert(AUTHOR.to_owned(), author_of(&turn.author));
     let modes = beside["acceptedOutputModes"].as_array().into_iter().flatten();
     let accepted_output_modes = modes.filter_map(|mode| mode.as_str().map(str::to_owned)).collect();
-    let configuration =
-        SendMessageConfiguration { accepted_output_modes, return_immediately, ..SendMessageConfiguration::default() };
+    let configuration = SendMessageConfiguration {
+        accepted_output_modes,
+        return_immediately,
+        ..SendMessageConfiguration::default()
+    };
     let request = SendMessageRequest {
         message,
         configuration: (configuration != SendMessageConfiguration::default()).then_some(configuration),
@@ -109,7 +115,11 @@ pub(super) fn read_result<T: DeserializeOwned>(
         return Err(complaint(binding, error));
     }
     if !status.is_success() {
-        return Err(Trouble::Refused(if status.is_client_error() { "message_refused" } else { "agent_error" }));
+        return Err(Trouble::Refused(if status.is_client_error() {
+            "message_refused"
+        } else {
+            "agent_error"
+        }));
     }
     let result = match binding {
         Binding::JsonRpc => body.get_mut("result").map(Value::take).ok_or(Trouble::BadAnswer)?,

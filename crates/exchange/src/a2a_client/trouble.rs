@@ -34,7 +34,9 @@ impl Trouble {
             Some(ErrorKind::VersionNotSupported) => "version_not_supported",
             Some(ErrorKind::ContentTypeNotSupported) => "content_type_not_supported",
             Some(ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound) => "not_supported",
-            Some(ErrorKind::InvalidParams | ErrorKind::InvalidRequest | ErrorKind::Parse) => "message_refused",
+            Some(ErrorKind::InvalidParams | ErrorKind::InvalidRequest | ErrorKind::Parse) => {
+                "message_refused"
+            }
             Some(_) | None => "agent_error",
         })
     }

@@ -73,7 +73,10 @@ fn an_agents_id_stays_one_segment_of_the_path() {
     assert_eq!(call.url, "https://agent.example/a2a/a%20b/tasks/..%2Fx%3Fy%23z?historyLength=0");
     assert_eq!(call.method, Method::GET);
     let call = outgoing(&rest, &Asked::Cancel { remote_id: "t" });
-    assert_eq!((call.method.as_str(), call.url.as_str()), ("POST", "https://agent.example/a2a/a%20b/tasks/t:cancel"));
+    assert_eq!(
+        (call.method.as_str(), call.url.as_str()),
+        ("POST", "https://agent.example/a2a/a%20b/tasks/t:cancel")
+    );
     assert!(call.headers.contains(&("content-type".to_owned(), MEDIA_TYPE.to_owned())));
 }
 

@@ -1,0 +1,8 @@
+//! The exchange against real sockets.
+
+mod addresses;
+mod cards;
+mod hostile_peers;
+mod outcomes;
+mod peer;
+mod secrets_stay;
