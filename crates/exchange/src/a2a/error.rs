@@ -205,8 +205,12 @@ impl From<crate::Error> for ProtocolError {
             Some(detail) => format!("{sentence} {detail}"),
             None => sentence.to_owned(),
         };
-        let retry_after_seconds =
-            matches!(kind, ErrorKind::Warren(code) if code.entry().status == 503).then_some(1);
-        Self { retry_after_seconds, ..Self::new(kind, message) }
+        let mut said = Self::new(kind, message);
+        said.retry_after_seconds = match error.code.entry().status {
+            429 | 503 => Some(RETRY_AFTER_SECONDS),
+            _ => None,
+        };
+        // So that a client can tell "come back" from "you are in the queue" (X12).
+        if error.code == ErrorCode::RuntimeBusy { said.with("nativeSession", "true") } else { said }
     }
 }

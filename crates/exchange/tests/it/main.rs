@@ -1,5 +1,6 @@
 //! The exchange against real sockets.
 
+mod a2a_client;
 mod addresses;
 mod cards;
 mod hostile_peers;
