@@ -1,17 +1,39 @@
 //! Carriers of messages: what `rules` decides about tasks, schedules, memory and approvals is written and brought
 //! about here, and every call that leaves Warren goes through the one checked connector.
 //!
+//! ```text
+//!   send ─▶ one row in the queue ─▶ claim ─┬▶ dispatcher calls the runtime ──┐
+//!           (accepted: durable)            └▶ the runtime comes and asks ────┴▶ settle: row, task, delegation, events
+//! ```
+//!
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
 pub mod a2a;
 mod a2a_client;
 pub mod connector;
+mod delegations;
+mod dispatcher;
+mod endings;
+mod peers;
+mod pull;
+mod queue;
 mod runtimes;
+mod send;
+mod tasks;
+mod terms;
 mod transport;
+mod tree;
+mod upkeep;
+mod watchers;
 
 pub use a2a_client::A2aTransport;
+pub use delegations::{Delegate, Delegated};
+pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
+pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
+pub use terms::Terms;
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
+pub use watchers::Follower;
 
 use std::sync::Arc;
 
@@ -19,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
+use warren_model::{Principal, WorkspaceId};
 use warren_store::Store;
 
 use connector::Connector;
@@ -32,6 +55,9 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub terms: Terms,
+    /// How runtimes are called.
+    pub transport: Arc<dyn Transport>,
     pub connector: Connector,
 }
 
@@ -42,18 +68,33 @@ pub struct Exchange(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
+    /// Tells this process from others on the same database.
+    instance: String,
     /// Work that must finish even if the client that asked for it hangs up.
     tasks: TaskTracker,
     stopping: CancellationToken,
+    watchers: watchers::Watchers,
+    runs: dispatcher::Runs,
+    kicks: dispatcher::Kicks,
 }
 
 impl Exchange {
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(Inner { parts, tasks: TaskTracker::new(), stopping: CancellationToken::new() }))
+        let instance = parts.entropy.id::<warren_model::RequestKind>(parts.clock.now()).to_string();
+        Self(Arc::new(Inner {
+            instance,
+            parts,
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            watchers: watchers::Watchers::default(),
+            runs: dispatcher::Runs::default(),
+            kicks: dispatcher::Kicks::default(),
+        }))
     }
 
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
+        self.start_upkeep();
         Ok(())
     }
 
@@ -75,5 +116,65 @@ impl Exchange {
 
     pub fn store(&self) -> &Arc<dyn Store> {
         self.fleet().store()
+    }
+
+    pub fn terms(&self) -> &Terms {
+        &self.0.parts.terms
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.0.parts.clock
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.0.parts.entropy
+    }
+
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.0.parts.transport)
+    }
+
+    fn instance(&self) -> &str {
+        &self.0.instance
+    }
+
+    fn stopping(&self) -> &CancellationToken {
+        &self.0.stopping
+    }
+
+    fn tasks_in_hand(&self) -> &TaskTracker {
+        &self.0.tasks
+    }
+
+    fn watchers(&self) -> &watchers::Watchers {
+        &self.0.watchers
+    }
+
+    fn runs(&self) -> &dispatcher::Runs {
+        &self.0.runs
+    }
+
+    fn kicks(&self) -> &dispatcher::Kicks {
+        &self.0.kicks
+    }
+
+    /// A message came for one that sleeps (F7).
+    fn wake(&self, id: WorkspaceId, by: &Principal) {
+        let (exchange, by) = (self.clone(), by.clone());
+        self.0.tasks.spawn(async move {
+            if let Err(error) = exchange.fleet().wake_for_message(id, &by).await {
+                tracing::warn!(workspace.id = %id, %error, "a workspace could not be woken for its message");
+            }
+        });
+    }
+
+    /// Its box is dead, as its transport found out (X13).
+    fn report_gone(&self, id: WorkspaceId) {
+        let exchange = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = exchange.fleet().found_gone(id).await {
+                tracing::warn!(workspace.id = %id, %error, "a dead workspace could not be marked");
+            }
+        });
     }
 }

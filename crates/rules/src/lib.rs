@@ -25,6 +25,7 @@ pub mod registry;
 pub mod secrets;
 pub mod startup;
 pub mod sweeps;
+pub mod tasks;
 pub mod templates;
 pub mod tier;
 pub mod vitals;

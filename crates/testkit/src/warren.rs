@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
-use warren_exchange::{Exchange, Parts as ExchangeParts};
+use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -33,6 +33,8 @@ pub struct Builder {
     environment: Environment,
     database: Option<String>,
     terms: Terms,
+    exchange_terms: ExchangeTerms,
+    transport: Option<Arc<dyn Transport>>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
@@ -66,6 +68,20 @@ impl Builder {
     #[must_use]
     pub fn terms(mut self, terms: Terms) -> Self {
         self.terms = terms;
+        self
+    }
+
+    /// What the exchange promises.
+    #[must_use]
+    pub fn exchange_terms(mut self, terms: ExchangeTerms) -> Self {
+        self.exchange_terms = terms;
+        self
+    }
+
+    /// How runtimes are called.
+    #[must_use]
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transport = Some(transport);
         self
     }
 
@@ -237,11 +253,15 @@ impl Warren {
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
+        let connector = Connector::new(builder.outbound.clone(), resolver);
+        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock));
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
-            connector: Connector::new(builder.outbound.clone(), resolver),
+            terms: builder.exchange_terms,
+            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(by_a2a)),
+            connector,
         });
         exchange.start().await.expect("the exchange starts");
         let doors = (clock, entropy);
