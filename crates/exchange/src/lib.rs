@@ -17,6 +17,7 @@ mod dispatcher;
 mod endings;
 mod peers;
 mod pull;
+mod pushes;
 mod queue;
 mod runtimes;
 mod send;
@@ -95,6 +96,7 @@ impl Exchange {
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
         self.start_upkeep();
+        self.start_pushes();
         Ok(())
     }
 

@@ -58,6 +58,8 @@ pub struct Follower {
     newest: watch::Receiver<u64>,
     /// The newest version whose updates were handed out.
     seen: u64,
+    /// The version at which the row was read last: what was said up to it is in the row.
+    read_at: u64,
     has_ended: bool,
 }
 
@@ -69,8 +71,15 @@ impl Exchange {
         let newest = self.store().newest_event();
         let task = read(&**self.store(), id).await?;
         let has_ended = task.state.is_final();
-        let follower =
-            Follower { id, hints, store: Arc::clone(self.store()), newest, seen: task.version, has_ended };
+        let follower = Follower {
+            id,
+            hints,
+            store: Arc::clone(self.store()),
+            newest,
+            seen: task.version,
+            read_at: task.version,
+            has_ended,
+        };
         Ok((task, follower))
     }
 
@@ -116,7 +125,7 @@ impl Follower {
             tokio::select! {
                 biased;
                 hint = self.hints.recv() => match hint {
-                    Ok(hint) if hint.version < self.seen => {}
+                    Ok(hint) if hint.version < self.seen || hint.version <= self.read_at => {}
                     Ok(hint) => {
                         self.seen = hint.version;
                         self.has_ended = ends(&hint.update);
@@ -153,6 +162,7 @@ impl Follower {
             return Ok(None);
         }
         self.seen = task.version;
+        self.read_at = task.version;
         self.has_ended = task.state.is_final();
         Ok(Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at }))
     }

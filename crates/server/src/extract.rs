@@ -71,7 +71,7 @@ impl FromRequest<Arc<App>> for Document {
     }
 }
 
-async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
+pub(crate) async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
     let max = app.limits().max_body_bytes;
     let body = Limited::new(request.into_body(), usize::try_from(max).unwrap_or(usize::MAX));
     let limit = Duration::from_millis(app.limits().body_timeout_ms);

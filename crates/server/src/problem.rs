@@ -46,6 +46,10 @@ impl Failure {
         Self { detail: Some(detail.into()), ..code.into() }
     }
 
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
     pub(crate) fn to_problem(&self, request_id: &str) -> Problem {
         let entry = self.code.entry();
         Problem {

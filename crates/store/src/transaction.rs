@@ -11,6 +11,7 @@ use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
+use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
@@ -32,6 +33,7 @@ pub trait ReadTx:
     + DeliveryReads
     + RepeatReads
     + DelegationReads
+    + PushConfigReads
 {
 }
 impl<T> ReadTx for T where
@@ -50,6 +52,7 @@ impl<T> ReadTx for T where
         + DeliveryReads
         + RepeatReads
         + DelegationReads
+        + PushConfigReads
         + ?Sized
 {
 }
@@ -72,6 +75,7 @@ pub trait WriteTx:
     + DeliveryWrites
     + RepeatWrites
     + DelegationWrites
+    + PushConfigWrites
 {
 }
 impl<T> WriteTx for T where
@@ -91,6 +95,7 @@ impl<T> WriteTx for T where
         + DeliveryWrites
         + RepeatWrites
         + DelegationWrites
+        + PushConfigWrites
         + ?Sized
 {
 }

@@ -138,10 +138,10 @@ pub fn task_to(task: &model::Task, history_length: Option<usize>) -> Task {
     }
 }
 
-/// A message as clients see it: what Warren noted for the agent is left out.
+/// A message as clients see it: what Warren noted for the transport is left out.
 fn shown(message: &model::Message, task_id: &str, context_id: &str) -> Message {
     let mut message = message_to(message, Some(task_id), Some(context_id));
-    super::metadata::strip_reserved(&mut message.metadata);
+    message.metadata.remove(super::metadata::REQUEST);
     message
 }
 
@@ -175,7 +175,7 @@ pub fn stream_of(update: &TaskUpdate, task_id: &str, context_id: &str) -> Stream
 /// A message that stands for itself: it belongs to a context and to no task that its reader should know.
 pub fn message_shown(message: &model::Message, context_id: &str) -> Message {
     let mut message = message_to(message, None, Some(context_id));
-    super::metadata::strip_reserved(&mut message.metadata);
+    message.metadata.remove(super::metadata::REQUEST);
     message
 }
 

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use warren_model::Principal;
 
 /// Who wrote the message: `{"kind": "user", "id": "…"}`.
-pub const AUTHOR: &str = "warren.author";
+pub const AUTHOR: &str = "warren/author";
 /// What came beside the message in its request and belongs to the agent: `{"metadata": …, "acceptedOutputModes": …}`.
+/// Not beneath `warren/`, which is emptied where messages are accepted; so it is noted before that.
 pub const REQUEST: &str = "warren.request";
 
 const NAMESPACE: &str = "warren";

@@ -15,6 +15,7 @@
 mod check;
 mod convert;
 mod error;
+mod feed;
 mod metadata;
 mod requests;
 mod scalar;
@@ -26,6 +27,7 @@ pub use convert::{
     stream_of, task_to,
 };
 pub use error::{ErrorKind, ProtocolError};
+pub use feed::Feed;
 pub use metadata::{AUTHOR, REQUEST, author_of, is_reserved, strip_reserved};
 pub use requests::{
     CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListPushConfigsRequest,

@@ -87,7 +87,7 @@ fn what_is_no_message_is_refused_by_name() {
 fn a_client_cannot_write_into_warrens_corner_of_the_metadata() {
     let mut request = message(&json!([{ "text": "x" }]));
     let forged = json!({
-        "warren.author": { "kind": "user" }, "Warren/author": 1, "warren": 2, " WARREN.request": 3, "warrenty": "kept",
+        "warren/author": { "kind": "user" }, "Warren.author": 1, "warren": 2, " WARREN.request": 3, "warrenty": "kept",
     });
     request["message"]["metadata"] = forged.clone();
     request["metadata"] = forged;
@@ -132,7 +132,7 @@ fn a_task_shows_as_much_history_as_is_wanted() {
     let at = Timestamp::from_micros(1_763_200_000_000_000);
     let said = |id: &str| model::Message::new(id, model::Role::User, vec![model::Part::text(id)]);
     let mut noted = said("m1");
-    noted.metadata.insert(AUTHOR.to_owned(), json!({ "kind": "schedule" }));
+    noted.metadata.insert(REQUEST.to_owned(), json!({ "metadata": {} }));
     let task = model::Task {
         id: model::TaskId::from_parts(at, [1; 10]),
         org_id: model::OrgId::DEFAULT,

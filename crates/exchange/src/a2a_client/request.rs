@@ -9,7 +9,7 @@ use super::card::{Binding, Interface};
 use super::trouble::Trouble;
 use crate::a2a::{
     AUTHOR, ErrorKind, MEDIA_TYPE, REQUEST, SendMessageConfiguration, SendMessageRequest, VERSION,
-    VERSION_HEADER, author_of, message_to, strip_reserved,
+    VERSION_HEADER, author_of, message_to,
 };
 use crate::connector::Call;
 use crate::transport::Turn;
@@ -88,7 +88,6 @@ fn said(turn: &Turn, return_immediately: Option<bool>) -> Value {
     let context_id = turn.remote_id.is_none().then_some(turn.context_id.as_str());
     let mut message = message_to(&turn.message, turn.remote_id.as_deref(), context_id);
     let beside = message.metadata.remove(REQUEST).unwrap_or_default();
-    strip_reserved(&mut message.metadata);
     message.metadata.insert(AUTHOR.to_owned(), author_of(&turn.author));
     let modes = beside["acceptedOutputModes"].as_array().into_iter().flatten();
     let accepted_output_modes = modes.filter_map(|mode| mode.as_str().map(str::to_owned)).collect();

@@ -29,17 +29,16 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let id = visit.workspace.id;
-    let registration = app
-        .fleet
-        .store()
-        .read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from))
-        .await?;
+    let registration =
+        app.fleet.store().read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
     let card = card_of(&visit.workspace, registration.as_ref(), &visit.base_url).to_string();
     let tag = format!("\"{}\"", digest(&card));
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| is_named(known, &tag));
-    let (status, body) = if is_known { (StatusCode::NOT_MODIFIED, String::new()) } else { (StatusCode::OK, card) };
-    let mut response = (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, CACHE)], body)
-        .into_response();
+    let (status, body) =
+        if is_known { (StatusCode::NOT_MODIFIED, String::new()) } else { (StatusCode::OK, card) };
+    let mut response =
+        (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, CACHE)], body)
+            .into_response();
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(header::ETAG, tag);
     }
@@ -63,7 +62,8 @@ fn card_of(workspace: &Workspace, registration: Option<&Registration>, base_url:
     let told = registration.and_then(|registration| registration.agent_card.as_ref()).unwrap_or(&Value::Null);
     let name = workspace.name.to_string();
     let url = format!("{base_url}/a2a/{}", workspace.id);
-    let interface = |binding: &str| json!({ "url": url, "protocolBinding": binding, "protocolVersion": VERSION });
+    let interface =
+        |binding: &str| json!({ "url": url, "protocolBinding": binding, "protocolVersion": VERSION });
     let version = registration.and_then(|registration| registration.version.clone());
     json!({
         "name": name,
@@ -102,7 +102,10 @@ fn skills(value: &Value) -> Vec<Value> {
         let name = text(&told["name"]).or_else(|| text(&told["id"]))?;
         let mut skill = Map::new();
         skill.insert("id".to_owned(), json!(text(&told["id"]).unwrap_or_else(|| name.clone())));
-        skill.insert("description".to_owned(), json!(text(&told["description"]).unwrap_or_else(|| name.clone())));
+        skill.insert(
+            "description".to_owned(),
+            json!(text(&told["description"]).unwrap_or_else(|| name.clone())),
+        );
         skill.insert("name".to_owned(), json!(name));
         skill.insert("tags".to_owned(), json!(texts(&told["tags"])));
         for list in ["examples", "inputModes", "outputModes"] {

@@ -54,15 +54,18 @@ const ROUTES: &[Row] = &[
     ("a2a_get_task", "GET", "/a2a/{id}/tasks/{task}", || get(rest::get_task)),
     // `{task}:cancel` and `{task}:subscribe`.
     ("a2a_act_on_task", "POST", "/a2a/{id}/tasks/{task}", || post(rest::act_on_task)),
-    ("a2a_list_push_configs", "GET", "/a2a/{id}/tasks/{task}/pushNotificationConfigs", || get(rest::list_push)),
-    ("a2a_create_push_config", "POST", "/a2a/{id}/tasks/{task}/pushNotificationConfigs", || post(rest::create_push)),
-    ("a2a_get_push_config", "GET", "/a2a/{id}/tasks/{task}/pushNotificationConfigs/{config}", || get(rest::get_push)),
-    (
-        "a2a_delete_push_config",
-        "DELETE",
-        "/a2a/{id}/tasks/{task}/pushNotificationConfigs/{config}",
-        || delete(rest::delete_push),
-    ),
+    ("a2a_list_push_configs", "GET", "/a2a/{id}/tasks/{task}/pushNotificationConfigs", || {
+        get(rest::list_push)
+    }),
+    ("a2a_create_push_config", "POST", "/a2a/{id}/tasks/{task}/pushNotificationConfigs", || {
+        post(rest::create_push)
+    }),
+    ("a2a_get_push_config", "GET", "/a2a/{id}/tasks/{task}/pushNotificationConfigs/{config}", || {
+        get(rest::get_push)
+    }),
+    ("a2a_delete_push_config", "DELETE", "/a2a/{id}/tasks/{task}/pushNotificationConfigs/{config}", || {
+        delete(rest::delete_push)
+    }),
 ];
 
 /// All routes by which A2A is spoken.

@@ -1,13 +1,13 @@
 //! What can be asked by A2A, whatever the binding.
 
-use warren_exchange::Send;
 use warren_exchange::a2a::{
-    CancelTaskRequest, ErrorKind, GetTaskRequest, Incoming, ListTasksRequest, ListTasksResponse, ProtocolError,
-    SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task as WireTask, TaskState as WireState,
-    check_send, checked_context_id, checked_history_length, message_to, state_from, strip_reserved, task_to,
+    CancelTaskRequest, GetTaskRequest, Incoming, ListTasksRequest, ListTasksResponse, ProtocolError,
+    SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task as WireTask,
+    TaskState as WireState, bare_answer, check_send, checked_history_length, message_shown, state_from,
+    task_to,
 };
-use warren_exchange::Accepted;
-use warren_model::{ErrorCode, Message, Task, TaskId, TaskState};
+use warren_exchange::{Accepted, Send};
+use warren_model::{Task, TaskId};
 use warren_store::TaskQuery;
 
 use super::refusal::{Refusal, unsupported};
@@ -24,10 +24,10 @@ impl Visit {
         let task = if incoming.returns_immediately {
             accepted.task
         } else {
-            self.app.exchange.settled(accepted.task.id).await?
+            self.app.exchange.settled(accepted.task.id, None).await?
         };
         Ok(match bare_answer(&task) {
-            Some(message) => SendMessageResponse::Message(shown(message, &task.context_id)),
+            Some(message) => SendMessageResponse::Message(message_shown(message, &task.context_id)),
             None => SendMessageResponse::Task(task_to(&task, incoming.history_length)),
         })
     }

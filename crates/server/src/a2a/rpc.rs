@@ -38,9 +38,11 @@ pub(super) async fn call(State(app): State<Arc<App>>, visit: Visit, request: Req
         Err((id, error)) => return refused(&id, error.into()),
     };
     match run(visit, &envelope, version).await {
-        Ok(Answer::Result(result)) => {
-            answer_json(200, "application/json", &json!({ "jsonrpc": "2.0", "id": envelope.id, "result": result }))
-        }
+        Ok(Answer::Result(result)) => answer_json(
+            200,
+            "application/json",
+            &json!({ "jsonrpc": "2.0", "id": envelope.id, "result": result }),
+        ),
         Ok(Answer::Events(events)) => events.into_response(Spelling::JsonRpc { id: envelope.id }),
         Err(refusal) => refused(&envelope.id, refusal),
     }
@@ -84,7 +86,11 @@ fn open(body: &[u8]) -> Result<Envelope, (Value, ProtocolError)> {
     }
 }
 
-async fn run(visit: Visit, envelope: &Envelope, version: Result<(), ProtocolError>) -> Result<Answer, Refusal> {
+async fn run(
+    visit: Visit,
+    envelope: &Envelope,
+    version: Result<(), ProtocolError>,
+) -> Result<Answer, Refusal> {
     let Some(method) = Method::parse(&envelope.method) else {
         return Err(ProtocolError::new(ErrorKind::MethodNotFound, "there is no such method").into());
     };

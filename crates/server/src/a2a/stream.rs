@@ -4,7 +4,9 @@
 //! stream ends when the task does, or when the agent waits for input. A client that hangs up ends nothing: it asks again
 //! with `SubscribeToTask`, also after a restart of Warren, and gets the task as it is then.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
@@ -12,16 +14,14 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
-use warren_exchange::a2a::{
-    ErrorKind, ProtocolError, StreamResponse, bare_answer, message_shown, stream_of, task_to,
-};
+use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
 use warren_exchange::{Accepted, Follower};
-use warren_fleet::access::Action;
-use warren_model::{ErrorCode, Task, TaskId, TaskState, TaskUpdate};
+use warren_model::{ErrorCode, TaskId};
 
 use super::refusal::{Refusal, unsupported};
 use super::visit::Visit;
-use crate::standing::{Standing, while_standing};
+use crate::App;
+use crate::standing::while_standing;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -35,26 +35,10 @@ pub(super) enum Spelling {
 /// Events that are to come.
 pub(super) struct Events {
     visit: Visit,
-    following: Following,
-}
-
-/// Where a stream is.
-struct Following {
-    task: Task,
+    id: TaskId,
+    feed: Feed,
+    first: Vec<StreamResponse>,
     follower: Follower,
-    history_length: Option<usize>,
-    stage: Stage,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Nothing was sent. If the agent answers with a message alone, that is the whole stream; so the task is held back
-    /// until something else is heard of it.
-    Undecided,
-    /// The task comes next.
-    Opening,
-    Going,
-    Over,
 }
 
 impl Events {
@@ -64,33 +48,32 @@ impl Events {
         accepted: Accepted,
         history_length: Option<usize>,
     ) -> Result<Self, Refusal> {
-        // Who has to wait in the queue is told so at once.
-        let stage = if accepted.position.is_some() { Stage::Opening } else { Stage::Undecided };
-        let (task, follower) = visit.follow(accepted.task.id).await?;
-        Ok(Self { visit, following: Following { task, follower, history_length, stage } })
+        let id = accepted.task.id;
+        let (task, follower) = visit.app.exchange.follow(id).await?;
+        let (feed, first) = Feed::of_message(task, accepted.position.is_some(), history_length);
+        Ok(Self { visit, id, feed, first, follower })
     }
 
     /// Of a task that has not ended.
     pub(super) async fn of_task(visit: Visit, id: TaskId) -> Result<Self, Refusal> {
-        let (task, follower) = visit.follow(id).await?;
+        // Whether it is theirs to see is asked first.
+        visit.task(id).await?;
+        let (task, follower) = visit.app.exchange.follow(id).await?;
         if task.state.is_final() {
             return Err(unsupported("the task has ended: nothing more will happen to it"));
         }
-        let following = Following { task, follower, history_length: None, stage: Stage::Opening };
-        Ok(Self { visit, following })
+        let (feed, first) = Feed::of_task(task);
+        Ok(Self { visit, id, feed, first, follower })
     }
 
     pub(super) fn into_response(self, spelling: Spelling) -> Response {
-        let standing = Standing {
-            app: self.visit.app,
-            who: self.visit.who,
-            action: Action::UseWorkspace,
-            workspace_id: self.visit.workspace.id,
-            ends_with_server: true,
-        };
+        let Self { visit, id, feed, first, follower } = self;
+        let reading =
+            Reading { app: Arc::clone(&visit.app), id, feed, follower: Some(follower), ready: first.into() };
         let written = spelling.clone();
-        let events = self.following.events().map(move |event| written.event(&event));
-        let events = while_standing(events, standing, move |code| spelling.farewell(code)).map(Ok::<_, Infallible>);
+        let events = reading.events().map(move |event| written.event(&event));
+        let events = while_standing(events, visit.lost(), move |code| spelling.farewell(code));
+        let events = events.map(Ok::<_, Infallible>);
         let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
         // Proxies that collect an answer before they pass it on would hold it back until its end.
         response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -99,48 +82,78 @@ impl Events {
     }
 }
 
-impl Following {
-    fn events(self) -> impl Stream<Item = StreamResponse> + Send {
-        stream::unfold(self, |mut following| async move {
-            let event = following.next().await?;
-            Some((event, following))
+struct Reading {
+    app: Arc<App>,
+    id: TaskId,
+    feed: Feed,
+    /// Absent once there is nothing more to hear.
+    follower: Option<Follower>,
+    ready: VecDeque<StreamResponse>,
+}
+
+impl Reading {
+    fn events(self) -> impl Stream<Item = Result<StreamResponse, ProtocolError>> + Send {
+        stream::unfold(self, |mut reading| async move {
+            let event = reading.next().await?;
+            Some((event, reading))
         })
     }
 
-    async fn next(&mut self) -> Option<StreamResponse> {
+    async fn next(&mut self) -> Option<Result<StreamResponse, ProtocolError>> {
         loop {
-            match self.stage {
-                Stage::Over => return None,
-                Stage::Opening => return Some(self.open()),
-                Stage::Undecided => {
-                    if let Some(event) = self.decide().await {
-                        return Some(event);
-                    }
-                }
-                Stage::Going => return self.go_on().await,
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
             }
+            if self.feed.is_over() {
+                return None;
+            }
+            if let Err(error) = self.listen().await {
+                self.follower = None;
+                return Some(Err(error));
+            }
+            self.follower.as_ref()?;
         }
     }
 
-    /// The task as it was when following began. A subscriber to work that waits for input gets what follows, too.
-    fn open(&mut self) -> StreamResponse {
-        self.stage = if self.task.state.is_final() { Stage::Over } else { Stage::Going };
-        StreamResponse::Task(task_to(&self.task, self.history_length))
+    async fn listen(&mut self) -> Result<(), ProtocolError> {
+        let Some(follower) = &mut self.follower else { return Ok(()) };
+        let Some(update) = follower.next().await? else {
+            self.follower = None;
+            return Ok(());
+        };
+        let row =
+            if Feed::wants_row(&update) { Some(self.app.exchange.follow(self.id).await?.0) } else { None };
+        self.ready.extend(self.feed.take(&update, row, self.app.clock.now()));
+        Ok(())
     }
+}
 
-    /// Waits for the first thing that is heard of the work. A message is the stream; after anything else the task opens
-    /// it, with what was heard put in.
-    async fn decide(&mut self) -> Option<StreamResponse> {
-        if self.task.state.is_final() || self.task.state.is_interrupted() {
-            self.stage = Stage::Over;
-            let bare = bare_answer(&self.task).map(|message| message_shown(message, &self.task.context_id));
-            let task = || StreamResponse::Task(task_to(&self.task, self.history_length));
-            return Some(bare.map_or_else(task, StreamResponse::Message));
+impl Spelling {
+    fn event(&self, event: &Result<StreamResponse, ProtocolError>) -> SseEvent {
+        match event {
+            Ok(event) => SseEvent::default().data(self.write(event).to_string()),
+            Err(error) => self.error(error),
         }
-        todo()
     }
 
-    async fn go_on(&mut self) -> Option<StreamResponse> {
-        todo()
+    fn write(&self, event: &StreamResponse) -> Value {
+        let event = serde_json::to_value(event).unwrap_or_default();
+        match self {
+            Self::JsonRpc { id } => json!({ "jsonrpc": "2.0", "id": id, "result": event }),
+            Self::HttpJson => event,
+        }
+    }
+
+    fn error(&self, error: &ProtocolError) -> SseEvent {
+        let body = match self {
+            Self::JsonRpc { id } => json!({ "jsonrpc": "2.0", "id": id, "error": error.to_rpc() }),
+            Self::HttpJson => error.to_rest(),
+        };
+        SseEvent::default().event("error").data(body.to_string())
+    }
+
+    /// Why a stream ends before its task does (sec/U05).
+    fn farewell(&self, code: ErrorCode) -> SseEvent {
+        self.error(&ProtocolError::new(ErrorKind::Warren(code), code.entry().sentence))
     }
 }

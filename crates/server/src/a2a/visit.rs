@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
-use http::header;
 use http::request::Parts;
+use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
@@ -18,6 +18,7 @@ use crate::App;
 use crate::auth::Caller;
 use crate::extract::{PathId, read_body};
 use crate::problem::Failure;
+use crate::standing::RECHECK;
 
 /// Somebody who may speak with a workspace, and does.
 #[derive(Debug, Clone)]
@@ -37,14 +38,45 @@ impl FromRequestParts<Arc<App>> for Visit {
         let Caller(who) = Caller::from_request_parts(parts, app).await?;
         let PathId(id) = PathId::from_request_parts(parts, app).await?;
         let workspace = app.exchange.reach(&who, id).await?;
-        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        Ok(Self { app: Arc::clone(app), who, workspace, base_url: app.base_url(host) })
+        Ok(Self { app: Arc::clone(app), who, workspace, base_url: base_url(&parts.headers) })
+    }
+}
+
+/// As the caller reached us. The host is one of those that are served; a proxy that ends TLS says so, and who pretends
+/// to be one deceives nobody but themselves.
+fn base_url(headers: &HeaderMap) -> String {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let scheme = if text("x-forwarded-proto").eq_ignore_ascii_case("https") { "https" } else { "http" };
+    format!("{scheme}://{}", text("host"))
+}
+
+impl Visit {
+    /// Answers when a stream must end, with why (sec/U05). A workspace that rests is no reason: its task goes on when it
+    /// wakes.
+    pub(super) async fn lost(self) -> ErrorCode {
+        let mut recheck = tokio::time::interval(RECHECK);
+        loop {
+            tokio::select! {
+                () = self.app.stopping.cancelled() => return ErrorCode::ShuttingDown,
+                _ = recheck.tick() => {}
+            }
+            match self.app.fleet.is_still_valid(self.who.token.id).await {
+                Ok(false) => return ErrorCode::TokenExpired,
+                // A database that is away is no reason to hang up on a reader who was let in.
+                Ok(true) | Err(_) => {}
+            }
+            match self.app.exchange.reach(&self.who, self.workspace.id).await {
+                Err(error) if error.code != ErrorCode::PlatformUnavailable => return error.code,
+                Ok(_) | Err(_) => {}
+            }
+        }
     }
 }
 
 /// What came with the request besides who sent it.
 pub(super) fn check_version(parts: &Parts) -> Result<(), ProtocolError> {
-    let by_header = parts.headers.get(VERSION_HEADER).map(|value| value.to_str().unwrap_or("?").trim().to_owned());
+    let by_header =
+        parts.headers.get(VERSION_HEADER).map(|value| value.to_str().unwrap_or("?").trim().to_owned());
     let version = by_header.filter(|version| !version.is_empty()).or_else(|| version_of_query(parts));
     // Without one, the protocol says, it is a request of 0.3.
     let version = version.unwrap_or_else(|| "0.3".to_owned());

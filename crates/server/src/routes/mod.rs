@@ -33,7 +33,7 @@ use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
 use crate::problem::Failure;
-use crate::{App, auth, guard, page, problem};
+use crate::{App, a2a, auth, guard, page, problem};
 
 /// Every route of the API, with its description.
 pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
@@ -93,7 +93,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
 /// The whole server as one service. Layers run from the last added to the first.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let (api, _) = api().split_for_parts();
-    let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
+    let api = api.merge(a2a::router()).route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
     Router::new()
         .merge(api)

@@ -46,7 +46,7 @@ fn the_agent_learns_who_wrote_and_nothing_of_our_own_notes() {
         json!({
             "message": {
                 "messageId": "m1", "contextId": "c1", "role": "ROLE_USER", "parts": [{ "text": "hello" }],
-                "metadata": { "mine": 1, "warren.author": { "kind": "schedule", "id": "nightly" } },
+                "metadata": { "mine": 1, "warren/author": { "kind": "schedule", "id": "nightly" } },
             },
             "configuration": { "acceptedOutputModes": ["text/plain"], "returnImmediately": true },
             "metadata": { "trace": "t" },
