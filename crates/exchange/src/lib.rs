@@ -30,6 +30,7 @@ mod watchers;
 
 pub use a2a_client::A2aTransport;
 pub use delegations::{Delegate, Delegated};
+pub use endings::result_of;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
