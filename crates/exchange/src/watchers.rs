@@ -31,8 +31,10 @@ impl Watchers {
     pub(crate) fn tell(&self, task: &Task, update: TaskUpdate) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = open.get(&task.id) else { return };
+        // The last word, and not the first of a task that has ended: more may come with it.
+        let is_last = ends(&update);
         let _ = sender.send(Arc::new(Hint { version: task.version, update }));
-        if task.state.is_final() || sender.receiver_count() == 0 {
+        if is_last || sender.receiver_count() == 0 {
             open.remove(&task.id);
         }
     }
@@ -158,7 +160,8 @@ impl Follower {
     /// Reads the row; what changed in it unnoticed is told as one update.
     async fn look(&mut self) -> Result<Option<TaskUpdate>, Error> {
         let task = read(&*self.store, self.id).await?;
-        if task.version <= self.seen {
+        // An end is told even if a piece of the same version was: its own hint may be the one that was missed.
+        if task.version <= self.seen && !task.state.is_final() {
             return Ok(None);
         }
         self.seen = task.version;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   undecided ── a message ─────────────────────────▶ over        an agent that keeps no task: the message is the stream
-//!       │ anything else: the task, with that in it
+//!       │ anything else: the task, and then that
 //!       ▼
 //!     going ── status, artifacts … ── it ends or waits ─▶ over
 //! ```
@@ -84,8 +84,11 @@ impl Feed {
                 vec![StreamResponse::Message(message_shown(message, &self.task.context_id))]
             }
             (Stage::Undecided, _) => {
-                self.task = row.unwrap_or_else(|| after(self.task.clone(), update, now));
-                vec![self.whole()]
+                let mut events = vec![self.whole()];
+                if !self.says_nothing_new(update) {
+                    events.extend(self.told(update, row.as_ref(), now));
+                }
+                events
             }
             (Stage::Going, TaskUpdate::Message(message)) => {
                 let (state, message) = (TaskState::Completed, Some(message.clone()));
@@ -122,6 +125,10 @@ impl Feed {
         told
     }
 
+    fn says_nothing_new(&self, update: &TaskUpdate) -> bool {
+        matches!(update, TaskUpdate::Status { state, message: None, .. } if *state == self.task.state)
+    }
+
     fn has(&self, artifact: &Artifact) -> bool {
         self.task.artifacts.contains(artifact)
     }
@@ -134,14 +141,6 @@ impl Feed {
 /// The end of a turn.
 fn is_settled(state: TaskState) -> bool {
     state.is_final() || state.is_interrupted()
-}
-
-fn after(mut task: Task, update: &TaskUpdate, now: Timestamp) -> Task {
-    let _ = tasks::apply(&mut task, update, now);
-    if let Some(state) = dispatch::state_of(update) {
-        task.state = state;
-    }
-    task
 }
 
 #[cfg(test)]
