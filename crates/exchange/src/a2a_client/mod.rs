@@ -133,6 +133,10 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     async fn deliver(&mut self, turn: &Turn) -> Result<Outcome, Trouble> {
+        if turn.resumes && turn.remote_id.is_some() {
+            self.progress = Progress::of(turn.remote_id.clone());
+            return self.follow().await;
+        }
         let sent = if self.interface.streams {
             self.stream(&Asked::Stream { turn }).await
         } else {

@@ -151,6 +151,7 @@ fn turn() -> Turn {
         task_id: TaskId::from_bytes([2; 16]),
         context_id: "c1".to_owned(),
         remote_id: None,
+        resumes: false,
         author: Principal::user(UserId::OPERATOR),
         message: Message::new("m1", Role::User, vec![Part::text("hello")]),
         deadline_at: None,
@@ -158,8 +159,12 @@ fn turn() -> Turn {
 }
 
 async fn deliver(transport: &A2aTransport, endpoint: &Endpoint) -> (Outcome, Vec<Told>) {
+    deliver_turn(transport, endpoint, &turn()).await
+}
+
+async fn deliver_turn(transport: &A2aTransport, endpoint: &Endpoint, turn: &Turn) -> (Outcome, Vec<Told>) {
     let (sender, mut receiver) = mpsc::channel(64);
-    let outcome = transport.deliver(endpoint, &turn(), &UpdateSink::new(sender)).await;
+    let outcome = transport.deliver(endpoint, turn, &UpdateSink::new(sender)).await;
     let mut told = Vec::new();
     while let Ok(one) = receiver.try_recv() {
         told.push(one);
@@ -271,6 +276,23 @@ async fn a_stream_that_is_cut_after_the_agent_took_the_message_is_taken_up_again
         assert_eq!(outcome, Outcome::Answered);
         assert_eq!(states(&told), [TaskState::Working, TaskState::Completed]);
         assert_eq!(agent.asked(), ["SendStreamingMessage", "GetTask", "GetTask", "SubscribeToTask"]);
+    }
+}
+
+// X11, X15: after a restart of Warren in the middle of a turn.
+#[tokio::test]
+async fn work_that_the_agent_has_already_is_followed_and_not_sent_again() {
+    for binding in BINDINGS {
+        let agent = Agent::start()
+            .await
+            .then("GetTask", Reply::Json(200, task("TASK_STATE_WORKING")))
+            .then("SubscribeToTask", Reply::Events(vec![status("TASK_STATE_COMPLETED")]));
+        let resumed = Turn { remote_id: Some("far".to_owned()), resumes: true, ..turn() };
+        let (outcome, told) =
+            deliver_turn(&transport(open()), &agent.endpoint(binding, true), &resumed).await;
+        assert_eq!(outcome, Outcome::Answered);
+        assert_eq!(states(&told), [TaskState::Working, TaskState::Completed]);
+        assert_eq!(agent.asked(), ["GetTask", "SubscribeToTask"]);
     }
 }
 

@@ -14,6 +14,7 @@ fn turn(remote_id: Option<&str>) -> Turn {
         task_id: TaskId::from_bytes([2; 16]),
         context_id: "c1".to_owned(),
         remote_id: remote_id.map(str::to_owned),
+        resumes: false,
         author: Principal { kind: PrincipalKind::Schedule, id: "nightly".to_owned() },
         message,
         deadline_at: None,
