@@ -7,7 +7,6 @@ use axum::response::Response;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use warren_exchange::a2a::{
     CancelTaskRequest, ErrorKind, ListPushConfigsRequest, MEDIA_TYPE, ProtocolError, PushConfigRequest,
@@ -81,12 +80,16 @@ async fn subscribe(visit: Visit, id: &str) -> Answered {
     Ok(visit.subscribe(request).await?.into_response(Spelling::HttpJson))
 }
 
-/// A cancellation needs no body.
+/// A cancellation needs no body; some clients name the type of the one that they do not send.
 async fn cancel_metadata(request: Request, app: &App) -> Result<Map<String, Value>, Refusal> {
     if !request.headers().contains_key(http::header::CONTENT_TYPE) {
         return Ok(Map::new());
     }
-    match object(request, app).await?.get_mut("metadata").map(Value::take) {
+    let body = json_body(request, app).await?;
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    match object_in(&body)?.get_mut("metadata").map(Value::take) {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(metadata)) => Ok(metadata),
         Some(_) => Err(ProtocolError::invalid("metadata: expected an object").into()),
@@ -131,13 +134,13 @@ fn answered(answer: impl Serialize) -> Answered {
 }
 
 async fn object(request: Request, app: &App) -> Result<Value, Refusal> {
-    let body = json_body(request, app).await?;
-    let value: Value = parse(&body)?;
-    if value.is_object() { Ok(value) } else { Err(ProtocolError::invalid("expected an object").into()) }
+    Ok(object_in(&json_body(request, app).await?)?)
 }
 
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProtocolError> {
-    serde_json::from_slice(body).map_err(|error| ProtocolError::new(ErrorKind::Parse, error.to_string()))
+fn object_in(body: &[u8]) -> Result<Value, ProtocolError> {
+    let parsed = serde_json::from_slice(body);
+    let value: Value = parsed.map_err(|error| ProtocolError::new(ErrorKind::Parse, error.to_string()))?;
+    if value.is_object() { Ok(value) } else { Err(ProtocolError::invalid("expected an object")) }
 }
 
 /// The query as an object of texts; the request types read numbers and truth values from text too.

@@ -58,6 +58,12 @@ async fn unknown_methods_are_not_found() {
     }
     let wrong = stage.warren.call("PUT", &stage.path("")).token(&stage.warren.token).send().await;
     assert_eq!(wrong.status, 405);
+    let nowhere = stage.get("/nowhere").await;
+    assert_eq!(
+        (nowhere.status, nowhere.code()),
+        (404, "route_not_found".to_owned()),
+        "and no page for people"
+    );
     let action = stage.post("/tasks/x:explode", &json!({})).await;
     assert_eq!(action.status, 405);
 }
