@@ -267,7 +267,7 @@ impl Exchange {
             call = call.header(TOKEN_HEADER, token.as_str());
         }
         if let (Some(scheme), Some(credentials)) = (&secrets.scheme, &secrets.credentials) {
-            let value = Zeroizing::new(format!("{scheme} {}", credentials));
+            let value = Zeroizing::new(format!("{scheme} {credentials}"));
             call = call.credential(Some(Credential::header(
                 &url,
                 HeaderName::from_static("authorization"),

@@ -72,9 +72,9 @@ impl Feed {
     }
 
     /// What is sent about an update; `row` is the task as it is now, where it was wanted.
-    pub fn take(&mut self, update: &TaskUpdate, row: Option<Task>, now: Timestamp) -> Vec<StreamResponse> {
+    pub fn take(&mut self, update: &TaskUpdate, row: Option<&Task>, now: Timestamp) -> Vec<StreamResponse> {
         let is_over = Self::wants_row(update);
-        let bare = row.as_ref().and_then(|row| bare_answer(row).cloned());
+        let bare = row.and_then(|row| bare_answer(row).cloned());
         let events = match (self.stage, update) {
             (Stage::Over, _) => return Vec::new(),
             (Stage::Undecided, _) if let Some(message) = &bare => {
@@ -86,18 +86,18 @@ impl Feed {
             (Stage::Undecided, _) => {
                 let mut events = vec![self.whole()];
                 if !self.says_nothing_new(update) {
-                    events.extend(self.told(update, row.as_ref(), now));
+                    events.extend(self.told(update, row, now));
                 }
                 events
             }
             (Stage::Going, TaskUpdate::Message(message)) => {
                 let (state, message) = (TaskState::Completed, Some(message.clone()));
-                self.told(&TaskUpdate::Status { state, message, at: now }, row.as_ref(), now)
+                self.told(&TaskUpdate::Status { state, message, at: now }, row, now)
             }
             (Stage::Going, TaskUpdate::Status { state, message: None, at }) if bare.is_some() => {
-                self.told(&TaskUpdate::Status { state: *state, message: bare, at: *at }, row.as_ref(), now)
+                self.told(&TaskUpdate::Status { state: *state, message: bare, at: *at }, row, now)
             }
-            (Stage::Going, _) => self.told(update, row.as_ref(), now),
+            (Stage::Going, _) => self.told(update, row, now),
         };
         self.stage = if is_over { Stage::Over } else { Stage::Going };
         events
@@ -218,7 +218,7 @@ mod tests {
         let mut whole = artifact("one");
         whole.parts.push(Part::text("two"));
         let row = Task { artifacts: vec![whole], ..task(TaskState::Completed) };
-        let last = feed.take(&status(TaskState::Completed), Some(row), NOW);
+        let last = feed.take(&status(TaskState::Completed), Some(&row), NOW);
         assert_eq!(words(&last), ["status"], "all of the artifact was streamed");
         assert!(feed.is_over());
         assert_eq!(feed.take(&status(TaskState::Completed), None, NOW), []);
@@ -236,7 +236,7 @@ mod tests {
         // Heard as it came, seen in the row only, and there before anybody listened.
         for update in [heard.clone(), status(TaskState::Completed)] {
             let (mut feed, _) = Feed::of_message(task(TaskState::Working), false, None);
-            assert_eq!(words(&feed.take(&update, Some(row()), NOW)), ["message"]);
+            assert_eq!(words(&feed.take(&update, Some(&row()), NOW)), ["message"]);
             assert!(feed.is_over());
         }
         let (feed, first) = Feed::of_message(row(), false, None);
@@ -244,7 +244,7 @@ mod tests {
         // After the task was shown, it can only be how the task ended.
         let (mut feed, first) = Feed::of_message(task(TaskState::Submitted), true, None);
         assert_eq!(words(&first), ["task"]);
-        let StreamResponse::StatusUpdate(last) = &feed.take(&heard, Some(row()), NOW)[0] else { panic!() };
+        let StreamResponse::StatusUpdate(last) = &feed.take(&heard, Some(&row()), NOW)[0] else { panic!() };
         assert_eq!(last.status.message.as_ref().unwrap().message_id, "r1");
     }
 
@@ -253,7 +253,7 @@ mod tests {
     fn what_was_missed_is_made_up_for_at_the_end() {
         let (mut feed, _) = Feed::of_task(task(TaskState::Working));
         let row = Task { artifacts: vec![artifact("all")], ..task(TaskState::InputRequired) };
-        let last = feed.take(&status(TaskState::InputRequired), Some(row), NOW);
+        let last = feed.take(&status(TaskState::InputRequired), Some(&row), NOW);
         assert_eq!(words(&last), ["artifact", "status"]);
         assert!(feed.is_over());
     }

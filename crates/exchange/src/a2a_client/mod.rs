@@ -77,7 +77,7 @@ impl Transport for A2aTransport {
             return Outcome::Failed { reason: "cannot_be_called" };
         };
         let mut talk = Talk { transport: self, interface, sink, progress: Progress::of(None) };
-        talk.deliver(turn).await.unwrap_or_else(|trouble| trouble.outcome())
+        talk.deliver(turn).await.unwrap_or_else(Trouble::outcome)
     }
 
     async fn cancel(&self, endpoint: &Endpoint, remote_id: &str) -> Outcome {

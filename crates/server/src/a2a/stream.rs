@@ -123,7 +123,7 @@ impl Reading {
         };
         let row =
             if Feed::wants_row(&update) { Some(self.app.exchange.follow(self.id).await?.0) } else { None };
-        self.ready.extend(self.feed.take(&update, row, self.app.clock.now()));
+        self.ready.extend(self.feed.take(&update, row.as_ref(), self.app.clock.now()));
         Ok(())
     }
 }
