@@ -13,6 +13,7 @@ mod audit;
 mod commands;
 mod error;
 mod events;
+mod exchange;
 mod files;
 mod frames;
 mod identity;

@@ -3,6 +3,7 @@
 mod audit;
 mod duration;
 mod process;
+mod queue;
 mod secret;
 mod template;
 mod workspace;
@@ -12,6 +13,7 @@ pub(crate) use duration::Span;
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
+pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use workspace::{
@@ -80,6 +82,12 @@ pub(crate) enum TopCommand {
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),
+    /// Send messages to workspaces, and see what comes of them
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// See and change which messages wait for a workspace
+    #[command(subcommand)]
+    Queue(QueueCommand),
     /// Show what happened, or follow what happens
     Events(EventsArguments),
     /// Make, list and revoke tokens

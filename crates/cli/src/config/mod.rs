@@ -8,6 +8,7 @@
 //! spelling check by being written down once.
 
 mod document;
+mod exchange;
 mod fleet;
 mod keys;
 mod load;
@@ -16,6 +17,7 @@ mod redact;
 mod registry;
 mod validate;
 
+pub use exchange::ExchangeSection;
 pub use fleet::FleetSection;
 pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
@@ -46,6 +48,7 @@ pub struct Config {
     pub limits: Limits,
     pub registry: RegistrySection,
     pub fleet: FleetSection,
+    pub exchange: ExchangeSection,
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,

@@ -115,7 +115,7 @@ async fn put_together(
         fleet: fleet.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
-        terms: warren_exchange::Terms::default(),
+        terms: config.exchange.terms(),
         transport: Arc::new(A2aTransport::new(connector.clone(), Arc::clone(&clock))),
         connector,
     });

@@ -125,7 +125,6 @@ impl Visit {
     }
 
     /// The card is only for those who may speak with the workspace; there is no second one with more in it.
-    #[expect(clippy::unused_self, clippy::needless_pass_by_value, reason = "an operation like the others")]
     pub(super) fn extended_card(self) -> Refusal {
         unsupported("the agent card is complete; there is no extended one")
     }

@@ -15,7 +15,7 @@ use crate::App;
 /// What a method answers with.
 enum Answer {
     Result(Value),
-    Events(Events),
+    Events(Box<Events>),
 }
 
 /// A request whose shape is JSON-RPC's, whatever it asks for.
@@ -98,11 +98,13 @@ async fn run(
     let params = envelope.params.clone();
     match method {
         Method::SendMessage => result(visit.send(read(params)?).await?),
-        Method::SendStreamingMessage => Ok(Answer::Events(visit.send_and_follow(read(params)?).await?)),
+        Method::SendStreamingMessage => {
+            Ok(Answer::Events(Box::new(visit.send_and_follow(read(params)?).await?)))
+        }
         Method::GetTask => result(visit.get_task(read(params)?).await?),
         Method::ListTasks => result(visit.list_tasks(read(params)?).await?),
         Method::CancelTask => result(visit.cancel_task(read(params)?).await?),
-        Method::SubscribeToTask => Ok(Answer::Events(visit.subscribe(read(params)?).await?)),
+        Method::SubscribeToTask => Ok(Answer::Events(Box::new(visit.subscribe(read(params)?).await?))),
         Method::CreatePushConfig => result(visit.create_push_config(read(params)?).await?),
         Method::GetPushConfig => result(visit.push_config(read(params)?).await?),
         Method::ListPushConfigs => result(visit.push_configs(read(params)?).await?),

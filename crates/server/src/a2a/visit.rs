@@ -60,10 +60,9 @@ impl Visit {
                 () = self.app.stopping.cancelled() => return ErrorCode::ShuttingDown,
                 _ = recheck.tick() => {}
             }
-            match self.app.fleet.is_still_valid(self.who.token.id).await {
-                Ok(false) => return ErrorCode::TokenExpired,
-                // A database that is away is no reason to hang up on a reader who was let in.
-                Ok(true) | Err(_) => {}
+            // A database that is away is no reason to hang up on a reader who was let in.
+            if let Ok(false) = self.app.fleet.is_still_valid(self.who.token.id).await {
+                return ErrorCode::TokenExpired;
             }
             match self.app.exchange.reach(&self.who, self.workspace.id).await {
                 Err(error) if error.code != ErrorCode::PlatformUnavailable => return error.code,
