@@ -22,6 +22,7 @@ mod sweeps;
 mod templates;
 mod tools;
 mod unique_keys;
+mod webhooks;
 mod workspaces;
 
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
@@ -39,7 +40,9 @@ pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
     TokenKind, TokenPage,
 };
-pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
+pub use info::{
+    Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
+};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,
@@ -61,6 +64,10 @@ pub use templates::{
     TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
+pub use webhooks::{
+    Channel, ChannelList, CreateChannel, CreateWebhook, CreatedChannel, CreatedWebhook, PatchWebhook,
+    ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
+};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
     Tier, Workspace, WorkspacePage,

@@ -21,12 +21,14 @@ mod pushes;
 mod queue;
 mod runtimes;
 mod send;
+pub mod signing;
 mod tasks;
 mod terms;
 mod transport;
 mod tree;
 mod upkeep;
 mod watchers;
+pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
 pub use delegations::{Delegate, Delegated};
@@ -57,10 +59,10 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub connector: Connector,
     pub terms: Terms,
     /// How runtimes are called.
     pub transport: Arc<dyn Transport>,
-    pub connector: Connector,
 }
 
 /// The exchange. Cheap to clone; all clones are one.
@@ -78,6 +80,7 @@ struct Inner {
     watchers: watchers::Watchers,
     runs: dispatcher::Runs,
     kicks: dispatcher::Kicks,
+    webhooks: webhooks::Work,
 }
 
 impl Exchange {
@@ -91,6 +94,7 @@ impl Exchange {
             watchers: watchers::Watchers::default(),
             runs: dispatcher::Runs::default(),
             kicks: dispatcher::Kicks::default(),
+            webhooks: webhooks::Work::default(),
         }))
     }
 
@@ -98,6 +102,7 @@ impl Exchange {
     pub async fn start(&self) -> Result<(), Error> {
         self.start_upkeep();
         self.start_pushes();
+        self.start_webhooks();
         Ok(())
     }
 
@@ -159,6 +164,10 @@ impl Exchange {
 
     fn kicks(&self) -> &dispatcher::Kicks {
         &self.0.kicks
+    }
+
+    fn webhook_work(&self) -> &webhooks::Work {
+        &self.0.webhooks
     }
 
     /// A message came for one that sleeps (F7).

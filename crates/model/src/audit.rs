@@ -53,6 +53,11 @@ audit_words! {
         SecretSet = "secret.set",
         SecretRemoved = "secret.removed",
         SecretKeyRotated = "secret.key_rotated",
+        WebhookCreated = "webhook.created",
+        WebhookChanged = "webhook.changed",
+        WebhookRemoved = "webhook.removed",
+        ChannelCreated = "channel.created",
+        ChannelRemoved = "channel.removed",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -66,6 +71,8 @@ audit_words! {
         /// By name; the details say whose.
         Secret = "secret",
         SecretKey = "secret_key",
+        Webhook = "webhook",
+        Channel = "channel",
     }
 }
 

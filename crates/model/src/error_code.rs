@@ -119,6 +119,10 @@ error_codes! {
     // Calls to others
     OutboundRefused = "outbound_refused", 422, "The address is not one that Warren calls.", "`detail` says why. Use a public http or https address, or open a private range with `outbound.allow_private`.";
     PeerFailed = "peer_failed", 502, "The peer gave no answer that can be used.", "See whether it runs and can be reached; the log has the cause under the `request_id`.";
+    WebhookNotFound = "webhook_not_found", 404, "There is no such webhook, or no such call of it.", "List them with `warren webhook ls`.";
+    WebhookLimit = "webhook_limit", 409, "There are as many webhooks or channels as allowed.", "Remove one, or raise `limits.max_webhooks_per_org`.";
+    ChannelNotFound = "channel_not_found", 404, "There is no such channel.", "List them with `warren webhook doors`.";
+    HookRefused = "hook_refused", 403, "The message is not signed as it should be, or the channel does not exist.", "Sign it with the channel's secret, at the time at which it is sent.";
     HopLimit = "hop_limit", 508, "The message has passed through too many Warrens.", "Look for agents that send to each other in a circle.";
     // Messages, tasks and delegations
     InvalidMessage = "invalid_message", 422, "The message is not one that can be delivered.", "`detail` names what is wrong; a message has an id and at least one part.";

@@ -89,6 +89,20 @@ event_kinds! {
     SecretRemoved = "secret.value.removed", "name, owner, workspaces";
     /// All secrets are sealed under another key.
     SecretKeyRotated = "secret.key.rotated", "key_id, resealed, unreadable";
+    /// Somebody outside is told of events from now on.
+    WebhookCreated = "webhook.subscription.created", "webhook_id, name, origin";
+    /// A webhook was stopped, by a person or because its receiver said that it is gone.
+    WebhookStopped = "webhook.subscription.stopped", "webhook_id, reason";
+    /// A webhook that was stopped goes on.
+    WebhookResumed = "webhook.subscription.resumed", "webhook_id";
+    /// A webhook was removed, with what was owed to it.
+    WebhookRemoved = "webhook.subscription.removed", "webhook_id";
+    /// An event could not be delivered to a webhook and is a dead letter now. Told to people, never to webhooks.
+    WebhookCallDead = "webhook.call.dead", "webhook_id, call_id, attempts, reason";
+    /// A door was made through which another system sends messages to a workspace.
+    ChannelCreated = "channel.door.created", "channel_id, name";
+    /// Such a door was removed.
+    ChannelRemoved = "channel.door.removed", "channel_id";
     /// Warren started.
     ServerStarted = "server.process.started", "version";
     /// Warren was asked to stop and is closing.

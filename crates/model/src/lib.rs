@@ -26,6 +26,7 @@ mod text_enum;
 mod time;
 mod token;
 mod vitals;
+mod webhook;
 mod workspace;
 
 pub use audit::{
@@ -39,11 +40,11 @@ pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document}
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
-    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChatMessageId, ChatMessageKind, ConversationId,
-    ConversationKind, DelegationId, DelegationKind, DeliveryId, DeliveryKind, Id, IdKind, InvalidId,
-    MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind, ScheduleId, ScheduleKind, ScheduleRunId,
-    ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId, WebhookCallId, WebhookCallKind,
-    WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
+    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
+    ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
+    DeliveryKind, Id, IdKind, InvalidId, MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind,
+    ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId,
+    WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
 pub use message::{Artifact, Content, Message, Part, Role};
@@ -68,6 +69,7 @@ pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
 pub use vitals::{Displaced, RuntimeState, Vitals};
+pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
 pub use workspace::{
     Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,

@@ -22,6 +22,8 @@ pub struct Limits {
     pub max_secrets_per_owner: u32,
     /// Templates of one org.
     pub max_templates_per_org: u32,
+    /// Webhooks of one org, and channels of one workspace.
+    pub max_webhooks_per_org: u32,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
@@ -48,6 +50,7 @@ impl Default for Limits {
             max_secret_bytes: 64 << 10,
             max_secrets_per_owner: 100,
             max_templates_per_org: 1_000,
+            max_webhooks_per_org: 100,
             max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,

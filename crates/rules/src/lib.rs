@@ -30,3 +30,4 @@ pub mod tasks;
 pub mod templates;
 pub mod tier;
 pub mod vitals;
+pub mod webhooks;

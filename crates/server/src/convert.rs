@@ -250,7 +250,7 @@ pub(crate) fn sweep(report: &SweepReport) -> api::Sweep {
     }
 }
 
-fn principal(principal: &model::Principal) -> api::Principal {
+pub(crate) fn principal(principal: &model::Principal) -> api::Principal {
     let kind = match principal.kind {
         model::PrincipalKind::User => api::PrincipalKind::User,
         model::PrincipalKind::Workspace => api::PrincipalKind::Workspace,

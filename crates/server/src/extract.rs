@@ -39,6 +39,18 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
     }
 }
 
+/// A body of any kind: limited in size and time.
+#[derive(Debug)]
+pub(crate) struct Body(pub(crate) Bytes);
+
+impl FromRequest<Arc<App>> for Body {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        read_body(request, app).await.map(Self)
+    }
+}
+
 /// A document that people write: YAML or JSON, with its text as it came.
 #[derive(Debug)]
 pub(crate) struct Document {
@@ -140,6 +152,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
     async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
         let not_found = || match K::NOUN {
             "token" => Failure::from(ErrorCode::TokenNotFound),
+            "webhook" => Failure::from(ErrorCode::WebhookNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;

@@ -29,6 +29,7 @@ mod templates;
 mod tokens;
 mod transaction;
 mod vitals;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;

@@ -40,6 +40,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    12 "0012_webhooks",
     14 "0014_push_configs",
 );
 
@@ -53,6 +54,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    12 "0012_webhooks",
     14 "0014_push_configs",
 );
 

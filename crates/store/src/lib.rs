@@ -19,6 +19,7 @@ mod query;
 mod secrets;
 mod templates;
 mod transaction;
+mod webhooks;
 
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
@@ -35,6 +36,7 @@ pub use transaction::{
     RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,
     WorkspaceReads, WorkspaceWrites, WriteTx,
 };
+pub use webhooks::{WebhookCallQuery, WebhookReads, WebhookWrites};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

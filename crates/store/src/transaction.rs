@@ -13,7 +13,7 @@ use crate::exchange::{
 };
 use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
-use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
+use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
@@ -34,6 +34,7 @@ pub trait ReadTx:
     + RepeatReads
     + DelegationReads
     + PushConfigReads
+    + WebhookReads
 {
 }
 impl<T> ReadTx for T where
@@ -53,6 +54,7 @@ impl<T> ReadTx for T where
         + RepeatReads
         + DelegationReads
         + PushConfigReads
+        + WebhookReads
         + ?Sized
 {
 }
@@ -76,6 +78,7 @@ pub trait WriteTx:
     + RepeatWrites
     + DelegationWrites
     + PushConfigWrites
+    + WebhookWrites
 {
 }
 impl<T> WriteTx for T where
@@ -96,6 +99,7 @@ impl<T> WriteTx for T where
         + RepeatWrites
         + DelegationWrites
         + PushConfigWrites
+        + WebhookWrites
         + ?Sized
 {
 }

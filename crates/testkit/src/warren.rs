@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
+use warren_exchange::signing::Signer;
 use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
@@ -254,7 +255,8 @@ impl Warren {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
-        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock));
+        let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
+        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             clock: Arc::clone(&clock),

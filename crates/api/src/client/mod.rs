@@ -24,6 +24,7 @@ mod secrets;
 pub mod sse;
 mod templates;
 mod terminal;
+mod webhooks;
 mod workspaces;
 
 pub use audit::AuditQuery;

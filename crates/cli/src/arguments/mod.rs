@@ -6,6 +6,7 @@ mod process;
 mod queue;
 mod secret;
 mod template;
+mod webhook;
 mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
@@ -16,6 +17,7 @@ pub(crate) use process::{
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
+pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -96,6 +98,9 @@ pub(crate) enum TopCommand {
     /// Set, list and remove secrets: variables that commands get and nobody reads back
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Have other systems told of events, and let them send messages
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Show and verify the audit log: who did what to which
     #[command(subcommand)]
     Audit(AuditCommand),

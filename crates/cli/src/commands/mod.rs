@@ -15,6 +15,7 @@ mod secret;
 mod shell;
 mod template;
 mod token;
+mod webhook;
 mod workspace;
 
 use std::future::Future;
@@ -37,6 +38,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
+        TopCommand::Webhook(command) => block_on(webhook::run(context, command)),
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Template(command) => block_on(template::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),

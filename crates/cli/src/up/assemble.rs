@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::connector::Connector;
+use warren_exchange::signing::Signer;
 use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
@@ -111,12 +112,13 @@ async fn put_together(
         has_public_metrics: config.server.public_metrics,
     };
     let connector = Connector::with_system_names(config.outbound.policy());
+    let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         terms: config.exchange.terms(),
-        transport: Arc::new(A2aTransport::new(connector.clone(), Arc::clone(&clock))),
+        transport: Arc::new(A2aTransport::new(connector.clone(), Arc::clone(&clock), signer)),
         connector,
     });
     let doors = (clock, entropy);

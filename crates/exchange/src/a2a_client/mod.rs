@@ -27,13 +27,15 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use warren_doors::Clock;
+use warren_model::Principal;
 
 use self::card::{Interface, interface_of};
 use self::progress::Progress;
 use self::request::{Asked, outgoing, read_result};
 use self::trouble::Trouble;
 use crate::a2a::{SendMessageResponse, StreamResponse, Task};
-use crate::connector::{Answer, Call, CallLimits, Connector};
+use crate::connector::{Answer, Call, CallError, CallLimits, Connector};
+use crate::signing::{About, Signer};
 use crate::transport::{Endpoint, Outcome, Told, Transport, Turn, UpdateSink};
 
 /// Between two looks at a task that does not stream: first short, then longer.
@@ -58,11 +60,13 @@ fn long() -> CallLimits {
 pub struct A2aTransport {
     connector: Connector,
     clock: Arc<dyn Clock>,
+    /// Signs what it sends (X2).
+    signer: Signer,
 }
 
 impl A2aTransport {
-    pub fn new(connector: Connector, clock: Arc<dyn Clock>) -> Self {
-        Self { connector, clock }
+    pub fn new(connector: Connector, clock: Arc<dyn Clock>, signer: Signer) -> Self {
+        Self { connector, clock, signer }
     }
 }
 
@@ -76,7 +80,8 @@ impl Transport for A2aTransport {
         let Some(interface) = interface_of(&endpoint.card) else {
             return Outcome::Failed { reason: "cannot_be_called" };
         };
-        let mut talk = Talk { transport: self, interface, sink, progress: Progress::of(None) };
+        let about = About { author: &turn.author, message_id: &turn.message.id };
+        let mut talk = Talk { transport: self, interface, about, sink, progress: Progress::of(None) };
         talk.deliver(turn).await.unwrap_or_else(Trouble::outcome)
     }
 
@@ -85,7 +90,9 @@ impl Transport for A2aTransport {
             return Outcome::Failed { reason: "cannot_be_called" };
         };
         let asked = Asked::Cancel { remote_id };
-        match self.ask::<Task>(&interface, &asked, CallLimits::default()).await {
+        let author = Principal::system("exchange");
+        let about = About { author: &author, message_id: "" };
+        match self.ask::<Task>(&interface, about, &asked, CallLimits::default()).await {
             Ok(_) => Outcome::Answered,
             Err(trouble) => trouble.outcome(),
         }
@@ -97,16 +104,18 @@ impl A2aTransport {
     async fn ask<T: DeserializeOwned>(
         &self,
         interface: &Interface,
+        about: About<'_>,
         asked: &Asked<'_>,
         limits: CallLimits,
     ) -> Result<T, Trouble> {
-        let answer = self.call(outgoing(interface, asked).limits(limits)).await?;
+        let answer = self.call(outgoing(interface, asked).limits(limits), about).await?;
         let status = answer.status;
         read_result(interface.binding, status, answer.json().await?)
     }
 
     /// Calls, and tells apart what is said by the status alone.
-    async fn call(&self, call: Call) -> Result<Answer, Trouble> {
+    async fn call(&self, call: Call, about: About<'_>) -> Result<Answer, Trouble> {
+        let call = self.signer.sign(call, about).map_err(CallError::from)?;
         let answer = self.connector.call(call).await?;
         if answer.is_busy() {
             let retry_after_ms =
@@ -127,6 +136,8 @@ impl A2aTransport {
 struct Talk<'a> {
     transport: &'a A2aTransport,
     interface: Interface,
+    /// Of what all calls of this turn are about.
+    about: About<'a>,
     sink: &'a UpdateSink,
     progress: Progress,
 }
@@ -153,7 +164,7 @@ impl Talk<'_> {
 
     async fn send(&mut self, turn: &Turn) -> Result<(), Trouble> {
         let asked = Asked::Send { turn };
-        match self.transport.ask(&self.interface, &asked, long()).await? {
+        match self.transport.ask(&self.interface, self.about, &asked, long()).await? {
             SendMessageResponse::Task(task) => self.take(StreamResponse::Task(task)).await,
             SendMessageResponse::Message(message) => self.take(StreamResponse::Message(message)).await,
         }
@@ -161,7 +172,7 @@ impl Talk<'_> {
 
     /// Takes in a stream until it ends, or nothing more is to come.
     async fn stream(&mut self, asked: &Asked<'_>) -> Result<(), Trouble> {
-        let answer = self.transport.call(outgoing(&self.interface, asked).limits(long())).await?;
+        let answer = self.transport.call(outgoing(&self.interface, asked).limits(long()), self.about).await?;
         let (binding, status) = (self.interface.binding, answer.status);
         if !answer.is_event_stream() {
             // An error, or an agent that has its whole answer ready.
@@ -201,7 +212,8 @@ impl Talk<'_> {
     async fn look(&mut self) -> Result<(), Trouble> {
         let remote_id = self.progress.remote_id().unwrap_or_default().to_owned();
         let asked = Asked::Get { remote_id: &remote_id };
-        let task: Task = self.transport.ask(&self.interface, &asked, CallLimits::default()).await?;
+        let task: Task =
+            self.transport.ask(&self.interface, self.about, &asked, CallLimits::default()).await?;
         self.take(StreamResponse::Task(task)).await?;
         if self.progress.is_over() || !self.interface.streams {
             return Ok(());

@@ -1,7 +1,7 @@
 //! What can go wrong between us and an agent, and what that means for the message (X11).
 
 use crate::a2a::ErrorKind;
-use crate::connector::{CallError, Fate};
+use crate::connector::CallError;
 use crate::transport::Outcome;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,10 +12,8 @@ pub(super) enum Trouble {
     Gone,
     /// Sent, and no whole answer came.
     Cut,
-    /// The agent, or what stands before it, said no.
+    /// The agent, or what stands before it, said no; or we may not call it.
     Refused(&'static str),
-    /// We may not call it.
-    NotCalled,
     /// What came back is not A2A.
     BadAnswer,
     /// Nobody on our own side listens any more.
@@ -47,7 +45,6 @@ impl Trouble {
             Self::Gone => Outcome::Gone,
             Self::Cut | Self::Unheard => Outcome::Unknown,
             Self::Refused(reason) => Outcome::Failed { reason },
-            Self::NotCalled => Outcome::Failed { reason: "address_refused" },
             Self::BadAnswer => Outcome::Failed { reason: "bad_answer" },
         }
     }
@@ -56,19 +53,20 @@ impl Trouble {
     pub(super) fn may_pass(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Gone | Self::Cut => true,
-            Self::Refused(_) | Self::NotCalled | Self::BadAnswer | Self::Unheard => false,
+            Self::Refused(_) | Self::BadAnswer | Self::Unheard => false,
         }
     }
 }
 
 impl From<CallError> for Trouble {
     fn from(error: CallError) -> Self {
-        match error.fate() {
-            Fate::Busy => Self::Busy { retry_after_ms: None },
-            Fate::Gone => Self::Gone,
-            Fate::Unknown => Self::Cut,
-            Fate::Failed if error.may_have_been_sent() => Self::BadAnswer,
-            Fate::Failed => Self::NotCalled,
+        match error.outcome() {
+            Outcome::Busy { retry_after_ms } => Self::Busy { retry_after_ms },
+            Outcome::Gone => Self::Gone,
+            Outcome::Unknown => Self::Cut,
+            Outcome::Failed { reason } => Self::Refused(reason),
+            // Not of a call that failed.
+            Outcome::Answered => Self::BadAnswer,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What can become of a call, told apart by what the caller can do about it: above all by whether anything was sent.
 
 use warren_model::ErrorCode;
+use warren_rules::dispatch::Outcome;
 use warren_rules::json_bounds::TooMuch;
 use warren_rules::outbound::Refusal;
 
@@ -63,26 +64,16 @@ pub enum BadAnswer {
     NotJson,
 }
 
-/// What a failed call means for the message that it carried (X11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// Not now; nothing was sent.
-    Busy,
-    /// Nothing is there; nothing was sent.
-    Gone,
-    /// It will not work by trying again.
-    Failed,
-    /// Sent, and nobody knows what became of it.
-    Unknown,
-}
-
 impl CallError {
-    pub fn fate(&self) -> Fate {
+    /// What a failed call means for the message that it carried (X11).
+    pub fn outcome(&self) -> Outcome {
         match self {
-            Self::NobodyListens { .. } => Fate::Busy,
-            Self::Unreachable { .. } => Fate::Gone,
-            Self::Refused(_) | Self::Untrusted { .. } | Self::BadAnswer(_) => Fate::Failed,
-            Self::NoAnswer { .. } => Fate::Unknown,
+            Self::NobodyListens { .. } => Outcome::Busy { retry_after_ms: None },
+            Self::Unreachable { .. } => Outcome::Gone,
+            Self::Refused(_) => Outcome::Failed { reason: "call_refused" },
+            Self::Untrusted { .. } => Outcome::Failed { reason: "untrusted" },
+            Self::BadAnswer(_) => Outcome::Failed { reason: "bad_answer" },
+            Self::NoAnswer { .. } => Outcome::Unknown,
         }
     }
 

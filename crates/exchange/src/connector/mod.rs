@@ -22,7 +22,7 @@ mod request;
 mod resolver;
 
 pub use answer::{Answer, Body};
-pub use error::{BadAnswer, CallError, Fate, Refused};
+pub use error::{BadAnswer, CallError, Refused};
 pub use events::{EventStream, ServerEvent};
 pub use request::{Call, CallLimits, Credential, HOPS_HEADER, MAX_HOPS, hops_of};
 pub use resolver::{Resolver, SystemResolver};
@@ -114,11 +114,7 @@ impl Connector {
     }
 
     async fn attempt(&self, call: &Call) -> Result<Answer, CallError> {
-        let Target { mut url, host } = judge_url(&call.url, self.policy())?;
-        if let Host::Address(address) = host {
-            // Connect to what was judged, and not to another spelling of it.
-            url.set_ip_host(address).map_err(|()| Refusal::NotAUrl)?;
-        }
+        let Target { url, host: _ } = judge_url(&call.url, self.policy())?;
         let head = call.head(&url)?;
         let client = self.client(url.scheme())?;
         let begun = Instant::now();

@@ -18,6 +18,8 @@ use warren_model::{
     DeliveryId, Message, Part, Principal, Role, TaskId, TaskState, TaskUpdate, UserId, WorkspaceId,
 };
 
+use warren_testkit::Warren;
+
 use crate::peer::open;
 
 /// One answer of the agent.
@@ -80,7 +82,7 @@ impl Agent {
     }
 
     async fn deliver(&self, binding: &str, streams: bool) -> (Outcome, Vec<Told>) {
-        deliver(&transport(open()), &self.endpoint(binding, streams)).await
+        deliver(open(), &self.endpoint(binding, streams)).await
     }
 }
 
@@ -89,6 +91,8 @@ async fn answer(State(script): State<Arc<Script>>, request: Request) -> Response
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     assert_eq!(parts.headers["a2a-version"], "1.0");
+    // X2: everything that reaches an agent is signed.
+    assert!(parts.headers.contains_key("signature") && parts.headers.contains_key("warren-author"));
     let operation = match (parts.method.as_str(), parts.uri.path()) {
         (_, "/agent") => body["method"].as_str().unwrap().to_owned(),
         (_, "/agent/message:send") => "SendMessage".to_owned(),
@@ -140,8 +144,12 @@ fn write(reply: Reply, is_rpc: bool) -> Response {
     }
 }
 
-fn transport(connector: Connector) -> A2aTransport {
-    A2aTransport::new(connector, Arc::new(SystemClock))
+/// A transport, and the Warren whose keys it signs with.
+async fn transport(connector: Connector) -> (Warren, A2aTransport) {
+    let warren = Warren::start().await;
+    let signer = warren.exchange.signer();
+    let transport = A2aTransport::new(connector, Arc::new(SystemClock), signer);
+    (warren, transport)
 }
 
 fn turn() -> Turn {
@@ -158,11 +166,12 @@ fn turn() -> Turn {
     }
 }
 
-async fn deliver(transport: &A2aTransport, endpoint: &Endpoint) -> (Outcome, Vec<Told>) {
-    deliver_turn(transport, endpoint, &turn()).await
+async fn deliver(connector: Connector, endpoint: &Endpoint) -> (Outcome, Vec<Told>) {
+    deliver_turn(connector, endpoint, &turn()).await
 }
 
-async fn deliver_turn(transport: &A2aTransport, endpoint: &Endpoint, turn: &Turn) -> (Outcome, Vec<Told>) {
+async fn deliver_turn(connector: Connector, endpoint: &Endpoint, turn: &Turn) -> (Outcome, Vec<Told>) {
+    let (_warren, transport) = transport(connector).await;
     let (sender, mut receiver) = mpsc::channel(64);
     let outcome = transport.deliver(endpoint, turn, &UpdateSink::new(sender)).await;
     let mut told = Vec::new();
@@ -288,8 +297,7 @@ async fn work_that_the_agent_has_already_is_followed_and_not_sent_again() {
             .then("GetTask", Reply::Json(200, task("TASK_STATE_WORKING")))
             .then("SubscribeToTask", Reply::Events(vec![status("TASK_STATE_COMPLETED")]));
         let resumed = Turn { remote_id: Some("far".to_owned()), resumes: true, ..turn() };
-        let (outcome, told) =
-            deliver_turn(&transport(open()), &agent.endpoint(binding, true), &resumed).await;
+        let (outcome, told) = deliver_turn(open(), &agent.endpoint(binding, true), &resumed).await;
         assert_eq!(outcome, Outcome::Answered);
         assert_eq!(states(&told), [TaskState::Working, TaskState::Completed]);
         assert_eq!(agent.asked(), ["GetTask", "SubscribeToTask"]);
@@ -331,7 +339,7 @@ async fn outcomes_are_told_apart() {
     let endpoint = gone.endpoint("JSONRPC", true);
     drop(gone);
     tokio::task::yield_now().await;
-    let (outcome, _) = deliver(&transport(open()), &endpoint).await;
+    let (outcome, _) = deliver(open(), &endpoint).await;
     assert_eq!(outcome, Outcome::Busy { retry_after_ms: None }, "nobody takes the connection");
 }
 
@@ -339,9 +347,9 @@ async fn outcomes_are_told_apart() {
 #[tokio::test]
 async fn an_agent_at_an_address_that_may_not_be_called_is_not_called() {
     let agent = Agent::start().await;
-    let closed = transport(Connector::with_system_names(OutboundPolicy::default()));
-    let (outcome, _) = deliver(&closed, &agent.endpoint("JSONRPC", true)).await;
-    assert_eq!(outcome, Outcome::Failed { reason: "address_refused" });
+    let closed = Connector::with_system_names(OutboundPolicy::default());
+    let (outcome, _) = deliver(closed, &agent.endpoint("JSONRPC", true)).await;
+    assert_eq!(outcome, Outcome::Failed { reason: "call_refused" });
     assert_eq!(agent.asked(), Vec::<String>::new());
 }
 
@@ -368,7 +376,7 @@ async fn a_cancellation_reaches_the_agent_under_its_own_name_for_the_task() {
                     json!({ "error": { "code": -32002, "details": [{ "reason": "TASK_NOT_CANCELABLE" }] } }),
                 ),
             );
-        let transport = transport(open());
+        let (_warren, transport) = transport(open()).await;
         let endpoint = agent.endpoint(binding, true);
         assert_eq!(transport.cancel(&endpoint, "far").await, Outcome::Answered);
         assert_eq!(transport.cancel(&endpoint, "far").await, Outcome::Failed { reason: "not_cancelable" });

@@ -9,3 +9,5 @@ mod hostile_peers;
 mod outcomes;
 mod peer;
 mod secrets_stay;
+mod signatures;
+mod webhooks;

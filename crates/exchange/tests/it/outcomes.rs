@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use warren_exchange::Error;
 use warren_exchange::connector::{
-    BadAnswer, Call, CallError, CallLimits, Connector, Fate, OutboundPolicy, Refused,
+    BadAnswer, Call, CallError, CallLimits, Connector, OutboundPolicy, Refused,
 };
+use warren_exchange::{Error, Outcome};
 
 use crate::peer::{Peer, Script, open, opening, short};
 
@@ -20,12 +20,15 @@ async fn closed_port() -> String {
 async fn nobody_listening_is_told_from_a_connection_that_was_cut_after_the_request() {
     let refused = open().call(Call::post(closed_port().await)).await.unwrap_err();
     assert!(matches!(refused, CallError::NobodyListens { .. }), "{refused}");
-    assert_eq!((refused.fate(), refused.may_have_been_sent()), (Fate::Busy, false));
+    assert_eq!(
+        (refused.outcome(), refused.may_have_been_sent()),
+        (Outcome::Busy { retry_after_ms: None }, false)
+    );
 
     let cut = Peer::new(|stream| async move { drop(stream) }).await;
     let unknown = open().call(Call::post(cut.url())).await.unwrap_err();
     assert!(matches!(unknown, CallError::NoAnswer { .. }), "{unknown}");
-    assert_eq!((unknown.fate(), unknown.may_have_been_sent()), (Fate::Unknown, true));
+    assert_eq!((unknown.outcome(), unknown.may_have_been_sent()), (Outcome::Unknown, true));
     assert_eq!(cut.hits(), 1, "what may have been acted upon is not sent again");
 }
 
@@ -36,7 +39,7 @@ async fn an_answer_that_breaks_off_is_unknown_and_an_answer_of_any_status_is_one
         Peer::saying("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{").await;
     let answer = open().call(Call::post(half.url())).await.unwrap();
     let error = answer.bytes().await.unwrap_err();
-    assert_eq!(error.fate(), Fate::Unknown, "{error}");
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
 
     let busy = Peer::saying("HTTP/1.1 503 Busy\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n").await;
     let answer = open().call(Call::post(busy.url())).await.unwrap();
@@ -51,7 +54,7 @@ async fn an_answer_that_breaks_off_is_unknown_and_an_answer_of_any_status_is_one
 async fn a_name_that_leads_nowhere_and_a_peer_without_tls_are_told_apart() {
     let connector = Connector::new(opening(&["127.0.0.0/8"]), Script::of(&[&[]]));
     let nowhere = connector.call(Call::get("http://nobody.example/")).await.unwrap_err();
-    assert_eq!(nowhere.fate(), Fate::Failed, "{nowhere}");
+    assert_eq!(nowhere.outcome(), Outcome::Failed { reason: "call_refused" }, "{nowhere}");
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}/s3cret", listener.local_addr().unwrap());
@@ -64,7 +67,10 @@ async fn a_name_that_leads_nowhere_and_a_peer_without_tls_are_told_apart() {
     });
     let untrusted = open().call(Call::get(url)).await.unwrap_err();
     assert!(matches!(untrusted, CallError::Untrusted { .. }), "{untrusted}");
-    assert_eq!((untrusted.fate(), untrusted.may_have_been_sent()), (Fate::Failed, false));
+    assert_eq!(
+        (untrusted.outcome(), untrusted.may_have_been_sent()),
+        (Outcome::Failed { reason: "untrusted" }, false)
+    );
     let seen = plain.await.unwrap();
     assert!(!seen.windows(6).any(|window| window == b"s3cret"), "nothing is sent in the clear");
 }
@@ -99,7 +105,7 @@ async fn silence_before_the_answer_and_within_it_has_an_end() {
     .await;
     let limits = CallLimits { whole: Duration::from_millis(300), ..short() };
     let error = open().call(Call::get(silent.url()).limits(limits)).await.unwrap_err();
-    assert_eq!(error.fate(), Fate::Unknown, "{error}");
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
 
     let stalled = Peer::new(|mut stream| async move {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\na").await;

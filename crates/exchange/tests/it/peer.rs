@@ -80,6 +80,11 @@ impl Peer {
 
     /// What arrived, request by request, in small letters.
     pub(crate) fn heads(&self) -> Vec<String> {
+        self.raw_heads().iter().map(|head| head.to_lowercase()).collect()
+    }
+
+    /// What arrived, request by request.
+    pub(crate) fn raw_heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
@@ -95,15 +100,23 @@ async fn say(mut stream: TcpStream, answer: Arc<Vec<u8>>) {
     let _ = stream.shutdown().await;
 }
 
+/// The head, and as much body as it announces.
 async fn read_request(stream: &mut TcpStream) -> String {
     let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
-    while !seen.windows(4).any(|window| window == b"\r\n\r\n") {
+    while !is_whole(&seen) {
         match stream.read(&mut buffer).await {
             Ok(0) | Err(_) => break,
             Ok(count) => seen.extend_from_slice(&buffer[..count]),
         }
     }
-    String::from_utf8_lossy(&seen).to_lowercase()
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+fn is_whole(seen: &[u8]) -> bool {
+    let Some(end) = seen.windows(4).position(|window| window == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&seen[..end]).to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    seen.len() >= end + 4 + length.map_or(0, |text| text.parse::<usize>().unwrap())
 }
 
 /// Answers in turn, the last one for ever.

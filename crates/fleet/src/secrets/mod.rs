@@ -5,8 +5,10 @@
 //! transaction, and whoever reconciles them restarts them, a few at a time (`rules::secrets::roll_out`).
 
 mod aside;
+mod derived;
 mod key_file;
 mod keys;
+mod own;
 mod rollout;
 mod rotation;
 mod sealing;

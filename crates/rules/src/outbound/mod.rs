@@ -86,7 +86,7 @@ impl Refusal {
     }
 }
 
-/// Where a URL points.
+/// Where a URL points: the URL as it is called, in its plainest spelling and without a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub url: Url,
@@ -126,7 +126,7 @@ pub fn judge_url(text: &str, policy: &OutboundPolicy) -> Result<Target, Refusal>
     if !lower.starts_with("http://") && !lower.starts_with("https://") {
         return Err(Refusal::Scheme);
     }
-    let url = Url::parse(text).map_err(|_| Refusal::NotAUrl)?;
+    let mut url = Url::parse(text).map_err(|_| Refusal::NotAUrl)?;
     if !url.username().is_empty() || url.password().is_some() || authority(text).contains('@') {
         return Err(Refusal::UserInfo);
     }
@@ -139,6 +139,11 @@ pub fn judge_url(text: &str, policy: &OutboundPolicy) -> Result<Target, Refusal>
         Some(url::Host::Domain(name)) => judge_name(name, policy)?,
         None => return Err(Refusal::NotAUrl),
     };
+    if let Host::Address(address) = host {
+        // Whoever connects goes to what was judged, and not to another spelling of it.
+        url.set_ip_host(address).map_err(|()| Refusal::NotAUrl)?;
+    }
+    url.set_fragment(None);
     Ok(Target { url, host })
 }
 

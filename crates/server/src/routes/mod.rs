@@ -10,6 +10,7 @@ mod events;
 mod exchange;
 mod files;
 mod info;
+mod keys;
 mod lifecycle;
 mod operations;
 mod paging;
@@ -19,6 +20,7 @@ mod session;
 mod templates;
 mod tokens;
 mod tools;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;
@@ -102,6 +104,14 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::show, webhooks::patch, webhooks::remove))
+        .routes(routes!(webhooks::calls))
+        .routes(routes!(webhooks::redeliver))
+        .routes(routes!(webhooks::create_channel, webhooks::channels))
+        .routes(routes!(webhooks::remove_channel))
+        .routes(routes!(webhooks::receive))
+        .routes(routes!(keys::keys))
         .routes(routes!(info::info))
         .routes(routes!(info::openapi))
 }

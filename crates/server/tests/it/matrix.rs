@@ -32,6 +32,8 @@ enum Need {
     On(Deed),
     /// Events: one's own workspace's, or a scope.
     Events,
+    /// Events for somebody outside: the right to read them, and to hand out access.
+    Telling,
     Operator,
     /// The door of join tokens, and the one of runners.
     Joining,
@@ -102,6 +104,18 @@ const NEEDS: &[(&str, Need)] = &[
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
+    ("signing_keys", Need::Public),
+    ("receive_hook", Need::Public),
+    ("create_webhook", Need::Telling),
+    ("list_webhooks", Need::InOrg(Scope::EventsRead)),
+    ("show_webhook", Need::InOrg(Scope::EventsRead)),
+    ("change_webhook", Need::Telling),
+    ("list_webhook_calls", Need::InOrg(Scope::EventsRead)),
+    ("redeliver_webhook_call", Need::Telling),
+    ("remove_webhook", Need::Telling),
+    ("create_channel", Need::On(Deed::Write)),
+    ("list_channels", Need::On(Deed::See)),
+    ("remove_channel", Need::On(Deed::Write)),
     ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
     ("show_template", Need::InOrg(Scope::WorkspacesRead)),
     ("put_template", Need::InOrg(Scope::WorkspacesWrite)),
@@ -252,6 +266,9 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
             return false;
         }
         Need::InOrg(scope) | Need::OnToken(scope) => scope,
+        Need::Telling => {
+            return scopes.contains(&Scope::EventsRead) && scopes.contains(&Scope::TokensWrite);
+        }
         Need::Events => Scope::EventsRead,
         Need::On(Deed::See) => Scope::WorkspacesRead,
         Need::On(Deed::Use | Deed::Run) => Scope::WorkspacesUse,
@@ -314,7 +331,8 @@ fn other_org() -> OrgId {
 impl Stage {
     async fn set() -> Self {
         let clock = clock();
-        let limits = Limits { max_tokens_per_owner: 100_000, ..Limits::default() };
+        let limits =
+            Limits { max_tokens_per_owner: 100_000, max_webhooks_per_org: 100_000, ..Limits::default() };
         let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
         let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
         let mut stage = Self { warren, clock, target, other, secrets: Vec::new() };
@@ -524,6 +542,9 @@ impl Stage {
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),
             "set_peer_policy" => json!({ "circle": "family" }),
             "put_position" => json!({ "x": 0.0, "y": 0.0 }),
+            "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
+            "change_webhook" => json!({ "is_active": false }),
+            "create_channel" => json!({ "name": "made" }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),
@@ -551,6 +572,8 @@ impl Stage {
             .and_then(|json| json["code"].as_str().map(str::to_owned));
         let verdict = match (status, code.as_deref()) {
             (401, _) => Verdict::Unauthenticated,
+            // The door of channels is open; what comes through it must be signed.
+            (403, Some("hook_refused")) => Verdict::LetIn,
             (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
             (403, _) => Verdict::Forbidden,
             (404, Some("workspace_not_found" | "token_not_found")) => Verdict::Hidden,

@@ -16,6 +16,7 @@ pub mod templates;
 pub mod tokens;
 pub mod transactions;
 pub mod vitals;
+pub mod webhooks;
 pub mod workspaces;
 
 /// Makes one `#[tokio::test]` for each case of the suite, in one module per noun.
@@ -67,6 +68,13 @@ macro_rules! contract_tests {
                 a_lease_ends_at_the_very_moment_it_expires
                 a_released_lease_is_free_and_its_fence_still_grows
                 a_lost_lease_rolls_back_the_write_it_guards
+            }
+            webhooks {
+                webhooks_and_channels_come_back_as_they_were_written
+                an_event_is_owed_to_a_webhook_once
+                a_call_is_claimed_once_and_ends_once
+                what_is_due_is_found_by_webhook_and_not_for_stopped_ones
+                they_go_with_what_they_belong_to
             }
             ledgers {
                 spending_adds_up_by_workspace_and_month
@@ -172,6 +180,7 @@ mod tests {
             include_str!("audit.rs"),
             include_str!("vitals.rs"),
             include_str!("templates.rs"),
+            include_str!("webhooks.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {
