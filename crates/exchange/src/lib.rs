@@ -9,12 +9,15 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+pub mod a2a;
+mod a2a_client;
 pub mod connector;
 mod delegations;
 mod dispatcher;
 mod endings;
 mod peers;
 mod pull;
+mod pushes;
 mod queue;
 mod runtimes;
 mod send;
@@ -27,6 +30,7 @@ mod upkeep;
 mod watchers;
 pub mod webhooks;
 
+pub use a2a_client::A2aTransport;
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
@@ -97,6 +101,7 @@ impl Exchange {
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
         self.start_upkeep();
+        self.start_pushes();
         self.start_webhooks();
         Ok(())
     }

@@ -71,6 +71,12 @@ event_kinds! {
     DelegationChanged = "exchange.delegation.changed", "delegation_id, task_id, to, state";
     /// A delegation ended, and its result is stitched to it; told to the one that handed it on.
     DelegationCompleted = "exchange.delegation.completed", "delegation_id, task_id, to, state";
+    /// Somebody wants to be told about a task at an address of theirs.
+    PushConfigSet = "exchange.push_config.set", "task_id, config_id";
+    /// Somebody does not want to be told about a task any more.
+    PushConfigRemoved = "exchange.push_config.removed", "task_id, config_id";
+    /// An address did not take what it was told about a task, as often as it was tried.
+    PushGivenUp = "exchange.push_config.given_up", "task_id, config_id, attempts";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

@@ -15,6 +15,7 @@ mod limits;
 mod message;
 mod principal;
 mod provider_config;
+mod push_config;
 mod reference;
 mod registration;
 mod secret;
@@ -53,6 +54,7 @@ pub use provider_config::{
     MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
     TmpfsMount, Ulimit, max_timeout_problem,
 };
+pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
 pub use secret::{

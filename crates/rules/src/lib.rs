@@ -16,6 +16,7 @@ pub mod json_bounds;
 pub mod lifecycle;
 pub mod outbound;
 pub mod peers;
+pub mod pushes;
 pub mod queue;
 pub mod rate;
 pub mod reconcile;

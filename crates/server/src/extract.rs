@@ -48,7 +48,7 @@ impl FromRequest<Arc<App>> for Body {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
-        read_body(request, app).await.map(Self)
+        read_body(request.into_body(), BodyLimits::of(app.limits())).await.map(Self)
     }
 }
 

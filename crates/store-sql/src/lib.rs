@@ -18,6 +18,7 @@ mod events;
 mod leases;
 pub mod migrations;
 pub mod postgres;
+mod push_configs;
 mod secrets;
 mod select;
 mod session;

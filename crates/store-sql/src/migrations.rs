@@ -41,6 +41,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     8 "0008_templates",
     9 "0009_exchange",
     12 "0012_webhooks",
+    14 "0014_push_configs",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -54,6 +55,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     8 "0008_templates",
     9 "0009_exchange",
     12 "0012_webhooks",
+    14 "0014_push_configs",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -14,6 +14,7 @@ mod audit;
 pub mod contract;
 mod error;
 mod exchange;
+mod push_configs;
 mod query;
 mod secrets;
 mod templates;
@@ -26,6 +27,7 @@ pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
     Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
 };
+pub use push_configs::{PushConfigReads, PushConfigWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};

@@ -11,6 +11,7 @@ use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
+use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
@@ -32,6 +33,7 @@ pub trait ReadTx:
     + DeliveryReads
     + RepeatReads
     + DelegationReads
+    + PushConfigReads
     + WebhookReads
 {
 }
@@ -51,6 +53,7 @@ impl<T> ReadTx for T where
         + DeliveryReads
         + RepeatReads
         + DelegationReads
+        + PushConfigReads
         + WebhookReads
         + ?Sized
 {
@@ -74,6 +77,7 @@ pub trait WriteTx:
     + DeliveryWrites
     + RepeatWrites
     + DelegationWrites
+    + PushConfigWrites
     + WebhookWrites
 {
 }
@@ -94,6 +98,7 @@ impl<T> WriteTx for T where
         + DeliveryWrites
         + RepeatWrites
         + DelegationWrites
+        + PushConfigWrites
         + WebhookWrites
         + ?Sized
 {

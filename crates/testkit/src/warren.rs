@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
-use warren_exchange::{Exchange, NoTransport, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
+use warren_exchange::signing::Signer;
+use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -253,13 +254,16 @@ impl Warren {
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
+        let connector = Connector::new(builder.outbound.clone(), resolver);
+        let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
+        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
-            connector: Connector::new(builder.outbound.clone(), resolver),
             terms: builder.exchange_terms,
-            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(NoTransport)),
+            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(by_a2a)),
+            connector,
         });
         exchange.start().await.expect("the exchange starts");
         let doors = (clock, entropy);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod a2a_client;
 mod addresses;
 mod cards;
 mod hostile_peers;

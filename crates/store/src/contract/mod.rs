@@ -9,6 +9,7 @@ pub mod events;
 pub mod exchange;
 pub mod leases;
 pub mod ledgers;
+pub mod push_configs;
 mod samples;
 pub mod secrets;
 pub mod templates;
@@ -129,6 +130,11 @@ macro_rules! contract_tests {
                 a_delegation_moves_only_from_the_state_it_was_read_in
                 what_has_ended_goes_after_its_time_and_with_its_workspace
             }
+            push_configs {
+                a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
+                a_call_is_owed_while_the_task_is_newer_than_what_was_told
+                a_call_is_taken_up_by_one_of_many
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -167,6 +173,7 @@ mod tests {
             include_str!("exchange.rs"),
             include_str!("leases.rs"),
             include_str!("ledgers.rs"),
+            include_str!("push_configs.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
             include_str!("secrets.rs"),
