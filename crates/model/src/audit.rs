@@ -51,6 +51,11 @@ audit_words! {
         SecretSet = "secret.set",
         SecretRemoved = "secret.removed",
         SecretKeyRotated = "secret.key_rotated",
+        ScheduleCreated = "schedule.created",
+        ScheduleChanged = "schedule.changed",
+        ScheduleRemoved = "schedule.removed",
+        /// Somebody had a schedule fire now.
+        ScheduleRun = "schedule.run",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -64,6 +69,7 @@ audit_words! {
         /// By name; the details say whose.
         Secret = "secret",
         SecretKey = "secret_key",
+        Schedule = "schedule",
     }
 }
 

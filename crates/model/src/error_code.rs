@@ -116,6 +116,14 @@ error_codes! {
     ProgramNotFound = "program_not_found", 422, "The program was not found, or is not executable.", "Name a program that exists in the workspace's PATH.";
     ProcessNotFound = "process_not_found", 404, "There is no such process.", "List processes; finished ones are forgotten after a while.";
     ToolNotFound = "tool_not_found", 404, "The workspace has no such tool.", "List its tools with GET …/tools.";
+    // Schedules
+    ScheduleNotFound = "schedule_not_found", 404, "There is no such schedule.", "List a workspace's schedules with `warren schedule ls`.";
+    InvalidSchedule = "invalid_schedule", 422, "The schedule is not valid.", "`detail` names the field and what it may be.";
+    ScheduleNeverFires = "schedule_never_fires", 422, "No moment matches the cron expression.", "Name a day that exists: the 30th of February never comes.";
+    UnknownTimeZone = "unknown_time_zone", 422, "There is no such time zone.", "Use a name of the IANA database such as `Europe/Zurich`; `detail` names the nearest.";
+    ScheduleTooFrequent = "schedule_too_frequent", 422, "The schedule fires more often than allowed.", "Choose a longer interval, or lower `limits.min_schedule_interval_seconds`.";
+    ScheduleExists = "schedule_exists", 409, "The workspace already has a schedule by this name.", "Choose another name, or change the one that is there.";
+    ScheduleLimit = "schedule_limit", 409, "There are already as many schedules as allowed.", "Remove one, or raise `limits.max_schedules_per_workspace` or `limits.max_schedules_per_org`.";
     // Platform
     PlatformUnavailable = "platform_unavailable", 503, "Warren cannot reach its database.", "Check the database; Warren recovers by itself when it is back.";
     ShuttingDown = "shutting_down", 503, "Warren is shutting down.", "Try again in a moment.";

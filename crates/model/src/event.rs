@@ -59,6 +59,14 @@ event_kinds! {
     TemplateRemoved = "fleet.template.removed", "name, hash";
     /// A workspace has spent its budget for the month.
     WorkspaceBudgetExhausted = "workspace.budget.exhausted", "month, limit_micros, spent_micros";
+    /// A schedule was made, changed, paused, resumed or removed; `change` says which.
+    ScheduleChanged = "exchange.schedule.changed", "schedule_id, name, change";
+    /// A schedule fired: its message is on its way.
+    ScheduleFired = "exchange.schedule.fired", "schedule_id, run_id, name, slot, cause, task_id";
+    /// Slots of a schedule did not fire.
+    ScheduleSkipped = "exchange.schedule.skipped", "schedule_id, run_id, name, slot, slots, reason";
+    /// A slot of a schedule could not be fired.
+    ScheduleFailed = "exchange.schedule.failed", "schedule_id, run_id, name, slot, reason";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

@@ -16,6 +16,7 @@ mod principal;
 mod provider_config;
 mod reference;
 mod registration;
+mod schedule;
 mod secret;
 mod task;
 mod template;
@@ -52,6 +53,9 @@ pub use provider_config::{
 };
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use schedule::{
+    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleRun, SkipReason, Timing,
+};
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
 };

@@ -16,6 +16,7 @@ pub mod reconcile;
 pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod schedules;
 pub mod secrets;
 pub mod startup;
 pub mod sweeps;
