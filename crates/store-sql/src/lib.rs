@@ -16,6 +16,7 @@ mod events;
 mod leases;
 pub mod migrations;
 pub mod postgres;
+mod schedules;
 mod secrets;
 mod select;
 mod session;

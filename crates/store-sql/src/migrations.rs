@@ -39,6 +39,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     6 "0006_secrets",
     7 "0007_audit",
     8 "0008_templates",
+    10 "0010_schedules",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -50,6 +51,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     6 "0006_secrets",
     7 "0007_audit",
     8 "0008_templates",
+    10 "0010_schedules",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -14,6 +14,7 @@ mod audit;
 pub mod contract;
 mod error;
 mod query;
+mod schedules;
 mod secrets;
 mod templates;
 mod transaction;
@@ -21,6 +22,7 @@ mod transaction;
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
+pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 pub use transaction::{

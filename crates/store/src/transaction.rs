@@ -7,6 +7,7 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
@@ -24,6 +25,7 @@ pub trait ReadTx:
     + AuditReads
     + TemplateReads
     + PositionReads
+    + ScheduleReads
 {
 }
 impl<T> ReadTx for T where
@@ -38,6 +40,7 @@ impl<T> ReadTx for T where
         + AuditReads
         + TemplateReads
         + PositionReads
+        + ScheduleReads
         + ?Sized
 {
 }
@@ -56,6 +59,7 @@ pub trait WriteTx:
     + AuditWrites
     + TemplateWrites
     + PositionWrites
+    + ScheduleWrites
 {
 }
 impl<T> WriteTx for T where
@@ -71,6 +75,7 @@ impl<T> WriteTx for T where
         + AuditWrites
         + TemplateWrites
         + PositionWrites
+        + ScheduleWrites
         + ?Sized
 {
 }

@@ -9,6 +9,7 @@ pub mod events;
 pub mod leases;
 pub mod ledgers;
 mod samples;
+pub mod schedules;
 pub mod secrets;
 pub mod templates;
 pub mod tokens;
@@ -106,6 +107,16 @@ macro_rules! contract_tests {
                 the_longest_provision_timeout_of_a_runtime_holds
                 positions_are_kept_per_principal_and_go_with_their_workspace
             }
+            schedules {
+                every_field_comes_back_as_it_was_written
+                a_schedule_is_written_only_at_the_version_it_was_read
+                lists_are_filtered_and_come_in_pages
+                what_is_due_is_found_the_longest_overdue_first
+                a_slot_is_claimed_by_one_of_many
+                a_run_is_written_once_per_state_and_attempt
+                unfinished_and_waiting_runs_are_found_again
+                runs_go_with_their_schedule_and_old_ones_are_cleared
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -149,6 +160,7 @@ mod tests {
             include_str!("audit.rs"),
             include_str!("vitals.rs"),
             include_str!("templates.rs"),
+            include_str!("schedules.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {
