@@ -16,6 +16,9 @@ pub struct RuntimeCapabilities {
     /// Warren infers nothing from its numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_mgmt: Option<bool>,
+    /// It takes a message id once, so that a message without an answer may be sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deduplication: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

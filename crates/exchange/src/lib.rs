@@ -4,6 +4,10 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+mod transport;
+
+pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
+
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;

@@ -16,7 +16,7 @@ use crate::{Error, Fleet, Identity};
 
 /// Who does something, as the log will name them.
 #[derive(Debug, Clone)]
-pub(crate) struct Actor {
+pub struct Actor {
     org_id: OrgId,
     principal: Principal,
     token: Option<(TokenId, String)>,
@@ -24,7 +24,7 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    pub(crate) fn of(who: &Identity) -> Self {
+    pub fn of(who: &Identity) -> Self {
         Self {
             org_id: who.token.org_id,
             principal: who.principal.clone(),
@@ -34,12 +34,12 @@ impl Actor {
     }
 
     /// A part of Warren itself.
-    pub(crate) fn system(part: &str, org_id: OrgId) -> Self {
+    pub fn system(part: &str, org_id: OrgId) -> Self {
         Self { org_id, principal: Principal::system(part), token: None, request_id: None }
     }
 
     /// Something that is done in the transaction at hand.
-    pub(crate) fn did(
+    pub fn did(
         &self,
         at: Timestamp,
         action: AuditAction,
@@ -62,7 +62,7 @@ impl Actor {
     }
 
     /// Something done to a workspace.
-    pub(crate) fn did_to_workspace(
+    pub fn did_to_workspace(
         &self,
         at: Timestamp,
         action: AuditAction,

@@ -24,6 +24,7 @@ mod templates;
 mod tree;
 mod workspaces;
 
+pub use audit::Actor;
 pub use budgets::Budget;
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};

@@ -143,6 +143,8 @@ pub struct Delivery {
     pub lease_until: Option<Timestamp>,
     /// When its work last moved.
     pub progress_at: Option<Timestamp>,
+    /// When something must be done about it if nothing happens; made by `rules` with each write.
+    pub due_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
 }

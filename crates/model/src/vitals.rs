@@ -47,6 +47,8 @@ pub struct Displaced {
     pub session: bool,
     /// Warren infers nothing from its numbers (F13).
     pub status_mgmt: bool,
+    /// It takes a message id once: what may have been lost can be sent again (X11).
+    pub deduplication: bool,
 }
 
 /// The record of a runtime's reports.

@@ -6,7 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
-use crate::{AgentSpec, CapabilitySet, OrgId, ProviderConfig, Ref, TemplateStamp, Timestamp, WorkspaceId};
+use crate::{
+    AgentSpec, CapabilitySet, OrgId, PeerPolicy, ProviderConfig, Ref, TemplateStamp, Timestamp, WorkspaceId,
+};
 
 text_enum! {
     /// How a workspace is (F1). The SQL constraint, the API schema and the page are made from this one enum.
@@ -140,6 +142,9 @@ pub struct WorkspaceSpec {
     /// What it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateStamp>,
+    /// Whom it talks to; absent: its family (X3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peers: Option<PeerPolicy>,
     /// What it may spend in a month, in millionths of the currency's unit; absent: no limit (F36).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monthly_budget_micros: Option<u64>,
@@ -160,6 +165,7 @@ impl WorkspaceSpec {
             max_concurrent_tasks: None,
             agent: AgentSpec::default(),
             template: None,
+            peers: None,
             monthly_budget_micros: None,
         }
     }

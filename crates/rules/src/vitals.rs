@@ -30,6 +30,7 @@ pub struct Displacement {
     pub scheduler: Option<bool>,
     pub session: Option<bool>,
     pub status_mgmt: Option<bool>,
+    pub deduplication: Option<bool>,
 }
 
 impl Displacement {
@@ -38,6 +39,7 @@ impl Displacement {
             scheduler: self.scheduler.unwrap_or(known.scheduler),
             session: self.session.unwrap_or(known.session),
             status_mgmt: self.status_mgmt.unwrap_or(known.status_mgmt),
+            deduplication: self.deduplication.unwrap_or(known.deduplication),
         }
     }
 }
@@ -254,7 +256,11 @@ mod tests {
             current_task: Some("t-1".into()),
             uptime_s: Some(7),
             runtime_state: Some(RuntimeState::Wedged),
-            displaced: Displacement { scheduler: Some(true), status_mgmt: Some(true), session: None },
+            displaced: Displacement {
+                scheduler: Some(true),
+                status_mgmt: Some(true),
+                ..Displacement::default()
+            },
             idle_timeout_seconds: Some(30),
             last_progress_at: None,
         };
@@ -290,7 +296,7 @@ mod tests {
         let next = after(&busy(), &report, NOW);
         assert_eq!((next.sample_error, next.current_task, next.idle_timeout_seconds), (None, None, None));
         assert_eq!(next.runtime_state, RuntimeState::Well);
-        assert_eq!(next.displaced, Displaced { scheduler: false, session: false, status_mgmt: true });
+        assert_eq!(next.displaced, Displaced { status_mgmt: true, ..Displaced::default() });
     }
 
     // F11

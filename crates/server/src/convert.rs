@@ -169,8 +169,13 @@ pub(crate) fn position(position: model::Position) -> api::Position {
 
 fn vitals(vitals: &model::Vitals) -> api::Vitals {
     let text = |at: Option<Timestamp>| at.map(|at| at.to_string());
-    let model::Displaced { scheduler, session, status_mgmt } = vitals.displaced;
-    let displaced = [("scheduler", scheduler), ("session", session), ("status_mgmt", status_mgmt)];
+    let model::Displaced { scheduler, session, status_mgmt, deduplication } = vitals.displaced;
+    let displaced = [
+        ("scheduler", scheduler),
+        ("session", session),
+        ("status_mgmt", status_mgmt),
+        ("deduplication", deduplication),
+    ];
     api::Vitals {
         error_rate: vitals.error_rate,
         sample_error: vitals.sample_error.clone(),
@@ -205,6 +210,7 @@ pub(crate) fn report_from(heartbeat: api::Heartbeat) -> Result<Report, Failure> 
             scheduler: switches.scheduler,
             session: switches.session,
             status_mgmt: switches.status_mgmt,
+            deduplication: switches.deduplication,
         },
         idle_timeout_seconds: metadata.idle_timeout_seconds,
     })

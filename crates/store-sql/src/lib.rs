@@ -12,6 +12,8 @@
 //! order; so transactions that append events commit one after the other.
 
 mod audit;
+mod delegations;
+mod deliveries;
 mod events;
 mod leases;
 pub mod migrations;
@@ -22,6 +24,7 @@ mod select;
 mod session;
 mod spending;
 pub mod sqlite;
+mod tasks;
 mod templates;
 mod tokens;
 mod transaction;

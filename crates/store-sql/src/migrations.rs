@@ -39,6 +39,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     6 "0006_secrets",
     7 "0007_audit",
     8 "0008_templates",
+    9 "0009_exchange",
     10 "0010_schedules",
 );
 
@@ -51,6 +52,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     6 "0006_secrets",
     7 "0007_audit",
     8 "0008_templates",
+    9 "0009_exchange",
     10 "0010_schedules",
 );
 

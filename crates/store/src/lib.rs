@@ -13,6 +13,7 @@
 mod audit;
 pub mod contract;
 mod error;
+mod exchange;
 mod query;
 mod schedules;
 mod secrets;
@@ -21,6 +22,10 @@ mod transaction;
 
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
+pub use exchange::{
+    DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
+    Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
+};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};

@@ -7,6 +7,10 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::exchange::{
+    DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
+    TaskWrites,
+};
 use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
@@ -25,6 +29,10 @@ pub trait ReadTx:
     + AuditReads
     + TemplateReads
     + PositionReads
+    + TaskReads
+    + DeliveryReads
+    + RepeatReads
+    + DelegationReads
     + ScheduleReads
 {
 }
@@ -40,6 +48,10 @@ impl<T> ReadTx for T where
         + AuditReads
         + TemplateReads
         + PositionReads
+        + TaskReads
+        + DeliveryReads
+        + RepeatReads
+        + DelegationReads
         + ScheduleReads
         + ?Sized
 {
@@ -59,6 +71,10 @@ pub trait WriteTx:
     + AuditWrites
     + TemplateWrites
     + PositionWrites
+    + TaskWrites
+    + DeliveryWrites
+    + RepeatWrites
+    + DelegationWrites
     + ScheduleWrites
 {
 }
@@ -75,6 +91,10 @@ impl<T> WriteTx for T where
         + AuditWrites
         + TemplateWrites
         + PositionWrites
+        + TaskWrites
+        + DeliveryWrites
+        + RepeatWrites
+        + DelegationWrites
         + ScheduleWrites
         + ?Sized
 {

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod events;
+pub mod exchange;
 pub mod leases;
 pub mod ledgers;
 mod samples;
@@ -107,6 +108,20 @@ macro_rules! contract_tests {
                 the_longest_provision_timeout_of_a_runtime_holds
                 positions_are_kept_per_principal_and_go_with_their_workspace
             }
+            exchange {
+                a_task_comes_back_as_it_was_written_in_every_state
+                tasks_are_listed_youngest_first_and_filtered
+                the_queue_goes_by_priority_then_turn_then_age
+                a_position_counts_those_before_it
+                a_claim_is_written_once_and_an_old_attempt_is_refused
+                a_delivery_ends_once_whatever_a_program_believes
+                a_held_lane_is_claimed_by_one_at_a_time
+                lanes_with_work_are_found_by_their_order
+                what_is_due_is_found_the_longest_overdue_first_and_lists_are_in_pages
+                a_key_is_taken_once_per_sender_and_forgotten_after_its_time
+                a_delegation_moves_only_from_the_state_it_was_read_in
+                what_has_ended_goes_after_its_time_and_with_its_workspace
+            }
             schedules {
                 every_field_comes_back_as_it_was_written
                 a_schedule_is_written_only_at_the_version_it_was_read
@@ -152,6 +167,7 @@ mod tests {
         let sources = [
             include_str!("workspaces.rs"),
             include_str!("events.rs"),
+            include_str!("exchange.rs"),
             include_str!("leases.rs"),
             include_str!("ledgers.rs"),
             include_str!("tokens.rs"),

@@ -30,7 +30,7 @@ fn full() -> Vitals {
         current_task: Some("t-1".into()),
         uptime_s: Some(77),
         runtime_state: RuntimeState::Other("warming up".into()),
-        displaced: Displaced { scheduler: true, session: false, status_mgmt: true },
+        displaced: Displaced { scheduler: true, session: false, status_mgmt: true, deduplication: true },
         idle_timeout_seconds: Some(30),
         last_heartbeat_at: Some(NOW.plus_ms(1)),
         last_progress_at: Some(NOW.plus_ms(2)),

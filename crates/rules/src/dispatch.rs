@@ -1,0 +1,171 @@
+//! What becomes of a message that was claimed: typed outcomes, and the one thing that follows from each (X11 to X15).
+//!
+//! ```text
+//!             ┌────────────────── busy, gone, given back; unknown if the runtime de-duplicates
+//!             ▼                                                                     │
+//!   accepted ─▶ queued ── claim ──▶ claimed ── outcome ─────────────────────────────┤
+//!                 │                    │                                            ▼
+//!                 │ expired            │ silent, past its deadline          ended: answered | failed
+//!                 ▼                    ▼                                           | expired | cancelled
+//!               ended                ended
+//! ```
+//!
+//! A delivery ends once. Whoever says what became of a claim names the attempt it was; the store refuses an old one.
+
+use warren_model::{Delivery, DeliveryEnd, DeliveryState, TaskState, TaskUpdate, Timestamp};
+
+use crate::backoff::Backoff;
+
+/// How speaking with a runtime went (X11).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has the message, and what it said last is the task's state.
+    Answered,
+    /// It said so itself, or nobody took the connection: nothing was done.
+    Busy { retry_after_ms: Option<u64> },
+    /// The box behind it is dead.
+    Gone,
+    /// It refused, or broke the protocol. The word is stable, such as `unauthorized`.
+    Failed { reason: &'static str },
+    /// The message was sent and no answer came.
+    Unknown,
+}
+
+/// What happened to a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    Spoken(Outcome),
+    /// Whoever held the lease is not heard of any more.
+    LeaseLost,
+    /// Whoever held it gives it back before anything was sent.
+    GivenBack,
+    /// The work shows no progress (X10).
+    Silent,
+    /// Its time is over, progress or not.
+    PastDeadline,
+    /// It waited too long.
+    Expired,
+    /// Somebody does not want it any more.
+    Cancelled,
+}
+
+/// What is done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    End { how: DeliveryEnd, reason: Option<&'static str> },
+    Again { not_before: Timestamp, reason: &'static str },
+}
+
+/// Tries of a message whose fate is unknown, before it is a dead letter.
+pub const MAX_ATTEMPTS: u32 = 5;
+const BETWEEN_TRIES: Backoff = Backoff { first_ms: 500, factor: 2, max_ms: 60_000, jitter: 0.2 };
+
+/// What is known of the other side when it is decided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knowledge {
+    /// The runtime says that it takes a message id once.
+    pub deduplicates: bool,
+    pub now: Timestamp,
+    /// A random number in `0.0..1.0`.
+    pub fraction: f64,
+}
+
+/// Decides what follows for a delivery that has not ended.
+pub fn after(delivery: &Delivery, happening: &Happening, knowing: Knowledge) -> Next {
+    let again = |reason, at_least_ms: u64| again(delivery, reason, at_least_ms, knowing);
+    match happening {
+        Happening::Spoken(Outcome::Answered) => Next::End { how: DeliveryEnd::Answered, reason: None },
+        Happening::Spoken(Outcome::Busy { retry_after_ms }) => again("busy", retry_after_ms.unwrap_or(0)),
+        Happening::Spoken(Outcome::Gone) => again("gone", 0),
+        Happening::Spoken(Outcome::Failed { reason }) => failed(reason),
+        Happening::Spoken(Outcome::Unknown) | Happening::LeaseLost => {
+            let reason = if *happening == Happening::LeaseLost { "lease_lost" } else { "no_answer" };
+            if knowing.deduplicates && delivery.attempts < MAX_ATTEMPTS {
+                again(reason, 0)
+            } else {
+                failed(reason)
+            }
+        }
+        Happening::GivenBack => Next::Again { not_before: knowing.now, reason: "given_back" },
+        Happening::Silent => failed("no_progress"),
+        Happening::PastDeadline => failed("deadline_passed"),
+        Happening::Expired => Next::End { how: DeliveryEnd::Expired, reason: Some("expired") },
+        Happening::Cancelled => Next::End { how: DeliveryEnd::Cancelled, reason: Some("cancelled") },
+    }
+}
+
+fn failed(reason: &'static str) -> Next {
+    Next::End { how: DeliveryEnd::Failed, reason: Some(reason) }
+}
+
+/// Put back into the queue, unless there is no time left in which it could be tried.
+fn again(delivery: &Delivery, reason: &'static str, at_least_ms: u64, knowing: Knowledge) -> Next {
+    if delivery.expires_at <= knowing.now {
+        return Next::End { how: DeliveryEnd::Expired, reason: Some(reason) };
+    }
+    let wait = BETWEEN_TRIES.delay_ms(delivery.attempts.saturating_sub(1), knowing.fraction).max(at_least_ms);
+    let wait = i64::try_from(wait).unwrap_or(i64::MAX);
+    Next::Again { not_before: knowing.now.plus_ms(wait).min(delivery.expires_at), reason }
+}
+
+/// When something must be done about a delivery if nothing happens to it.
+pub fn due_at(delivery: &Delivery) -> Option<Timestamp> {
+    match delivery.state {
+        DeliveryState::Queued => Some(delivery.expires_at),
+        DeliveryState::Claimed => {
+            [delivery.lease_until, silent_at(delivery), delivery.deadline_at].into_iter().flatten().min()
+        }
+        DeliveryState::Ended => None,
+    }
+}
+
+/// What is the matter with a delivery that is due. Nothing, if somebody was faster.
+pub fn overdue(delivery: &Delivery, now: Timestamp) -> Option<Happening> {
+    let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+    match delivery.state {
+        DeliveryState::Queued => is_past(Some(delivery.expires_at)).then_some(Happening::Expired),
+        DeliveryState::Claimed if is_past(delivery.deadline_at) => Some(Happening::PastDeadline),
+        DeliveryState::Claimed if is_past(silent_at(delivery)) => Some(Happening::Silent),
+        DeliveryState::Claimed if is_past(delivery.lease_until) => Some(Happening::LeaseLost),
+        DeliveryState::Claimed | DeliveryState::Ended => None,
+    }
+}
+
+fn silent_at(delivery: &Delivery) -> Option<Timestamp> {
+    let patience = i64::try_from(delivery.idle_timeout_ms).unwrap_or(i64::MAX);
+    delivery.progress_at.map(|at| at.plus_ms(patience))
+}
+
+/// The state of a task whose delivery has ended. `told` is what the agent said last.
+pub fn task_after(told: Option<TaskState>, how: DeliveryEnd) -> TaskState {
+    match how {
+        // An agent that says "working" and hangs up has answered all it will.
+        DeliveryEnd::Answered => {
+            told.filter(|state| state.is_final() || state.is_interrupted()).unwrap_or(TaskState::Completed)
+        }
+        DeliveryEnd::Failed | DeliveryEnd::Expired => TaskState::Failed,
+        DeliveryEnd::Cancelled => TaskState::Cancelled,
+    }
+}
+
+/// The state that an update brings a task to; absent: it says nothing about it.
+pub fn state_of(update: &TaskUpdate) -> Option<TaskState> {
+    match update {
+        TaskUpdate::Status { state, .. } => Some(*state),
+        TaskUpdate::Message(_) => Some(TaskState::Completed),
+        TaskUpdate::Artifact { .. } => None,
+    }
+}
+
+/// Whether a task in this state takes another message: one that has ended does not.
+pub fn takes_message(state: TaskState) -> bool {
+    match state {
+        TaskState::InputRequired | TaskState::AuthRequired => true,
+        // It would overtake, or be overtaken by, the one that is on its way.
+        TaskState::Submitted | TaskState::Working => false,
+        TaskState::Completed | TaskState::Failed | TaskState::Cancelled | TaskState::Rejected => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

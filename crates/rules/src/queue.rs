@@ -1,0 +1,153 @@
+//! Who gets in, and who goes first (X12, X14).
+
+use warren_model::{Status, Timestamp};
+
+/// What is known of a workspace when a message for it comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Door {
+    pub status: Status,
+    /// Warren can call its runtime; otherwise the runtime comes and asks.
+    pub can_be_called: bool,
+    /// The runtime answers "busy" itself (F17).
+    pub keeps_own_session: bool,
+    pub max_running: u32,
+    pub running: u32,
+    pub waiting: u64,
+    pub max_waiting: u64,
+    /// After it said that it is busy: not called before this.
+    pub not_before: Timestamp,
+    pub now: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It is called at once.
+    Start,
+    Queue,
+    /// Asleep: queued, and woken (F7).
+    QueueAndWake,
+    /// The runtime keeps its own session: nothing is queued for it.
+    Busy,
+    /// More wait than may.
+    Full,
+}
+
+pub fn admit(door: &Door) -> Admission {
+    let is_busy = door.running >= door.max_running;
+    if is_busy && door.keeps_own_session {
+        return Admission::Busy;
+    }
+    if door.waiting >= door.max_waiting {
+        return Admission::Full;
+    }
+    // Nobody overtakes those who wait.
+    let is_next = !is_busy && door.waiting == 0 && door.not_before <= door.now;
+    match door.status {
+        Status::Hibernated => Admission::QueueAndWake,
+        _ if is_next && may_be_called(door.status) && door.can_be_called => Admission::Start,
+        _ => Admission::Queue,
+    }
+}
+
+/// Whether a workspace in this status is called. Others are waited for: what is kept for them is not lost.
+pub const fn may_be_called(status: Status) -> bool {
+    match status {
+        Status::Online | Status::Degraded => true,
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => false,
+    }
+}
+
+/// How many more may be claimed now.
+pub fn room(max_running: u32, running: u32) -> u32 {
+    max_running.saturating_sub(running)
+}
+
+/// The turn of a new message: start-time fair queueing. Each sender's messages have turns one after the other, from
+/// where the queue is now; so the second message of one sender waits behind the first of every other.
+pub fn turn_of(current: u64, last_of_sender: Option<u64>) -> u64 {
+    last_of_sender.map_or(current, |last| current.max(last.saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
+
+    fn door() -> Door {
+        Door {
+            status: Status::Online,
+            can_be_called: true,
+            keeps_own_session: false,
+            max_running: 1,
+            running: 0,
+            waiting: 0,
+            max_waiting: 10,
+            not_before: NOW,
+            now: NOW,
+        }
+    }
+
+    // X12, X14
+    #[test]
+    fn a_free_workspace_starts_at_once_and_a_busy_one_queues() {
+        assert_eq!(admit(&door()), Admission::Start);
+        assert_eq!(admit(&Door { running: 1, ..door() }), Admission::Queue);
+        assert_eq!(admit(&Door { running: 1, max_running: 2, ..door() }), Admission::Start);
+        assert_eq!(admit(&Door { waiting: 1, ..door() }), Admission::Queue, "nobody overtakes");
+        assert_eq!(admit(&Door { not_before: NOW.plus_ms(1), ..door() }), Admission::Queue);
+        assert_eq!(admit(&Door { can_be_called: false, ..door() }), Admission::Queue);
+        assert_eq!(admit(&Door { waiting: 10, ..door() }), Admission::Full);
+    }
+
+    // X12
+    #[test]
+    fn a_runtime_with_its_own_session_is_answered_busy_and_nothing_is_queued() {
+        let own = Door { keeps_own_session: true, ..door() };
+        assert_eq!(admit(&own), Admission::Start);
+        assert_eq!(admit(&Door { running: 1, ..own }), Admission::Busy);
+        assert_eq!(admit(&Door { status: Status::Offline, ..own }), Admission::Queue);
+    }
+
+    // F7
+    #[test]
+    fn a_message_to_one_asleep_is_queued_and_wakes_it() {
+        assert_eq!(admit(&Door { status: Status::Hibernated, ..door() }), Admission::QueueAndWake);
+        for status in Status::ALL.iter().filter(|status| !may_be_called(**status)) {
+            assert_ne!(admit(&Door { status: *status, ..door() }), Admission::Start, "{status}");
+        }
+    }
+
+    proptest! {
+        // X14
+        #[test]
+        fn whoever_sends_little_never_waits_behind_all_of_one_who_sends_much(flood in 1_u64..500, later in 0_u64..500) {
+            let mut last = None;
+            let mut turns = Vec::new();
+            for _ in 0..flood {
+                let turn = turn_of(0, last);
+                last = Some(turn);
+                turns.push(turn);
+            }
+            // The queue has moved on by some; then somebody else says one thing.
+            let current = turns.get(usize::try_from(later).unwrap()).copied().unwrap_or(flood);
+            let quiet = turn_of(current, None);
+            let before = turns.iter().filter(|turn| **turn >= current && **turn < quiet).count();
+            prop_assert_eq!(before, 0, "at most those of the same turn are before it");
+        }
+
+        #[test]
+        fn one_senders_turns_grow(current in 0_u64..1_000, last in 0_u64..1_000) {
+            prop_assert!(turn_of(current, Some(last)) > last);
+            prop_assert!(turn_of(current, Some(last)) >= current);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The queue in SQL: messages on their way, lanes, and what was accepted before.
+
+use warren_model::{
+    Delivery, DeliveryEnd, DeliveryId, DeliveryState, Principal, TaskId, Timestamp, WorkspaceId,
+};
+use warren_store::{
+    DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Lane, Page, Repeat, RepeatReads, RepeatWrites,
+};
+
+use crate::select::{Select, cut_page};
+use crate::session::{Columns, Value, read_count, read_id, read_optional_count};
+use crate::tasks::json_of;
+use crate::transaction::Transaction;
+
+/// The order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "id, org_id, workspace_id, task_id, author, message, priority, turn, state, ended_how, reason, attempts, \
+         not_before, expires_at, idle_timeout_ms, deadline_at, owner, lease_until, progress_at, due_at, created_at, \
+         ended_at"
+    };
+}
+
+const GET: &str = concat!("SELECT ", columns!(), " FROM deliveries WHERE id = $1");
+const LIST: &str = concat!("SELECT ", columns!(), " FROM deliveries");
+const LAST_OF_TASK: &str =
+    concat!("SELECT ", columns!(), " FROM deliveries WHERE task_id = $1 ORDER BY id DESC LIMIT 1");
+const OPEN_OF_TASK: &str =
+    concat!("SELECT ", columns!(), " FROM deliveries WHERE task_id = $1 AND state <> 'ended' ORDER BY id");
+const CLAIMED: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 AND state = 'claimed'";
+/// No further than matters: a long queue is not counted to its end with each message.
+const WAITING: &str = "SELECT count(*) FROM \
+     (SELECT 1 FROM deliveries WHERE workspace_id = $1 AND state = 'queued' LIMIT $2) AS waiting";
+const LAST_TURN: &str =
+    "SELECT max(turn) FROM deliveries WHERE workspace_id = $1 AND author = $2 AND state = 'queued'";
+const BEFORE: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
+     AND (priority > $2 OR (priority = $2 AND (turn, id) < ($3, $4)))";
+/// From one lane to the next by the index, however long the lanes are.
+const LANES: &str = "WITH RECURSIVE found (workspace_id) AS (\
+     SELECT (SELECT workspace_id FROM deliveries WHERE state = 'queued' AND workspace_id > $1 \
+             ORDER BY workspace_id LIMIT 1) \
+     UNION ALL \
+     SELECT (SELECT d.workspace_id FROM deliveries d WHERE d.state = 'queued' AND d.workspace_id > found.workspace_id \
+             ORDER BY d.workspace_id LIMIT 1) FROM found WHERE found.workspace_id IS NOT NULL) \
+     SELECT workspace_id FROM found WHERE workspace_id IS NOT NULL LIMIT $2";
+const DUE: &str = "SELECT id FROM deliveries WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+const NEXT_DUE: &str = "SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL";
+const INSERT: &str = concat!(
+    "INSERT INTO deliveries (",
+    columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"
+);
+const NEXT_WAITING: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM deliveries WHERE workspace_id = $1 AND state = 'queued' AND not_before <= $2 AND expires_at > $2 \
+     ORDER BY priority DESC, turn, id LIMIT 1"
+);
+/// What a message is never changes; where it is does.
+const UPDATE: &str = "UPDATE deliveries SET state = $1, ended_how = $2, reason = $3, attempts = $4, not_before = $5, \
+     owner = $6, lease_until = $7, progress_at = $8, due_at = $9, ended_at = $10 \
+     WHERE id = $11 AND state = $12 AND attempts = $13";
+/// The row is locked by it on both engines, whether it was there or not.
+const HOLD_LANE: &str = "INSERT INTO lanes (workspace_id, turn, not_before) VALUES ($1, 0, 0) \
+     ON CONFLICT (workspace_id) DO UPDATE SET turn = lanes.turn RETURNING turn, not_before";
+const PUT_LANE: &str = "UPDATE lanes SET turn = $1, not_before = $2 WHERE workspace_id = $3";
+const GET_REPEAT: &str =
+    "SELECT sender, key, fingerprint, task_id, delivery_id, at FROM repeats WHERE sender = $1 AND key = $2";
+const INSERT_REPEAT: &str = "INSERT INTO repeats (sender, key, fingerprint, task_id, delivery_id, at) \
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (sender, key) DO NOTHING";
+const PRUNE_REPEATS: &str = "DELETE FROM repeats WHERE (sender, key) IN \
+     (SELECT sender, key FROM repeats WHERE at < $1 ORDER BY at LIMIT $2)";
+
+impl DeliveryReads for Transaction<'_> {
+    fn delivery(&mut self, id: DeliveryId) -> Result<Option<Delivery>, Error> {
+        self.first("deliveries", GET, &[id.into()], read)
+    }
+
+    fn deliveries(&mut self, query: &DeliveryQuery) -> Result<Page<Delivery, DeliveryId>, Error> {
+        let mut select = Select::new(LIST);
+        select.and_value("workspace_id =", query.workspace_id);
+        select.and_value("state =", query.state.as_str());
+        if let Some(after) = query.after {
+            select.and_value("id >", after);
+        }
+        let (sql, values) = select.page("id", query.limit);
+        let rows = self.rows("deliveries", &sql, &values, read)?;
+        Ok(cut_page(rows, query.limit, |delivery| delivery.id))
+    }
+
+    fn last_delivery_of(&mut self, task_id: TaskId) -> Result<Option<Delivery>, Error> {
+        self.first("deliveries", LAST_OF_TASK, &[task_id.into()], read)
+    }
+
+    fn open_deliveries_of(&mut self, task_id: TaskId) -> Result<Vec<Delivery>, Error> {
+        self.rows("deliveries", OPEN_OF_TASK, &[task_id.into()], read)
+    }
+
+    fn crowd(&mut self, workspace_id: WorkspaceId, cap: u64) -> Result<(u32, u64), Error> {
+        let claimed = self.first("deliveries", CLAIMED, &[workspace_id.into()], read_small_count)?;
+        let values = [workspace_id.into(), Value::count(cap)?];
+        let waiting = self.first("deliveries", WAITING, &values, read_count)?;
+        Ok((claimed.unwrap_or(0), waiting.unwrap_or(0)))
+    }
+
+    fn last_turn_of(&mut self, workspace_id: WorkspaceId, sender: &Principal) -> Result<Option<u64>, Error> {
+        let sender = sender.to_string();
+        let values = [workspace_id.into(), sender.as_str().into()];
+        Ok(self.first("deliveries", LAST_TURN, &values, read_optional_count)?.flatten())
+    }
+
+    fn position(&mut self, delivery: &Delivery) -> Result<u64, Error> {
+        let values = [
+            delivery.workspace_id.into(),
+            Value::Int(Some(i64::from(delivery.priority))),
+            Value::count(delivery.turn)?,
+            delivery.id.into(),
+        ];
+        Ok(self.first("deliveries", BEFORE, &values, read_count)?.unwrap_or(0))
+    }
+
+    fn waiting_lanes(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
+        let after = after.unwrap_or(WorkspaceId::from_bytes([0; 16]));
+        self.rows("deliveries", LANES, &[after.into(), Value::count(u64::from(limit))?], read_id)
+    }
+
+    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Vec<DeliveryId>, Error> {
+        self.rows("deliveries", DUE, &[now.into(), Value::count(u64::from(limit))?], read_id)
+    }
+
+    fn next_delivery_due(&mut self) -> Result<Option<Timestamp>, Error> {
+        Ok(self.first("deliveries", NEXT_DUE, &[], read_optional_time)?.flatten())
+    }
+}
+
+impl DeliveryWrites for Transaction<'_> {
+    fn hold_lane(&mut self, workspace_id: WorkspaceId) -> Result<Lane, Error> {
+        let held = self.first("lanes", HOLD_LANE, &[workspace_id.into()], |row| {
+            Ok(Lane { turn: row.count()?, not_before: row.time()? })
+        })?;
+        held.ok_or_else(|| Error::Corrupt("lanes: a row that was written is not there".into()))
+    }
+
+    fn put_lane(&mut self, workspace_id: WorkspaceId, lane: Lane) -> Result<(), Error> {
+        let values = [Value::count(lane.turn)?, lane.not_before.into(), workspace_id.into()];
+        self.execute(PUT_LANE, &values).map(drop)
+    }
+
+    fn insert_delivery(&mut self, delivery: &Delivery) -> Result<(), Error> {
+        let (author, message) = (delivery.author.to_string(), json_of(&delivery.message)?);
+        let values = [
+            delivery.id.into(),
+            delivery.org_id.into(),
+            delivery.workspace_id.into(),
+            delivery.task_id.into(),
+            author.as_str().into(),
+            Value::Json(Some(&message)),
+            Value::Int(Some(i64::from(delivery.priority))),
+            Value::count(delivery.turn)?,
+            delivery.state.as_str().into(),
+            delivery.end.map(DeliveryEnd::as_str).into(),
+            delivery.reason.as_deref().into(),
+            Value::count(u64::from(delivery.attempts))?,
+            delivery.not_before.into(),
+            delivery.expires_at.into(),
+            Value::count(delivery.idle_timeout_ms)?,
+            delivery.deadline_at.into(),
+            delivery.owner.as_deref().into(),
+            delivery.lease_until.into(),
+            delivery.progress_at.into(),
+            delivery.due_at.into(),
+            delivery.created_at.into(),
+            delivery.ended_at.into(),
+        ];
+        self.execute(INSERT, &values).map(drop)
+    }
+
+    fn next_waiting(&mut self, workspace_id: WorkspaceId, now: Timestamp) -> Result<Option<Delivery>, Error> {
+        self.first("deliveries", NEXT_WAITING, &[workspace_id.into(), now.into()], read)
+    }
+
+    fn update_delivery(
+        &mut self,
+        delivery: &Delivery,
+        state: DeliveryState,
+        attempts: u32,
+    ) -> Result<(), Error> {
+        let values = [
+            delivery.state.as_str().into(),
+            delivery.end.map(DeliveryEnd::as_str).into(),
+            delivery.reason.as_deref().into(),
+            Value::count(u64::from(delivery.attempts))?,
+            delivery.not_before.into(),
+            delivery.owner.as_deref().into(),
+            delivery.lease_until.into(),
+            delivery.progress_at.into(),
+            delivery.due_at.into(),
+            delivery.ended_at.into(),
+            delivery.id.into(),
+            state.as_str().into(),
+            Value::count(u64::from(attempts))?,
+        ];
+        match self.execute(UPDATE, &values)? {
+            0 => Err(Error::Conflict),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl RepeatReads for Transaction<'_> {
+    fn repeat(&mut self, sender: &Principal, key: &str) -> Result<Option<Repeat>, Error> {
+        let sender = sender.to_string();
+        self.first("repeats", GET_REPEAT, &[sender.as_str().into(), key.into()], read_repeat)
+    }
+}
+
+impl RepeatWrites for Transaction<'_> {
+    fn insert_repeat(&mut self, repeat: &Repeat) -> Result<bool, Error> {
+        let sender = repeat.sender.to_string();
+        let values = [
+            sender.as_str().into(),
+            repeat.key.as_str().into(),
+            repeat.fingerprint.as_str().into(),
+            repeat.task_id.into(),
+            repeat.delivery_id.into(),
+            repeat.at.into(),
+        ];
+        Ok(self.execute(INSERT_REPEAT, &values)? > 0)
+    }
+
+    fn prune_repeats(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.execute(PRUNE_REPEATS, &[before.into(), Value::count(u64::from(limit))?])
+    }
+}
+
+fn read_repeat(row: &mut Columns<'_>) -> Result<Repeat, Error> {
+    Ok(Repeat {
+        sender: row.word(Principal::parse)?,
+        key: row.text()?.to_owned(),
+        fingerprint: row.text()?.to_owned(),
+        task_id: row.id()?,
+        delivery_id: row.id()?,
+        at: row.time()?,
+    })
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Delivery, Error> {
+    Ok(Delivery {
+        id: row.id()?,
+        org_id: row.id()?,
+        workspace_id: row.id()?,
+        task_id: row.id()?,
+        author: row.word(Principal::parse)?,
+        message: row.json()?,
+        priority: read_priority(row)?,
+        turn: row.count()?,
+        state: row.word(DeliveryState::parse)?,
+        end: read_end(row)?,
+        reason: row.optional_text()?.map(str::to_owned),
+        attempts: row.small_count()?,
+        not_before: row.time()?,
+        expires_at: row.time()?,
+        idle_timeout_ms: row.count()?,
+        deadline_at: row.optional_time()?,
+        owner: row.optional_text()?.map(str::to_owned),
+        lease_until: row.optional_time()?,
+        progress_at: row.optional_time()?,
+        due_at: row.optional_time()?,
+        created_at: row.time()?,
+        ended_at: row.optional_time()?,
+    })
+}
+
+fn read_small_count(row: &mut Columns<'_>) -> Result<u32, Error> {
+    row.small_count()
+}
+
+fn read_optional_time(row: &mut Columns<'_>) -> Result<Option<Timestamp>, Error> {
+    row.optional_time()
+}
+
+fn read_priority(row: &mut Columns<'_>) -> Result<i32, Error> {
+    let number = row.optional_int()?.unwrap_or(0);
+    i32::try_from(number).map_err(|_| row.corrupt("a priority is too large"))
+}
+
+fn read_end(row: &mut Columns<'_>) -> Result<Option<DeliveryEnd>, Error> {
+    let word = row.optional_text()?;
+    word.map(|word| {
+        DeliveryEnd::parse(word).ok_or_else(|| row.corrupt(format_args!("unknown word `{word}`")))
+    })
+    .transpose()
+}
