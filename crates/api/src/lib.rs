@@ -16,6 +16,7 @@ mod problem;
 mod processes;
 mod providers;
 mod runtimes;
+mod schedules;
 mod secrets;
 mod sweeps;
 mod templates;
@@ -46,11 +47,15 @@ pub use runtimes::{
     Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
     Vitals,
 };
+pub use schedules::{
+    CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState, Schedule,
+    SchedulePage, SchedulePreview, ScheduleRun, ScheduleRunPage,
+};
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
     Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
-    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, Schedule, Template,
+    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
     TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};

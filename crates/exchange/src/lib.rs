@@ -4,8 +4,10 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+mod schedules;
 mod transport;
 
+pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
 
 use std::sync::Arc;
@@ -37,15 +39,22 @@ struct Inner {
     /// Work that must finish even if the client that asked for it hangs up.
     tasks: TaskTracker,
     stopping: CancellationToken,
+    schedules: schedules::Wake,
 }
 
 impl Exchange {
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(Inner { parts, tasks: TaskTracker::new(), stopping: CancellationToken::new() }))
+        Self(Arc::new(Inner {
+            parts,
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            schedules: schedules::Wake::default(),
+        }))
     }
 
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
+        self.start_scheduler();
         Ok(())
     }
 
@@ -58,6 +67,14 @@ impl Exchange {
 
     pub fn fleet(&self) -> &Fleet {
         &self.0.parts.fleet
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.0.parts.clock
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.0.parts.entropy
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

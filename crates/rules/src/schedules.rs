@@ -20,7 +20,8 @@ mod wall_clock;
 pub use clockwork::{Clockwork, Problem, canonical_time_zone};
 
 use warren_model::{
-    MissedPolicy, OverlapPolicy, RunCause, ScheduleId, SkipReason, Status, Timestamp, WorkspaceId,
+    MissedPolicy, OrgId, OverlapPolicy, Principal, RunCause, Schedule, ScheduleId, ScheduleSpec, SkipReason,
+    Status, Timestamp, Timing, WorkspaceId,
 };
 
 /// A slot that is not later than this is on time: a restart of Warren in between is no reason to lose one.
@@ -66,6 +67,94 @@ pub fn template_schedule_id(workspace_id: WorkspaceId, position: usize, at: Time
     ScheduleId::from_parts(at, random)
 }
 
+/// A schedule that somebody wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    pub name: String,
+    pub timing: Timing,
+    pub prompt: String,
+    pub jitter_seconds: u32,
+    pub missed: MissedPolicy,
+    pub overlap: OverlapPolicy,
+}
+
+impl Wish {
+    /// What a template says; the rest is as usual.
+    pub fn of_spec(spec: &ScheduleSpec) -> Self {
+        let timing = match (&spec.cron, spec.every_seconds) {
+            (Some(expression), _) => Timing::Cron {
+                expression: expression.clone(),
+                time_zone: spec.time_zone.clone().unwrap_or_else(|| "UTC".into()),
+            },
+            (None, seconds) => Timing::Every { seconds: seconds.unwrap_or(0) },
+        };
+        Self {
+            name: spec.name.clone(),
+            timing,
+            prompt: spec.prompt.clone(),
+            jitter_seconds: 0,
+            missed: MissedPolicy::Once,
+            overlap: OverlapPolicy::Skip,
+        }
+    }
+}
+
+/// For whom and by whom a schedule is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Making {
+    pub id: ScheduleId,
+    pub org_id: OrgId,
+    pub workspace_id: WorkspaceId,
+    pub by: Principal,
+    pub now: Timestamp,
+    pub min_seconds: u32,
+}
+
+/// A schedule as it would be made, with its first slot.
+pub fn draft(wish: Wish, making: Making) -> Result<Schedule, Problem> {
+    let mut schedule = Schedule {
+        id: making.id,
+        org_id: making.org_id,
+        workspace_id: making.workspace_id,
+        name: wish.name,
+        timing: wish.timing,
+        prompt: wish.prompt,
+        jitter_seconds: wish.jitter_seconds,
+        missed: wish.missed,
+        overlap: wish.overlap,
+        is_paused: false,
+        next_slot: None,
+        next_at: None,
+        created_by: making.by,
+        created_at: making.now,
+        updated_at: making.now,
+        version: 1,
+    };
+    settle(&mut schedule, making.now, making.min_seconds)?;
+    Ok(schedule)
+}
+
+/// Checks a schedule as it is now written, spells its time zone as the database does, and finds its next slot.
+pub fn settle(schedule: &mut Schedule, now: Timestamp, min_seconds: u32) -> Result<(), Problem> {
+    let characters = schedule.name.chars().count();
+    if !(1..=Schedule::MAX_NAME_CHARACTERS).contains(&characters) || schedule.name.chars().any(char::is_control) {
+        return Err(Problem::Name);
+    }
+    if !(1..=Schedule::MAX_PROMPT_BYTES).contains(&schedule.prompt.len()) || schedule.prompt.contains('\0') {
+        return Err(Problem::Prompt);
+    }
+    if let Timing::Cron { time_zone, .. } = &mut schedule.timing {
+        *time_zone = canonical_time_zone(time_zone)?;
+    }
+    let clockwork = Clockwork::read(&schedule.timing, schedule.created_at)?;
+    let next = clockwork.check(now, min_seconds, schedule.jitter_seconds)?;
+    let next = (!schedule.is_paused).then_some(next);
+    schedule.next_slot = next;
+    schedule.next_at =
+        next.map(|slot| slot.plus_ms(jitter_ms(schedule.id, slot, schedule.jitter_seconds)));
+    Ok(())
+}
+
 /// What a schedule says, as far as its slots go.
 #[derive(Debug, Clone, Copy)]
 pub struct Habits {
@@ -77,6 +166,10 @@ pub struct Habits {
 }
 
 impl Habits {
+    pub fn of(schedule: &Schedule, max_catch_up: u32) -> Self {
+        Self { id: schedule.id, jitter_seconds: schedule.jitter_seconds, missed: schedule.missed, max_catch_up }
+    }
+
     /// When a slot fires.
     pub fn due_at(&self, slot: Timestamp) -> Timestamp {
         slot.plus_ms(jitter_ms(self.id, slot, self.jitter_seconds))

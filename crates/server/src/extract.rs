@@ -138,6 +138,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
     async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
         let not_found = || match K::NOUN {
             "token" => Failure::from(ErrorCode::TokenNotFound),
+            "schedule" => Failure::from(ErrorCode::ScheduleNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;

@@ -19,6 +19,7 @@ mod identity;
 mod platform;
 mod processes;
 mod runtimes;
+mod schedules;
 mod secrets;
 pub mod sse;
 mod templates;

@@ -3,6 +3,7 @@
 mod audit;
 mod duration;
 mod process;
+mod schedule;
 mod secret;
 mod template;
 mod workspace;
@@ -13,6 +14,7 @@ pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use secret::SecretCommand;
+pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
@@ -94,6 +96,9 @@ pub(crate) enum TopCommand {
     /// Keep templates: what workspaces are made from
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// Have things said to workspaces at set times
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
     /// Make whole trees of workspaces
     #[command(subcommand)]
     Org(OrgCommand),

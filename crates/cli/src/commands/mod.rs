@@ -10,6 +10,7 @@ mod exec;
 mod files;
 mod local_files;
 mod processes;
+mod schedule;
 mod secret;
 mod shell;
 mod template;
@@ -36,6 +37,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Template(command) => block_on(template::run(context, command)),
+        TopCommand::Schedule(command) => block_on(schedule::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Doctor => block_on(doctor::run(context)),

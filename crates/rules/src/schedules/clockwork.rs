@@ -16,9 +16,11 @@ const SLOTS_LOOKED_AT: usize = 200;
 /// How far a name may be from one that exists to be told as its nearest.
 const MAX_HINT_DISTANCE: usize = 4;
 
-/// What is wrong with a timing.
+/// What is wrong with a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
+    Name,
+    Prompt,
     /// With what the parser said.
     InvalidCron(String),
     NeverFires,
@@ -41,6 +43,11 @@ impl Problem {
     /// Names the field.
     pub fn sentence(&self) -> String {
         match self {
+            Self::Name => format!(
+                "name: expected 1 to {} characters without control characters",
+                Schedule::MAX_NAME_CHARACTERS
+            ),
+            Self::Prompt => format!("prompt: expected 1 to {} bytes, without NUL", Schedule::MAX_PROMPT_BYTES),
             Self::InvalidCron(what) => {
                 format!("cron: {what}; expected five or six fields, such as `0 9 * * 1-5`")
             }

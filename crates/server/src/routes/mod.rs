@@ -13,6 +13,7 @@ mod lifecycle;
 mod operations;
 mod paging;
 mod runtimes;
+mod schedules;
 mod secrets;
 mod session;
 mod templates;
@@ -55,6 +56,14 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(templates::list))
         .routes(routes!(templates::show, templates::put, templates::remove))
         .routes(routes!(templates::import))
+        .routes(routes!(schedules::create, schedules::list_of_workspace))
+        .routes(routes!(schedules::list))
+        .routes(routes!(schedules::preview))
+        .routes(routes!(schedules::show, schedules::patch, schedules::remove))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::run))
+        .routes(routes!(schedules::runs))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))
