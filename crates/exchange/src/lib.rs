@@ -1,14 +1,36 @@
 //! Carriers of messages: what `rules` decides about tasks, schedules, memory and approvals is written and brought
 //! about here, and every call that leaves Warren goes through the one checked connector.
 //!
+//! ```text
+//!   send ─▶ one row in the queue ─▶ claim ─┬▶ dispatcher calls the runtime ──┐
+//!           (accepted: durable)            └▶ the runtime comes and asks ────┴▶ settle: row, task, delegation, events
+//! ```
+//!
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+mod delegations;
+mod dispatcher;
+mod endings;
+mod peers;
+mod pull;
+mod queue;
+mod send;
+mod tasks;
+mod terms;
 mod schedules;
 mod transport;
+mod tree;
+mod upkeep;
+mod watchers;
 
+pub use delegations::{Delegate, Delegated};
+pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
+pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
+pub use terms::Terms;
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
+pub use watchers::Follower;
 
 use std::sync::Arc;
 
@@ -16,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
+use warren_model::{Principal, WorkspaceId};
 use warren_store::Store;
 
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
@@ -27,6 +50,9 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub terms: Terms,
+    /// How runtimes are called.
+    pub transport: Arc<dyn Transport>,
 }
 
 /// The exchange. Cheap to clone; all clones are one.
@@ -36,24 +62,35 @@ pub struct Exchange(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
+    /// Tells this process from others on the same database.
+    instance: String,
     /// Work that must finish even if the client that asked for it hangs up.
     tasks: TaskTracker,
     stopping: CancellationToken,
+    watchers: watchers::Watchers,
+    runs: dispatcher::Runs,
+    kicks: dispatcher::Kicks,
     schedules: schedules::Wake,
 }
 
 impl Exchange {
     pub fn new(parts: Parts) -> Self {
+        let instance = parts.entropy.id::<warren_model::RequestKind>(parts.clock.now()).to_string();
         Self(Arc::new(Inner {
+            instance,
             parts,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            watchers: watchers::Watchers::default(),
+            runs: dispatcher::Runs::default(),
+            kicks: dispatcher::Kicks::default(),
             schedules: schedules::Wake::default(),
         }))
     }
 
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
+        self.start_upkeep();
         self.start_scheduler();
         Ok(())
     }
@@ -69,6 +106,14 @@ impl Exchange {
         &self.0.parts.fleet
     }
 
+    pub fn store(&self) -> &Arc<dyn Store> {
+        self.fleet().store()
+    }
+
+    pub fn terms(&self) -> &Terms {
+        &self.0.parts.terms
+    }
+
     fn clock(&self) -> &dyn Clock {
         &*self.0.parts.clock
     }
@@ -77,7 +122,51 @@ impl Exchange {
         &*self.0.parts.entropy
     }
 
-    pub fn store(&self) -> &Arc<dyn Store> {
-        self.fleet().store()
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.0.parts.transport)
+    }
+
+    fn instance(&self) -> &str {
+        &self.0.instance
+    }
+
+    fn stopping(&self) -> &CancellationToken {
+        &self.0.stopping
+    }
+
+    fn tasks_in_hand(&self) -> &TaskTracker {
+        &self.0.tasks
+    }
+
+    fn watchers(&self) -> &watchers::Watchers {
+        &self.0.watchers
+    }
+
+    fn runs(&self) -> &dispatcher::Runs {
+        &self.0.runs
+    }
+
+    fn kicks(&self) -> &dispatcher::Kicks {
+        &self.0.kicks
+    }
+
+    /// A message came for one that sleeps (F7).
+    fn wake(&self, id: WorkspaceId, by: &Principal) {
+        let (exchange, by) = (self.clone(), by.clone());
+        self.0.tasks.spawn(async move {
+            if let Err(error) = exchange.fleet().wake_for_message(id, &by).await {
+                tracing::warn!(workspace.id = %id, %error, "a workspace could not be woken for its message");
+            }
+        });
+    }
+
+    /// Its box is dead, as its transport found out (X13).
+    fn report_gone(&self, id: WorkspaceId) {
+        let exchange = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = exchange.fleet().found_gone(id).await {
+                tracing::warn!(workspace.id = %id, %error, "a dead workspace could not be marked");
+            }
+        });
     }
 }

@@ -23,6 +23,9 @@ pub struct Turn {
     pub context_id: String,
     /// The runtime's own name for the task, from an earlier turn.
     pub remote_id: Option<String>,
+    /// The runtime has this very message already and works on `remote_id`: it is asked how that goes, and nothing is
+    /// sent again.
+    pub resumes: bool,
     pub author: Principal,
     pub message: Message,
     /// The end of all patience.

@@ -111,6 +111,33 @@ impl Fleet {
         self.wish(who, id, Wish::by(Signal::Wake, Desired::Running)).await
     }
 
+    /// A message came for a workspace that sleeps; whoever sent it may wake it by that alone (F7). One that is awake, or
+    /// that somebody wants to rest, is left as it is.
+    pub async fn wake_for_message(&self, id: WorkspaceId, by: &Principal) -> Result<(), Error> {
+        let moment = self.moment(by);
+        let changed = self
+            .write_with_retries(true, move |tx| {
+                let row = live_row(tx, id)?;
+                if row.spec.desired != Desired::Hibernated {
+                    return Ok(Vec::new());
+                }
+                follow_wish(tx, row, Wish::by(Signal::Wake, Desired::Running), &moment)
+            })
+            .await?;
+        if changed.is_empty() { Ok(()) } else { self.reconcile_all(changed).map(drop) }
+    }
+
+    /// The box behind a workspace is dead, as somebody found out who called it (X13): the same as silence past the
+    /// deadline, without the wait for it.
+    pub async fn found_gone(&self, id: WorkspaceId) -> Result<(), Error> {
+        self.signal(id, Signal::LivenessExpired, &Principal::system("exchange"), None).await.map(drop)
+    }
+
+    /// How long work may show no progress, where a workspace says nothing itself.
+    pub fn idle_timeout_ms(&self) -> i64 {
+        self.0.parts.terms.expectations.idle_timeout_ms
+    }
+
     /// Brings a workspace up anew. The generation is raised, so that a change that comes meanwhile is not lost (F3).
     pub async fn restart_workspace(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         self.workspace(who, Action::WriteWorkspaces, id).await?;

@@ -42,6 +42,8 @@ audit_words! {
         WorkspaceRestarted = "workspace.restarted",
         WorkspaceReset = "workspace.reset",
         WorkspaceRemoved = "workspace.removed",
+        /// All messages that waited for a workspace were dropped.
+        QueueCleared = "queue.cleared",
         /// A workspace was made that is kept in less strictly than usual; the details name the knobs.
         IsolationRelaxed = "workspace.isolation_relaxed",
         TokenCreated = "token.created",

@@ -116,6 +116,19 @@ error_codes! {
     ProgramNotFound = "program_not_found", 422, "The program was not found, or is not executable.", "Name a program that exists in the workspace's PATH.";
     ProcessNotFound = "process_not_found", 404, "There is no such process.", "List processes; finished ones are forgotten after a while.";
     ToolNotFound = "tool_not_found", 404, "The workspace has no such tool.", "List its tools with GET …/tools.";
+    // Messages, tasks and delegations
+    InvalidMessage = "invalid_message", 422, "The message is not one that can be delivered.", "`detail` names what is wrong; a message has an id and at least one part.";
+    TaskNotFound = "task_not_found", 404, "There is no such task.", "List the workspace's tasks with GET …/tasks.";
+    TaskNotOpen = "task_not_open", 409, "The task takes no message now.", "Wait until it asks for input, or send the message without a task to begin a new one.";
+    TaskNotCancelable = "task_not_cancelable", 409, "The task has ended, or its agent does not let go of it.", "Look at its state with GET …/tasks/{task}.";
+    DeliveryNotFound = "delivery_not_found", 404, "There is no such message in the queue.", "List the queue with `warren queue ls`.";
+    ClaimLost = "claim_lost", 409, "This claim on the message has ended; somebody else may have it, or it has ended.", "Stop working on it, and claim the next one.";
+    RuntimeBusy = "runtime_busy", 503, "The agent is busy and keeps its own session: nothing was queued.", "Try again after `Retry-After` seconds.";
+    QueueFull = "queue_full", 429, "As many messages wait for this workspace as may.", "Try again later, or raise `exchange.max_waiting`.";
+    KeyReused = "idempotency_key_reused", 422, "The same key, or message id, was used for something else.", "Use a new key for a new message.";
+    DelegationNotFound = "delegation_not_found", 404, "There is no such delegation.", "List them with GET …/delegations.";
+    DelegationCycle = "delegation_cycle", 409, "The work has come through that workspace already.", "Hand it to another one, or do it here.";
+    DelegationTooDeep = "delegation_too_deep", 409, "The work has been handed on as often as it may.", "Do it here, or begin anew.";
     // Schedules
     ScheduleNotFound = "schedule_not_found", 404, "There is no such schedule.", "List a workspace's schedules with `warren schedule ls`.";
     InvalidSchedule = "invalid_schedule", 422, "The schedule is not valid.", "`detail` names the field and what it may be.";

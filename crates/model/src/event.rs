@@ -59,6 +59,18 @@ event_kinds! {
     TemplateRemoved = "fleet.template.removed", "name, hash";
     /// A workspace has spent its budget for the month.
     WorkspaceBudgetExhausted = "workspace.budget.exhausted", "month, limit_micros, spent_micros";
+    /// A message was accepted; `position` says how many are before it, if it has to wait.
+    TaskSubmitted = "exchange.task.submitted", "task_id, delivery_id, context_id, position";
+    /// A task's state changed.
+    TaskChanged = "exchange.task.changed", "task_id, delivery_id, from, to, reason";
+    /// A message was put back into the queue, to be tried again.
+    DeliveryRequeued = "exchange.delivery.requeued", "task_id, delivery_id, reason, attempts";
+    /// A message was refused because the agent is busy and keeps its own session: nothing was queued.
+    MessageRefused = "exchange.message.refused", "reason";
+    /// A delegation changed and has not ended.
+    DelegationChanged = "exchange.delegation.changed", "delegation_id, task_id, to, state";
+    /// A delegation ended, and its result is stitched to it; told to the one that handed it on.
+    DelegationCompleted = "exchange.delegation.completed", "delegation_id, task_id, to, state";
     /// A schedule was made, changed, paused, resumed or removed; `change` says which.
     ScheduleChanged = "exchange.schedule.changed", "schedule_id, name, change";
     /// A schedule fired: its message is on its way.

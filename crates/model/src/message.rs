@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
+use crate::canonical_json;
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -80,6 +82,13 @@ impl Message {
             extensions: Vec::new(),
             reference_task_ids: Vec::new(),
         }
+    }
+
+    /// Tells one message from another: the same text for the same content, whatever the order of its keys (X16).
+    pub fn fingerprint(&self) -> String {
+        let json = serde_json::to_value(self).unwrap_or_default();
+        let digest = Sha256::digest(canonical_json(&json).as_bytes());
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// All text parts, one after the other (X5: all of them count).

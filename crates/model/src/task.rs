@@ -141,6 +141,8 @@ pub struct Delivery {
     pub owner: Option<String>,
     /// The lease ends here unless it is renewed.
     pub lease_until: Option<Timestamp>,
+    /// The runtime has said something about it: it has the message.
+    pub has_begun: bool,
     /// When its work last moved.
     pub progress_at: Option<Timestamp>,
     /// When something must be done about it if nothing happens; made by `rules` with each write.

@@ -65,6 +65,8 @@ const BETWEEN_TRIES: Backoff = Backoff { first_ms: 500, factor: 2, max_ms: 60_00
 pub struct Knowledge {
     /// The runtime says that it takes a message id once.
     pub deduplicates: bool,
+    /// The runtime keeps the task under a name of its own, and can be asked about it.
+    pub can_resume: bool,
     pub now: Timestamp,
     /// A random number in `0.0..1.0`.
     pub fraction: f64,
@@ -73,19 +75,23 @@ pub struct Knowledge {
 /// Decides what follows for a delivery that has not ended.
 pub fn after(delivery: &Delivery, happening: &Happening, knowing: Knowledge) -> Next {
     let again = |reason, at_least_ms: u64| again(delivery, reason, at_least_ms, knowing);
+    let unknown = |reason| {
+        let may_repeat = knowing.deduplicates && delivery.attempts < MAX_ATTEMPTS;
+        if may_repeat { again(reason, 0) } else { failed(reason) }
+    };
     match happening {
         Happening::Spoken(Outcome::Answered) => Next::End { how: DeliveryEnd::Answered, reason: None },
         Happening::Spoken(Outcome::Busy { retry_after_ms }) => again("busy", retry_after_ms.unwrap_or(0)),
         Happening::Spoken(Outcome::Gone) => again("gone", 0),
         Happening::Spoken(Outcome::Failed { reason }) => failed(reason),
-        Happening::Spoken(Outcome::Unknown) | Happening::LeaseLost => {
-            let reason = if *happening == Happening::LeaseLost { "lease_lost" } else { "no_answer" };
-            if knowing.deduplicates && delivery.attempts < MAX_ATTEMPTS {
-                again(reason, 0)
-            } else {
-                failed(reason)
-            }
+        // It said that it has it, and under which name: it is asked, and the message is not sent again.
+        Happening::Spoken(Outcome::Unknown) | Happening::LeaseLost
+            if delivery.has_begun && knowing.can_resume =>
+        {
+            again("resumed", 0)
         }
+        Happening::Spoken(Outcome::Unknown) => unknown("no_answer"),
+        Happening::LeaseLost => unknown("lease_lost"),
         Happening::GivenBack => Next::Again { not_before: knowing.now, reason: "given_back" },
         Happening::Silent => failed("no_progress"),
         Happening::PastDeadline => failed("deadline_passed"),

@@ -24,6 +24,7 @@ pub mod schedules;
 pub mod secrets;
 pub mod startup;
 pub mod sweeps;
+pub mod tasks;
 pub mod templates;
 pub mod tier;
 pub mod vitals;

@@ -90,7 +90,7 @@ pub struct Expectations {
 
 impl Default for Expectations {
     fn default() -> Self {
-        Self { liveness_ms: 90_000, idle_timeout_ms: 10 * 60_000 }
+        Self { liveness_ms: 90_000, idle_timeout_ms: 5 * 60_000 }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::transaction::Transaction;
 macro_rules! columns {
     () => {
         "id, org_id, workspace_id, task_id, author, message, priority, turn, state, ended_how, reason, attempts, \
-         not_before, expires_at, idle_timeout_ms, deadline_at, owner, lease_until, progress_at, due_at, created_at, \
+         not_before, expires_at, idle_timeout_ms, deadline_at, owner, lease_until, has_begun, progress_at, due_at, created_at, \
          ended_at"
     };
 }
@@ -48,18 +48,18 @@ const NEXT_DUE: &str = "SELECT min(due_at) FROM deliveries WHERE due_at IS NOT N
 const INSERT: &str = concat!(
     "INSERT INTO deliveries (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)"
 );
 const NEXT_WAITING: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM deliveries WHERE workspace_id = $1 AND state = 'queued' AND not_before <= $2 AND expires_at > $2 \
+    " FROM deliveries WHERE workspace_id = $1 AND state = 'queued' AND not_before <= $2 AND expires_at > $3 \
      ORDER BY priority DESC, turn, id LIMIT 1"
 );
 /// What a message is never changes; where it is does.
 const UPDATE: &str = "UPDATE deliveries SET state = $1, ended_how = $2, reason = $3, attempts = $4, not_before = $5, \
-     owner = $6, lease_until = $7, progress_at = $8, due_at = $9, ended_at = $10 \
-     WHERE id = $11 AND state = $12 AND attempts = $13";
+     owner = $6, lease_until = $7, has_begun = $8, progress_at = $9, due_at = $10, ended_at = $11 \
+     WHERE id = $12 AND state = $13 AND attempts = $14";
 /// The row is locked by it on both engines, whether it was there or not.
 const HOLD_LANE: &str = "INSERT INTO lanes (workspace_id, turn, not_before) VALUES ($1, 0, 0) \
      ON CONFLICT (workspace_id) DO UPDATE SET turn = lanes.turn RETURNING turn, not_before";
@@ -167,6 +167,7 @@ impl DeliveryWrites for Transaction<'_> {
             delivery.deadline_at.into(),
             delivery.owner.as_deref().into(),
             delivery.lease_until.into(),
+            Value::Bool(delivery.has_begun),
             delivery.progress_at.into(),
             delivery.due_at.into(),
             delivery.created_at.into(),
@@ -175,8 +176,13 @@ impl DeliveryWrites for Transaction<'_> {
         self.execute(INSERT, &values).map(drop)
     }
 
-    fn next_waiting(&mut self, workspace_id: WorkspaceId, now: Timestamp) -> Result<Option<Delivery>, Error> {
-        self.first("deliveries", NEXT_WAITING, &[workspace_id.into(), now.into()], read)
+    fn next_waiting(
+        &mut self,
+        workspace_id: WorkspaceId,
+        ready_by: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Delivery>, Error> {
+        self.first("deliveries", NEXT_WAITING, &[workspace_id.into(), ready_by.into(), now.into()], read)
     }
 
     fn update_delivery(
@@ -193,6 +199,7 @@ impl DeliveryWrites for Transaction<'_> {
             delivery.not_before.into(),
             delivery.owner.as_deref().into(),
             delivery.lease_until.into(),
+            Value::Bool(delivery.has_begun),
             delivery.progress_at.into(),
             delivery.due_at.into(),
             delivery.ended_at.into(),
@@ -264,6 +271,7 @@ fn read(row: &mut Columns<'_>) -> Result<Delivery, Error> {
         deadline_at: row.optional_time()?,
         owner: row.optional_text()?.map(str::to_owned),
         lease_until: row.optional_time()?,
+        has_begun: row.bool()?,
         progress_at: row.optional_time()?,
         due_at: row.optional_time()?,
         created_at: row.time()?,

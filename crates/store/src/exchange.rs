@@ -87,8 +87,14 @@ pub trait DeliveryWrites {
     fn hold_lane(&mut self, workspace_id: WorkspaceId) -> Result<Lane, Error>;
     fn put_lane(&mut self, workspace_id: WorkspaceId, lane: Lane) -> Result<(), Error>;
     fn insert_delivery(&mut self, delivery: &Delivery) -> Result<(), Error>;
-    /// The next that waits and may be tried at `now`; with the lane held, nobody else gets the same.
-    fn next_waiting(&mut self, workspace_id: WorkspaceId, now: Timestamp) -> Result<Option<Delivery>, Error>;
+    /// The next that waits, may be tried by `ready_by` and has not expired at `now`; with the lane held, nobody else gets
+    /// the same.
+    fn next_waiting(
+        &mut self,
+        workspace_id: WorkspaceId,
+        ready_by: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Delivery>, Error>;
     /// Compare-and-set: only if the row is still in `state` and at this many `attempts`; otherwise `Error::Conflict`.
     fn update_delivery(
         &mut self,

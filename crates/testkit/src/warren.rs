@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_exchange::{Exchange, Parts as ExchangeParts};
+use warren_exchange::{Exchange, NoTransport, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -32,6 +32,8 @@ pub struct Builder {
     environment: Environment,
     database: Option<String>,
     terms: Terms,
+    exchange_terms: ExchangeTerms,
+    transport: Option<Arc<dyn Transport>>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
@@ -42,6 +44,20 @@ impl Builder {
     #[must_use]
     pub fn terms(mut self, terms: Terms) -> Self {
         self.terms = terms;
+        self
+    }
+
+    /// What the exchange promises.
+    #[must_use]
+    pub fn exchange_terms(mut self, terms: ExchangeTerms) -> Self {
+        self.exchange_terms = terms;
+        self
+    }
+
+    /// How runtimes are called.
+    #[must_use]
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transport = Some(transport);
         self
     }
 
@@ -216,6 +232,8 @@ impl Warren {
             fleet: fleet.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
+            terms: builder.exchange_terms,
+            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(NoTransport)),
         });
         exchange.start().await.expect("the exchange starts");
         let doors = (clock, entropy);

@@ -113,6 +113,8 @@ async fn put_together(
         fleet: fleet.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
+        terms: warren_exchange::Terms::default(),
+        transport: Arc::new(warren_exchange::NoTransport),
     });
     let doors = (clock, entropy);
     let server = Server::bind(config.server.listen, server_config, exchange.clone(), doors, telemetry)

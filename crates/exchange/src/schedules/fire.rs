@@ -8,7 +8,7 @@ use warren_model::{
 use warren_store::WriteTx;
 
 use super::event_of;
-use crate::Exchange;
+use crate::{Exchange, Send, Sender};
 
 impl Exchange {
     /// Whoever asked does not wait. What fails is found again from its row.
@@ -24,6 +24,16 @@ impl Exchange {
         });
     }
 
+    /// Accepted is enough: what becomes of the task is the exchange's business, and nobody waits for it here.
+    async fn send_run(&self, schedule: &Schedule, run: &ScheduleRun) -> Result<TaskId, Error> {
+        let sender = Sender { principal: schedule.principal(), org_id: schedule.org_id };
+        let send = Send {
+            idempotency_key: Some(run.id.to_string()),
+            ..Send::new(schedule.workspace_id, message_of(schedule, run))
+        };
+        Ok(self.send_as(&sender, send).await?.task.id)
+    }
+
     async fn fire(&self, run: &ScheduleRun) -> Result<(), Error> {
         let id = run.schedule_id;
         // Removed in the meantime, and its runs with it.
@@ -35,9 +45,13 @@ impl Exchange {
         let run = run.clone();
         match sent {
             Ok(task_id) => {
-                self.store().write(move |tx| settle(tx, &schedule, run.clone(), task_id, now)).await?;
+                self.store().write(move |tx| settle(tx, &schedule, run.clone(), Some(task_id), now)).await?;
             }
             Err(error) if is_passing(error.code) => return Err(error),
+            // It was sent before, and the schedule says something else since: what was sent counts.
+            Err(error) if error.code == ErrorCode::KeyReused => {
+                self.store().write(move |tx| settle(tx, &schedule, run.clone(), None, now)).await?;
+            }
             Err(error) => {
                 self.store().write(move |tx| fail(tx, run.clone(), error.code.as_str(), now)).await?;
             }
@@ -57,6 +71,8 @@ const fn is_passing(code: ErrorCode) -> bool {
             | ErrorCode::StorageFull
             | ErrorCode::ShuttingDown
             | ErrorCode::Internal
+            | ErrorCode::QueueFull
+            | ErrorCode::RuntimeBusy
     )
 }
 
@@ -77,12 +93,12 @@ fn settle(
     tx: &mut dyn WriteTx,
     schedule: &Schedule,
     mut run: ScheduleRun,
-    task_id: TaskId,
+    task_id: Option<TaskId>,
     now: Timestamp,
 ) -> Result<(), Error> {
     let attempts = run.attempts;
     run.state = RunState::Fired;
-    run.task_id = Some(task_id);
+    run.task_id = task_id;
     run.lease_until = None;
     run.ended_at = Some(now);
     // Somebody else was faster, with the same message.
@@ -95,7 +111,7 @@ fn settle(
         "name": schedule.name,
         "slot": run.slot.map(|slot| slot.to_string()),
         "cause": run.cause.as_str(),
-        "task_id": task_id.to_string(),
+        "task_id": task_id.map(|id| id.to_string()),
     });
     let kind = EventKind::ScheduleFired;
     Ok(tx.append_event(&event_of(schedule, kind, &schedule.principal(), now, data))?)
@@ -126,37 +142,4 @@ pub(super) fn fail(
     });
     let kind = EventKind::ScheduleFailed;
     Ok(tx.append_event(&event_of(&schedule, kind, &schedule.principal(), now, data))?)
-}
-
-impl Exchange {
-    async fn send_run(&self, schedule: &Schedule, run: &ScheduleRun) -> Result<TaskId, Error> {
-        let id = TaskId::from_bytes(*run.id.as_bytes());
-        let now = self.clock().now();
-        let task = warren_model::Task {
-            id,
-            org_id: schedule.org_id,
-            workspace_id: schedule.workspace_id,
-            context_id: id.to_string(),
-            author: schedule.principal(),
-            state: warren_model::TaskState::Submitted,
-            status_message: None,
-            history: vec![message_of(schedule, run)],
-            artifacts: Vec::new(),
-            metadata: serde_json::Map::new(),
-            origin: warren_model::TaskOrigin::default(),
-            remote_id: None,
-            is_cancel_wanted: false,
-            created_at: now,
-            updated_at: now,
-            version: 1,
-        };
-        self.store()
-            .write(move |tx| {
-                if tx.task(id)?.is_none() {
-                    tx.insert_task(&task)?;
-                }
-                Ok(id)
-            })
-            .await
-    }
 }

@@ -28,6 +28,7 @@ fn delivery() -> Delivery {
         deadline_at: None,
         owner: Some("one".into()),
         lease_until: Some(NOW.plus_ms(30_000)),
+        has_begun: false,
         progress_at: Some(NOW),
         due_at: None,
         created_at: NOW,
@@ -36,7 +37,7 @@ fn delivery() -> Delivery {
 }
 
 fn knowing(deduplicates: bool, now: Timestamp) -> Knowledge {
-    Knowledge { deduplicates, now, fraction: 0.5 }
+    Knowledge { deduplicates, can_resume: false, now, fraction: 0.5 }
 }
 
 // X11
@@ -50,6 +51,19 @@ fn an_unknown_fate_is_tried_again_only_where_the_runtime_takes_a_message_once() 
         let last = Delivery { attempts: MAX_ATTEMPTS, ..delivery() };
         let dead = after(&last, &happening, knowing(true, NOW));
         assert!(matches!(dead, Next::End { how: DeliveryEnd::Failed, .. }), "a dead letter: {dead:?}");
+    }
+}
+
+// X15, X20
+#[test]
+fn work_that_the_runtime_names_is_taken_up_again_and_not_sent_twice() {
+    let begun = Delivery { has_begun: true, attempts: 1_000, ..delivery() };
+    let knowing = Knowledge { can_resume: true, ..knowing(false, NOW) };
+    for happening in [Happening::Spoken(Outcome::Unknown), Happening::LeaseLost] {
+        let next = after(&begun, &happening, knowing);
+        assert!(matches!(next, Next::Again { reason: "resumed", .. }), "{next:?}");
+        let unheard = after(&delivery(), &happening, knowing);
+        assert!(matches!(unheard, Next::End { .. }), "an older turn of the task does not count: {unheard:?}");
     }
 }
 

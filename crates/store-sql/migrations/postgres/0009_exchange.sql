@@ -45,6 +45,7 @@ CREATE TABLE deliveries (
     deadline_at     bigint,
     owner           text,
     lease_until     bigint,
+    has_begun       boolean NOT NULL,
     progress_at     bigint,
     due_at          bigint,
     created_at      bigint  NOT NULL,

@@ -45,6 +45,7 @@ CREATE TABLE deliveries (
     deadline_at     INTEGER,
     owner           TEXT,
     lease_until     INTEGER,
+    has_begun       INTEGER NOT NULL,
     progress_at     INTEGER,
     due_at          INTEGER,
     created_at      INTEGER NOT NULL,

@@ -52,6 +52,7 @@ fn delivery(task: &Task) -> Delivery {
         deadline_at: None,
         owner: None,
         lease_until: None,
+        has_begun: false,
         progress_at: None,
         due_at: Some(NOW.plus_ms(60_000)),
         created_at: NOW,
@@ -77,7 +78,7 @@ async fn put(store: &dyn Store, task: &Task, deliveries: &[Delivery]) {
 }
 
 async fn next(store: &dyn Store, workspace_id: WorkspaceId) -> Option<Delivery> {
-    store.write(move |tx| tx.next_waiting(workspace_id, NOW)).await.expect("the next is read")
+    store.write(move |tx| tx.next_waiting(workspace_id, NOW, NOW)).await.expect("the next is read")
 }
 
 async fn change(store: &dyn Store, row: &Delivery, was: DeliveryState, attempts: u32) -> Result<(), Error> {
@@ -231,6 +232,7 @@ pub async fn a_claim_is_written_once_and_an_old_attempt_is_refused(store: Arc<dy
         attempts: 1,
         owner: Some("one".into()),
         lease_until: Some(NOW.plus_ms(5)),
+        has_begun: true,
         progress_at: Some(NOW),
         ..queued.clone()
     };
@@ -299,7 +301,7 @@ pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
                 .write(move |tx| {
                     let lane = tx.hold_lane(home)?;
                     let (running, _) = tx.crowd(home, 1)?;
-                    let Some(mut row) = tx.next_waiting(home, NOW)?.filter(|_| running < 3) else {
+                    let Some(mut row) = tx.next_waiting(home, NOW, NOW)?.filter(|_| running < 3) else {
                         return Ok(None);
                     };
                     row.state = DeliveryState::Claimed;

@@ -1,0 +1,360 @@
+//! The one place where something happens to a message that was accepted: its row, its task, its delegation and the
+//! events about them change together, or not at all.
+
+use serde_json::json;
+use warren_fleet::Error;
+use warren_model::{
+    Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
+    Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+};
+use warren_rules::dispatch::{self, Happening, Knowledge, Next, Outcome};
+use warren_rules::{delegation, tasks};
+use warren_store::{Lane, WriteTx};
+
+use crate::send::{Request, Send, Sender, Taken, take};
+use crate::{Exchange, Terms};
+
+/// What happened, and what the agent said before it did.
+#[derive(Debug, Clone)]
+pub(crate) struct Report {
+    pub(crate) delivery_id: DeliveryId,
+    /// Which attempt it is about; an old one changes nothing.
+    pub(crate) attempt: u32,
+    pub(crate) happening: Happening,
+    pub(crate) updates: Vec<TaskUpdate>,
+    pub(crate) remote_id: Option<String>,
+    /// Who says so.
+    pub(crate) by: Principal,
+}
+
+/// What followed.
+#[derive(Debug, Clone)]
+pub(crate) struct Settled {
+    pub(crate) task: Task,
+    pub(crate) delivery: Delivery,
+    /// When it is to be tried again.
+    pub(crate) again_at: Option<Timestamp>,
+    /// Delegations that were made out of this work, which is not wanted any more.
+    pub(crate) orphans: Vec<TaskId>,
+    /// Workspaces for which something new waits.
+    pub(crate) told: Vec<WorkspaceId>,
+}
+
+impl Exchange {
+    /// Writes down what happened. `None`: somebody was faster, and it is settled already.
+    pub(crate) async fn settle(&self, report: Report) -> Result<Option<Settled>, Error> {
+        let moment = self.moment();
+        let work = report.clone();
+        let settled = self.store().write(move |tx| settle(tx, &work, &moment)).await;
+        match settled {
+            Ok(settled) => {
+                self.after(&settled, &report.updates);
+                Ok(Some(settled))
+            }
+            Err(error) if matches!(error.code, ErrorCode::ClaimLost | ErrorCode::VersionConflict) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells those who follow, and takes up what follows.
+    fn after(&self, settled: &Settled, updates: &[TaskUpdate]) {
+        let task = &settled.task;
+        for update in updates.iter().filter(|update| dispatch::state_of(update).is_none()) {
+            self.watchers().tell(task, update.clone());
+        }
+        let last = updates.iter().rev().find(|update| dispatch::state_of(update).is_some());
+        let says_the_same = last.is_some_and(|update| dispatch::state_of(update) == Some(task.state));
+        let update = match last {
+            Some(update) if says_the_same => update.clone(),
+            _ => TaskUpdate::Status {
+                state: task.state,
+                message: task.status_message.clone(),
+                at: task.updated_at,
+            },
+        };
+        self.watchers().tell(task, update);
+        if settled.delivery.state == DeliveryState::Ended {
+            self.runs().let_go(settled.delivery.id);
+        }
+        match settled.again_at {
+            Some(at) => self.kick_at(task.workspace_id, at),
+            None => self.kick(task.workspace_id),
+        }
+        for id in &settled.told {
+            self.kick(*id);
+        }
+        for id in &settled.orphans {
+            self.cancel_in_background(*id);
+        }
+        if matches!(settled.delivery.reason.as_deref(), Some("gone")) {
+            self.report_gone(task.workspace_id);
+        }
+    }
+
+    pub(crate) fn moment(&self) -> Moment {
+        let now = self.clock().now();
+        Moment {
+            now,
+            fraction: self.entropy().fraction(),
+            terms: *self.terms(),
+            default_idle_ms: self.fleet().idle_timeout_ms(),
+            owner: self.instance().to_owned(),
+            // For a message that tells the delegator, should one be owed.
+            task_id: self.entropy().id(now),
+            delivery_id: self.entropy().id(now),
+        }
+    }
+}
+
+/// What a transaction may not make up itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Moment {
+    pub(crate) now: Timestamp,
+    pub(crate) fraction: f64,
+    pub(crate) terms: Terms,
+    pub(crate) default_idle_ms: i64,
+    pub(crate) owner: String,
+    pub(crate) task_id: TaskId,
+    pub(crate) delivery_id: DeliveryId,
+}
+
+fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Settled, Error> {
+    let known = tx.delivery(report.delivery_id)?.ok_or_else(|| Error::new(ErrorCode::DeliveryNotFound))?;
+    if known.state == DeliveryState::Ended || known.attempts != report.attempt {
+        return Err(Error::new(ErrorCode::ClaimLost));
+    }
+    let mut task = tx.task(known.task_id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+    let lane = tx.hold_lane(known.workspace_id)?;
+    let vitals = tx.vitals(known.workspace_id)?;
+    let knowing = Knowledge {
+        deduplicates: vitals.displaced.deduplication,
+        can_resume: task.remote_id.is_some(),
+        now: moment.now,
+        fraction: moment.fraction,
+    };
+    let next = dispatch::after(&known, &report.happening, knowing);
+    let was = task.state;
+    let mut next = next;
+    for update in &report.updates {
+        if tasks::apply(&mut task, update, moment.now).is_err() {
+            next = Next::End { how: DeliveryEnd::Failed, reason: Some("answer_too_large") };
+        }
+    }
+    if report.remote_id.is_some() {
+        task.remote_id.clone_from(&report.remote_id);
+    }
+    let mut delivery = known.clone();
+    let again_at = match &next {
+        Next::End { how, reason } => {
+            end(&mut delivery, *how, *reason, moment.now);
+            let told = report.updates.iter().rev().find_map(dispatch::state_of);
+            task.state = dispatch::task_after(told, *how);
+            explain(&mut task, *how, *reason, moment.now);
+            None
+        }
+        Next::Again { not_before, reason } => {
+            put_back(&mut delivery, *not_before, reason);
+            task.state = TaskState::Submitted;
+            Some(*not_before)
+        }
+    };
+    delivery.due_at = dispatch::due_at(&delivery);
+    tx.update_delivery(&delivery, known.state, known.attempts)?;
+    put_lane(tx, &delivery, lane, &report.happening)?;
+    task.updated_at = moment.now;
+    task.version = tx.update_task(&task, task.version)?;
+    append_events(tx, report, &task, &delivery, was, moment.now)?;
+    let told = stitch(tx, &task, &delivery, moment)?;
+    let orphans = if task.state == TaskState::Cancelled || task.state == TaskState::Failed {
+        tx.open_delegations_from(task.id)?.iter().map(|one| one.task_id).collect()
+    } else {
+        Vec::new()
+    };
+    Ok(Settled { task, delivery, again_at, orphans, told })
+}
+
+fn end(delivery: &mut Delivery, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) {
+    delivery.state = DeliveryState::Ended;
+    delivery.end = Some(how);
+    delivery.reason = reason.map(str::to_owned);
+    delivery.owner = None;
+    delivery.lease_until = None;
+    delivery.ended_at = Some(now);
+}
+
+fn put_back(delivery: &mut Delivery, not_before: Timestamp, reason: &str) {
+    delivery.state = DeliveryState::Queued;
+    delivery.reason = Some(reason.to_owned());
+    delivery.not_before = not_before;
+    delivery.owner = None;
+    delivery.lease_until = None;
+    delivery.progress_at = None;
+    // Only work that goes on over there has begun; what was turned away has not.
+    delivery.has_begun &= reason == "resumed";
+}
+
+/// Who asked learns why, in words, where the agent said nothing itself.
+fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) {
+    let sentence = match (how, reason) {
+        (DeliveryEnd::Answered, _) => return,
+        (DeliveryEnd::Expired, _) => "The message was not delivered in time.",
+        (DeliveryEnd::Cancelled, _) => "The work was cancelled.",
+        (DeliveryEnd::Failed, Some("no_progress")) => "The work showed no progress for too long.",
+        (DeliveryEnd::Failed, Some("deadline_passed")) => "The work took longer than it may.",
+        (DeliveryEnd::Failed, Some("lease_lost" | "no_answer")) => {
+            "The message was sent, and no answer came; whether the work was done is not known."
+        }
+        (DeliveryEnd::Failed, Some("answer_too_large")) => "The agent answered more than a task can hold.",
+        (DeliveryEnd::Failed, Some("unauthorized")) => "The agent did not accept Warren's credential.",
+        (DeliveryEnd::Failed, _) => "The agent could not do the work.",
+    };
+    if task.status_message.is_some() && how == DeliveryEnd::Failed && reason == Some("failed") {
+        return;
+    }
+    let mut message =
+        Message::new(format!("{}-{}", task.id, task.version), Role::Agent, vec![Part::text(sentence)]);
+    message.metadata.insert("warren/reason".to_owned(), json!(reason));
+    let before = task.status_message.replace(message);
+    tasks::remember(task, before);
+    task.updated_at = now;
+}
+
+/// A lane whose runtime is busy rests with it; one that answered is free.
+fn put_lane(
+    tx: &mut dyn WriteTx,
+    delivery: &Delivery,
+    lane: Lane,
+    happening: &Happening,
+) -> Result<(), Error> {
+    let not_before = match happening {
+        Happening::Spoken(Outcome::Busy { .. } | Outcome::Gone) => delivery.not_before,
+        Happening::Spoken(Outcome::Answered) => Timestamp::from_micros(0),
+        _ => lane.not_before,
+    };
+    if not_before == lane.not_before {
+        return Ok(());
+    }
+    Ok(tx.put_lane(delivery.workspace_id, Lane { not_before, ..lane })?)
+}
+
+fn append_events(
+    tx: &mut dyn WriteTx,
+    report: &Report,
+    task: &Task,
+    delivery: &Delivery,
+    was: TaskState,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let event = |kind, data| NewEvent {
+        at: now,
+        kind,
+        org_id: task.org_id,
+        workspace_id: Some(task.workspace_id),
+        principal: report.by.clone(),
+        data,
+    };
+    if delivery.state == DeliveryState::Queued {
+        let data = json!({
+            "task_id": task.id, "delivery_id": delivery.id, "reason": delivery.reason, "attempts": delivery.attempts,
+        });
+        tx.append_event(&event(EventKind::DeliveryRequeued, data))?;
+        return Ok(());
+    }
+    let data = json!({
+        "task_id": task.id, "delivery_id": delivery.id, "from": was, "to": task.state, "reason": delivery.reason,
+    });
+    Ok(tx.append_event(&event(EventKind::TaskChanged, data))?)
+}
+
+/// A delegation follows its task, in the same transaction (X21). Answers who was told something.
+pub(crate) fn stitch(
+    tx: &mut dyn WriteTx,
+    task: &Task,
+    delivery: &Delivery,
+    moment: &Moment,
+) -> Result<Vec<WorkspaceId>, Error> {
+    let Some(mut row) = tx.delegation_of_task(task.id)? else { return Ok(Vec::new()) };
+    let known = row.state;
+    let has_expired = delivery.end == Some(DeliveryEnd::Expired);
+    row.state = delegation::state_of(known, task.state, delivery.state, has_expired);
+    if row.state == known {
+        return Ok(Vec::new());
+    }
+    row.updated_at = moment.now;
+    row.ended_at = row.state.is_final().then_some(moment.now);
+    tx.update_delegation(&row, known)?;
+    append_delegation_event(tx, &row, moment.now)?;
+    if row.state.is_final() && row.is_told { tell_delegator(tx, &row, task, moment) } else { Ok(Vec::new()) }
+}
+
+pub(crate) fn append_delegation_event(
+    tx: &mut dyn WriteTx,
+    row: &Delegation,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let kind =
+        if row.state.is_final() { EventKind::DelegationCompleted } else { EventKind::DelegationChanged };
+    Ok(tx.append_event(&NewEvent {
+        at: now,
+        kind,
+        org_id: row.org_id,
+        workspace_id: Some(row.from),
+        principal: Principal::workspace(row.to),
+        data: json!({ "delegation_id": row.id, "task_id": row.task_id, "to": row.to, "state": row.state }),
+    })?)
+}
+
+/// The result as a message to the one that handed the work on; its author is who did it (X4).
+fn tell_delegator(
+    tx: &mut dyn WriteTx,
+    row: &Delegation,
+    task: &Task,
+    moment: &Moment,
+) -> Result<Vec<WorkspaceId>, Error> {
+    let mut parts = vec![Part::data(json!({
+        "delegation_id": row.id, "task_id": task.id, "state": row.state, "from": row.to,
+    }))];
+    parts.extend(result_of(task));
+    let mut message = Message::new(format!("delegation-{}", row.id), Role::User, parts);
+    message.metadata.insert("warren/delegation".to_owned(), json!(row.id));
+    let context =
+        row.parent_task.map(|id| tx.task(id)).transpose()?.flatten().map(|parent| parent.context_id);
+    let request = Request {
+        sender: Sender { principal: Principal::workspace(row.to), org_id: row.org_id },
+        send: Send { context_id: context, ..Send::new(row.from, message) },
+        now: moment.now,
+        task_id: moment.task_id,
+        delivery_id: moment.delivery_id,
+        new_context: format!("delegation-{}", row.id),
+        owner: moment.owner.clone(),
+        default_idle_ms: moment.default_idle_ms,
+        terms: moment.terms,
+        origin: None,
+    };
+    // Nobody is called from here: it waits in the queue, and whoever settles this kicks the lane.
+    match take(tx, &request, &|_| false) {
+        Ok(Taken::Queued { .. } | Taken::Started(..) | Taken::Repeated(_)) => Ok(vec![row.from]),
+        // The delegator is gone, full, or keeps its own session: the result stands in the delegation, to be asked for.
+        Err(error)
+            if matches!(
+                error.code,
+                ErrorCode::WorkspaceNotFound | ErrorCode::QueueFull | ErrorCode::RuntimeBusy
+            ) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What came of a task: its artifacts, or else the last that the agent said.
+pub(crate) fn result_of(task: &Task) -> Vec<Part> {
+    let artifacts: Vec<Part> =
+        task.artifacts.iter().flat_map(|artifact| artifact.parts.iter().cloned()).collect();
+    if !artifacts.is_empty() {
+        return artifacts;
+    }
+    let said = task.status_message.as_ref();
+    let said = said.or_else(|| task.history.iter().rev().find(|message| message.role == Role::Agent));
+    said.map(|message| message.parts.clone()).unwrap_or_default()
+}

@@ -1,0 +1,462 @@
+//! Accepting a message: what is acknowledged is a row, and the row alone leads to its end (X12 to X16).
+
+use serde_json::{Map, json};
+use warren_fleet::access::{Action, Target};
+use warren_fleet::{Error, Identity};
+use warren_model::{
+    Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent, OrgId, Principal,
+    PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, Vitals, Workspace, WorkspaceId,
+};
+use warren_rules::dispatch;
+use warren_rules::queue::{self, Admission, Door};
+use warren_rules::tasks::{self, InvalidMessage};
+use warren_store::{Repeat, WriteTx};
+
+use crate::{Exchange, Terms, tree};
+
+/// Who speaks, when it is not a caller with a token: a schedule, a channel, a part of Warren.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender {
+    pub principal: Principal,
+    pub org_id: OrgId,
+}
+
+/// A message to a workspace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Send {
+    pub workspace_id: WorkspaceId,
+    pub message: Message,
+    /// Groups tasks; absent: a new group, or the task's own.
+    pub context_id: Option<String>,
+    /// Another message to work that waits for one; absent: new work.
+    pub task_id: Option<TaskId>,
+    /// Higher goes first.
+    pub priority: i32,
+    /// The same key of the same sender is the same message (X16).
+    pub idempotency_key: Option<String>,
+    /// The end of all patience for the work.
+    pub deadline_at: Option<Timestamp>,
+    /// Not delivered by then: expired. Absent: the usual lifetime.
+    pub expires_at: Option<Timestamp>,
+    pub metadata: Map<String, serde_json::Value>,
+}
+
+impl Send {
+    pub fn new(workspace_id: WorkspaceId, message: Message) -> Self {
+        Self {
+            workspace_id,
+            message,
+            context_id: None,
+            task_id: None,
+            priority: 0,
+            idempotency_key: None,
+            deadline_at: None,
+            expires_at: None,
+            metadata: Map::new(),
+        }
+    }
+}
+
+/// Priorities that callers may name.
+pub const PRIORITIES: std::ops::RangeInclusive<i32> = -100..=100;
+const MAX_KEY_BYTES: usize = 255;
+
+/// A message that was accepted: from here on it ends exactly once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accepted {
+    pub task: Task,
+    pub delivery_id: DeliveryId,
+    /// How many are before it; absent: it is on its way.
+    pub position: Option<u64>,
+    /// It was accepted before, under the same key.
+    pub is_repeat: bool,
+}
+
+/// What was decided in the transaction, and what is left to do after it.
+pub(crate) enum Taken {
+    Repeated(Accepted),
+    Started(Accepted, Box<Delivery>),
+    Queued { accepted: Accepted, wakes: bool },
+}
+
+impl Exchange {
+    /// Accepts a message of somebody who may use the workspace, or of one of its peers.
+    pub async fn send(&self, who: &Identity, send: Send) -> Result<Accepted, Error> {
+        self.reach(who, send.workspace_id).await?;
+        let sender = Sender { principal: who.principal.clone(), org_id: who.token.org_id };
+        self.accept(sender, send, None).await
+    }
+
+    /// The same for a schedule, a channel or a part of Warren, which have no token.
+    pub async fn send_as(&self, sender: &Sender, send: Send) -> Result<Accepted, Error> {
+        self.accept(sender.clone(), send, None).await
+    }
+
+    /// A workspace that the caller may talk to; to others it does not exist (X3).
+    pub async fn reach(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
+        let Some(own) = who.token.workspace_id.filter(|own| *own != id) else {
+            return self.fleet().workspace(who, Action::UseWorkspace, id).await;
+        };
+        // What the token may do at all is asked of its own workspace.
+        who.may(Action::UseWorkspace, Target::Workspace { id: own, org_id: who.token.org_id })?;
+        let org_id = who.token.org_id;
+        self.store()
+            .read(move |tx| {
+                let hidden = || Error::new(ErrorCode::WorkspaceNotFound);
+                let row = tx.workspace(id)?.filter(|row| row.org_id == org_id).ok_or_else(hidden)?;
+                let asker = tx.workspace(own)?.ok_or_else(hidden)?;
+                if row.status != Status::Removed && tree::may_talk(tx, &asker, &row)? {
+                    Ok(row)
+                } else {
+                    Err(hidden())
+                }
+            })
+            .await
+    }
+
+    pub(crate) async fn accept(
+        &self,
+        sender: Sender,
+        send: Send,
+        origin: Option<TaskOrigin>,
+    ) -> Result<Accepted, Error> {
+        let request = self.request(sender, send, origin)?;
+        let workspace_id = request.send.workspace_id;
+        let work = request.clone();
+        let transport = self.transport();
+        let taken = self
+            .store()
+            .write(move |tx| {
+                let can_call = |card: &serde_json::Value| transport.can_call(card);
+                take(tx, &work, &can_call)
+            })
+            .await;
+        match taken {
+            Ok(taken) => Ok(self.take_up(taken, workspace_id, &request.sender.principal)),
+            Err(error) if error.code == ErrorCode::RuntimeBusy => {
+                self.note_refusal(&request).await;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins what the transaction decided.
+    pub(crate) fn take_up(&self, taken: Taken, id: WorkspaceId, by: &Principal) -> Accepted {
+        match taken {
+            Taken::Repeated(accepted) => accepted,
+            Taken::Started(accepted, delivery) => {
+                self.run_in_background(*delivery);
+                accepted
+            }
+            Taken::Queued { accepted, wakes } => {
+                if wakes {
+                    self.wake(id, by);
+                }
+                self.kick(id);
+                accepted
+            }
+        }
+    }
+
+    /// Everything that can be refused without a look at the database is refused here.
+    pub(crate) fn request(
+        &self,
+        sender: Sender,
+        mut send: Send,
+        origin: Option<TaskOrigin>,
+    ) -> Result<Request, Error> {
+        let terms = *self.terms();
+        tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes).map_err(
+            |problem| {
+                let code = match problem {
+                    InvalidMessage::TooLarge { .. } => ErrorCode::PayloadTooLarge,
+                    InvalidMessage::Id
+                    | InvalidMessage::ContextId
+                    | InvalidMessage::NoParts
+                    | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
+                };
+                Error::with_detail(code, problem.to_string())
+            },
+        )?;
+        if !PRIORITIES.contains(&send.priority) {
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, "priority: expected -100 to 100"));
+        }
+        if send.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY_BYTES).contains(&key.len())) {
+            let detail = format!("Idempotency-Key: expected 1 to {MAX_KEY_BYTES} bytes");
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        strip_own_names(&mut send.message.metadata);
+        strip_own_names(&mut send.metadata);
+        let now = self.clock().now();
+        Ok(Request {
+            sender,
+            now,
+            task_id: self.entropy().id(now),
+            delivery_id: self.entropy().id(now),
+            new_context: self.entropy().id::<warren_model::TaskKind>(now).to_string(),
+            owner: self.instance().to_owned(),
+            default_idle_ms: self.fleet().idle_timeout_ms(),
+            terms,
+            origin,
+            send,
+        })
+    }
+
+    /// Nothing was queued; that somebody asked is still written down (X12).
+    async fn note_refusal(&self, request: &Request) {
+        let event = NewEvent {
+            at: request.now,
+            kind: EventKind::MessageRefused,
+            org_id: request.sender.org_id,
+            workspace_id: Some(request.send.workspace_id),
+            principal: request.sender.principal.clone(),
+            data: json!({ "reason": "busy" }),
+        };
+        let noted = self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await;
+        if let Err(error) = noted {
+            tracing::warn!(%error, "a refused message could not be recorded");
+        }
+    }
+}
+
+/// Names that only Warren puts into metadata: what a sender writes there is not passed on (X4).
+pub const OWN_NAMESPACE: &str = "warren/";
+
+fn strip_own_names(metadata: &mut Map<String, serde_json::Value>) {
+    metadata.retain(|name, _| !name.starts_with(OWN_NAMESPACE));
+}
+
+/// One message on its way in, with all that the transaction may not make up itself: it can be run twice.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) sender: Sender,
+    pub(crate) send: Send,
+    pub(crate) now: Timestamp,
+    pub(crate) task_id: TaskId,
+    pub(crate) delivery_id: DeliveryId,
+    pub(crate) new_context: String,
+    pub(crate) owner: String,
+    pub(crate) default_idle_ms: i64,
+    pub(crate) terms: Terms,
+    /// Through whom it came, if another workspace handed it on.
+    pub(crate) origin: Option<TaskOrigin>,
+}
+
+/// Whether a runtime with this card can be called.
+pub(crate) type CanCall<'a> = dyn Fn(&serde_json::Value) -> bool + 'a;
+
+/// Accepts a message inside a transaction.
+pub(crate) fn take(tx: &mut dyn WriteTx, request: &Request, can_call: &CanCall<'_>) -> Result<Taken, Error> {
+    if let Some(repeated) = find_repeat(tx, request)? {
+        return Ok(Taken::Repeated(repeated));
+    }
+    let id = request.send.workspace_id;
+    let lane = tx.hold_lane(id)?;
+    let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
+    let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+    if row.org_id != request.sender.org_id && request.sender.principal.kind != PrincipalKind::User {
+        return Err(Error::new(ErrorCode::WorkspaceNotFound));
+    }
+    let vitals = tx.vitals(id)?;
+    let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
+    let (running, waiting) = tx.crowd(id, request.terms.max_waiting)?;
+    let admission = queue::admit(&Door {
+        status: row.status,
+        can_be_called: card.as_ref().is_some_and(can_call),
+        keeps_own_session: vitals.displaced.session,
+        max_running: row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY),
+        running,
+        waiting,
+        max_waiting: request.terms.max_waiting,
+        not_before: lane.not_before,
+        now: request.now,
+    });
+    match admission {
+        Admission::Busy => Err(Error::new(ErrorCode::RuntimeBusy)),
+        Admission::Full => Err(Error::new(ErrorCode::QueueFull)),
+        Admission::Start | Admission::Queue | Admission::QueueAndWake => {
+            write(tx, request, &row, &vitals, lane.turn, admission)
+        }
+    }
+}
+
+/// Tasks at once, where the workspace says nothing (X14).
+pub(crate) const DEFAULT_CONCURRENCY: u32 = 1;
+
+fn write(
+    tx: &mut dyn WriteTx,
+    request: &Request,
+    row: &Workspace,
+    vitals: &Vitals,
+    current_turn: u64,
+    admission: Admission,
+) -> Result<Taken, Error> {
+    let starts = admission == Admission::Start;
+    let task = put_task(tx, request, row, starts)?;
+    let delivery = new_delivery(tx, request, row, vitals, &task, current_turn, starts)?;
+    tx.insert_delivery(&delivery)?;
+    for key in keys(request) {
+        tx.insert_repeat(&Repeat {
+            sender: request.sender.principal.clone(),
+            key,
+            fingerprint: request.send.message.fingerprint(),
+            task_id: task.id,
+            delivery_id: delivery.id,
+            at: request.now,
+        })?;
+    }
+    let position = if starts { None } else { Some(tx.position(&delivery)?) };
+    tx.append_event(&NewEvent {
+        at: request.now,
+        kind: EventKind::TaskSubmitted,
+        org_id: row.org_id,
+        workspace_id: Some(row.id),
+        principal: request.sender.principal.clone(),
+        data: json!({
+            "task_id": task.id, "delivery_id": delivery.id, "context_id": task.context_id, "position": position,
+        }),
+    })?;
+    note_task(tx, row, request.now)?;
+    let accepted = Accepted { task, delivery_id: delivery.id, position, is_repeat: false };
+    Ok(match admission {
+        Admission::Start => Taken::Started(accepted, Box::new(delivery)),
+        _ => Taken::Queued { accepted, wakes: admission == Admission::QueueAndWake },
+    })
+}
+
+/// Idleness counts from the last task (F7); only those that may fall asleep pay for a write.
+pub(crate) fn note_task(tx: &mut dyn WriteTx, row: &Workspace, now: Timestamp) -> Result<(), Error> {
+    let Some(after) = row.spec.hibernate_after_seconds else { return Ok(()) };
+    let mut vitals = tx.hold_vitals(row.id)?;
+    vitals.last_task_at = Some(now);
+    vitals.idle_deadline = vitals.idle_deadline.map(|_| now.plus_ms(i64::from(after) * 1_000));
+    Ok(tx.put_vitals(row.id, &vitals)?)
+}
+
+/// A new task, or one that waits for this message.
+fn put_task(tx: &mut dyn WriteTx, request: &Request, row: &Workspace, starts: bool) -> Result<Task, Error> {
+    let state = if starts { TaskState::Working } else { TaskState::Submitted };
+    let Some(id) = request.send.task_id else {
+        let task = Task {
+            id: request.task_id,
+            org_id: row.org_id,
+            workspace_id: row.id,
+            context_id: request.send.context_id.clone().unwrap_or_else(|| request.new_context.clone()),
+            author: request.sender.principal.clone(),
+            state,
+            status_message: None,
+            history: vec![request.send.message.clone()],
+            artifacts: Vec::new(),
+            metadata: request.send.metadata.clone(),
+            origin: request.origin.clone().unwrap_or_default(),
+            remote_id: None,
+            is_cancel_wanted: false,
+            created_at: request.now,
+            updated_at: request.now,
+            version: 1,
+        };
+        tx.insert_task(&task)?;
+        return Ok(task);
+    };
+    let mut task = tx
+        .task(id)?
+        .filter(|task| task.workspace_id == row.id)
+        .ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+    if request.send.context_id.as_ref().is_some_and(|context| *context != task.context_id) {
+        let detail = "context_id: the task belongs to another one";
+        return Err(Error::with_detail(ErrorCode::InvalidMessage, detail));
+    }
+    if !dispatch::takes_message(task.state) {
+        return Err(Error::with_detail(ErrorCode::TaskNotOpen, format!("the task is {}", task.state)));
+    }
+    let before = task.status_message.take();
+    tasks::remember(&mut task, before);
+    tasks::remember(&mut task, Some(request.send.message.clone()));
+    task.state = state;
+    task.updated_at = request.now;
+    task.version = tx.update_task(&task, task.version)?;
+    Ok(task)
+}
+
+fn new_delivery(
+    tx: &mut dyn WriteTx,
+    request: &Request,
+    row: &Workspace,
+    vitals: &Vitals,
+    task: &Task,
+    current_turn: u64,
+    starts: bool,
+) -> Result<Delivery, Error> {
+    let (now, terms, sender) = (request.now, &request.terms, &request.sender.principal);
+    let last = tx.last_turn_of(row.id, sender)?;
+    let idle_ms =
+        vitals.idle_timeout_seconds.map_or(request.default_idle_ms, |seconds| i64::from(seconds) * 1_000);
+    let ceiling = (sender.kind == PrincipalKind::Workspace).then(|| now.plus_ms(terms.agent_call_ceiling_ms));
+    let mut delivery = Delivery {
+        id: request.delivery_id,
+        org_id: row.org_id,
+        workspace_id: row.id,
+        task_id: task.id,
+        author: sender.clone(),
+        message: request.send.message.clone(),
+        priority: request.send.priority,
+        turn: queue::turn_of(current_turn, last),
+        state: DeliveryState::Queued,
+        end: None,
+        reason: None,
+        attempts: 0,
+        not_before: now,
+        expires_at: request.send.expires_at.unwrap_or_else(|| now.plus_ms(terms.message_lifetime_ms)),
+        idle_timeout_ms: idle_ms.unsigned_abs(),
+        deadline_at: [request.send.deadline_at, ceiling].into_iter().flatten().min(),
+        owner: None,
+        lease_until: None,
+        has_begun: false,
+        progress_at: None,
+        due_at: None,
+        created_at: now,
+        ended_at: None,
+    };
+    if starts {
+        claim(&mut delivery, &request.owner, now, terms.lease_ms);
+    }
+    delivery.due_at = dispatch::due_at(&delivery);
+    Ok(delivery)
+}
+
+/// Makes a delivery somebody's for a while.
+pub(crate) fn claim(delivery: &mut Delivery, owner: &str, now: Timestamp, lease_ms: i64) {
+    delivery.state = DeliveryState::Claimed;
+    delivery.attempts += 1;
+    delivery.reason = None;
+    delivery.owner = Some(owner.to_owned());
+    delivery.lease_until = Some(now.plus_ms(lease_ms));
+    delivery.progress_at = Some(now);
+    delivery.due_at = dispatch::due_at(delivery);
+}
+
+/// The keys under which a message is known: its own id, and one that the sender chose.
+fn keys(request: &Request) -> impl Iterator<Item = String> {
+    let id = request.send.workspace_id;
+    let own = format!("message/{id}/{}", request.send.message.id);
+    let chosen = request.send.idempotency_key.as_ref().map(|key| format!("key/{id}/{key}"));
+    std::iter::once(own).chain(chosen)
+}
+
+fn find_repeat(tx: &mut dyn WriteTx, request: &Request) -> Result<Option<Accepted>, Error> {
+    let oldest = request.now.plus_ms(-request.terms.repeat_window_ms);
+    for key in keys(request) {
+        let known = tx.repeat(&request.sender.principal, &key)?.filter(|known| known.at > oldest);
+        let Some(known) = known else { continue };
+        if known.fingerprint != request.send.message.fingerprint() {
+            return Err(Error::new(ErrorCode::KeyReused));
+        }
+        let task = tx.task(known.task_id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+        let delivery = tx.delivery(known.delivery_id)?;
+        let waits = delivery.filter(|delivery| delivery.state == DeliveryState::Queued);
+        let position = waits.map(|delivery| tx.position(&delivery)).transpose()?;
+        return Ok(Some(Accepted { task, delivery_id: known.delivery_id, position, is_repeat: true }));
+    }
+    Ok(None)
+}
