@@ -48,8 +48,8 @@ pub use runtimes::{
     Vitals,
 };
 pub use schedules::{
-    CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState, Schedule,
-    SchedulePage, SchedulePreview, ScheduleRun, ScheduleRunPage,
+    CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState,
+    Schedule, SchedulePage, SchedulePreview, ScheduleRun, ScheduleRunPage,
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};

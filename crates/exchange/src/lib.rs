@@ -15,10 +15,10 @@ mod endings;
 mod peers;
 mod pull;
 mod queue;
+mod schedules;
 mod send;
 mod tasks;
 mod terms;
-mod schedules;
 mod transport;
 mod tree;
 mod upkeep;
@@ -26,9 +26,9 @@ mod watchers;
 
 pub use delegations::{Delegate, Delegated};
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
+pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
-pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
 pub use watchers::Follower;
 

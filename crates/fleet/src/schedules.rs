@@ -67,7 +67,8 @@ pub(crate) fn insert(
             // What is too frequent was refused when the workspace was drafted.
             min_seconds: 1,
         };
-        let schedule = schedules::draft(Wish::of_spec(spec), making).map_err(|problem| Error::from(&problem))?;
+        let schedule =
+            schedules::draft(Wish::of_spec(spec), making).map_err(|problem| Error::from(&problem))?;
         tx.insert_schedule(&schedule)?;
     }
     Ok(())

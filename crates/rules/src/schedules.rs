@@ -137,7 +137,9 @@ pub fn draft(wish: Wish, making: Making) -> Result<Schedule, Problem> {
 /// Checks a schedule as it is now written, spells its time zone as the database does, and finds its next slot.
 pub fn settle(schedule: &mut Schedule, now: Timestamp, min_seconds: u32) -> Result<(), Problem> {
     let characters = schedule.name.chars().count();
-    if !(1..=Schedule::MAX_NAME_CHARACTERS).contains(&characters) || schedule.name.chars().any(char::is_control) {
+    if !(1..=Schedule::MAX_NAME_CHARACTERS).contains(&characters)
+        || schedule.name.chars().any(char::is_control)
+    {
         return Err(Problem::Name);
     }
     if !(1..=Schedule::MAX_PROMPT_BYTES).contains(&schedule.prompt.len()) || schedule.prompt.contains('\0') {
@@ -150,8 +152,7 @@ pub fn settle(schedule: &mut Schedule, now: Timestamp, min_seconds: u32) -> Resu
     let next = clockwork.check(now, min_seconds, schedule.jitter_seconds)?;
     let next = (!schedule.is_paused).then_some(next);
     schedule.next_slot = next;
-    schedule.next_at =
-        next.map(|slot| slot.plus_ms(jitter_ms(schedule.id, slot, schedule.jitter_seconds)));
+    schedule.next_at = next.map(|slot| slot.plus_ms(jitter_ms(schedule.id, slot, schedule.jitter_seconds)));
     Ok(())
 }
 
@@ -167,7 +168,12 @@ pub struct Habits {
 
 impl Habits {
     pub fn of(schedule: &Schedule, max_catch_up: u32) -> Self {
-        Self { id: schedule.id, jitter_seconds: schedule.jitter_seconds, missed: schedule.missed, max_catch_up }
+        Self {
+            id: schedule.id,
+            jitter_seconds: schedule.jitter_seconds,
+            missed: schedule.missed,
+            max_catch_up,
+        }
     }
 
     /// When a slot fires.

@@ -14,7 +14,8 @@ impl Client {
         workspace_id: &str,
         schedule: &CreateSchedule,
     ) -> Result<Schedule, Error> {
-        self.answer(self.request(Method::POST, &["workspaces", workspace_id, "schedules"]).json(schedule)).await
+        self.answer(self.request(Method::POST, &["workspaces", workspace_id, "schedules"]).json(schedule))
+            .await
     }
 
     /// One page of those of a workspace, or of all.

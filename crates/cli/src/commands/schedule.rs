@@ -160,7 +160,9 @@ async fn history(context: &Context, client: &Client, id: &str, limit: u32) -> Ou
         let slot = match (&run.slot, run.cause) {
             (Some(slot), _) if run.slots > 1 => format!("{slot} and {} more", run.slots - 1),
             (Some(slot), _) => slot.clone(),
-            (None, RunCause::Manual | RunCause::Slot | RunCause::Missed) => format!("{} (asked for)", run.created_at),
+            (None, RunCause::Manual | RunCause::Slot | RunCause::Missed) => {
+                format!("{} (asked for)", run.created_at)
+            }
         };
         let dash = || "-".to_owned();
         vec![

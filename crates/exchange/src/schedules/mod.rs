@@ -59,7 +59,8 @@ impl Exchange {
                 if place.is_none_or(|place| place.status == Status::Removed) {
                     return Err(Error::new(ErrorCode::WorkspaceNotFound));
                 }
-                let is_full = tx.count_schedules_of(row.workspace_id)? >= limits.max_schedules_per_workspace.into()
+                let is_full = tx.count_schedules_of(row.workspace_id)?
+                    >= limits.max_schedules_per_workspace.into()
                     || tx.count_schedules(row.org_id)? >= limits.max_schedules_per_org.into();
                 if is_full {
                     return Err(Error::new(ErrorCode::ScheduleLimit));
@@ -219,7 +220,9 @@ impl Exchange {
     pub fn upcoming(&self, schedule: &Schedule, count: u32) -> Vec<Timestamp> {
         let clockwork = Clockwork::read(&schedule.timing, schedule.created_at);
         match (clockwork, schedule.next_slot) {
-            (Ok(clockwork), Some(next)) => clockwork.following(next).take(count.min(MAX_PREVIEW) as usize).collect(),
+            (Ok(clockwork), Some(next)) => {
+                clockwork.following(next).take(count.min(MAX_PREVIEW) as usize).collect()
+            }
             (Ok(_), None) | (Err(_), _) => Vec::new(),
         }
     }

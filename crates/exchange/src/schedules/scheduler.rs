@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
+use warren_fleet::Error;
 use warren_fleet::schedule_rules::{
     self, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
 };
-use warren_fleet::Error;
 use warren_model::{
     EventKind, OverlapPolicy, Principal, RunState, Schedule, ScheduleRun, SkipReason, Status, Timestamp,
 };
@@ -236,8 +236,7 @@ fn stop(
         Err(warren_store::Error::Conflict) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     }
-    let data =
-        json!({ "schedule_id": schedule.id.to_string(), "name": schedule.name, "change": change });
+    let data = json!({ "schedule_id": schedule.id.to_string(), "name": schedule.name, "change": change });
     let by = Principal::system("scheduler");
     tx.append_event(&event_of(&schedule, EventKind::ScheduleChanged, &by, now, data))?;
     Ok(Vec::new())

@@ -47,7 +47,9 @@ impl Problem {
                 "name: expected 1 to {} characters without control characters",
                 Schedule::MAX_NAME_CHARACTERS
             ),
-            Self::Prompt => format!("prompt: expected 1 to {} bytes, without NUL", Schedule::MAX_PROMPT_BYTES),
+            Self::Prompt => {
+                format!("prompt: expected 1 to {} bytes, without NUL", Schedule::MAX_PROMPT_BYTES)
+            }
             Self::InvalidCron(what) => {
                 format!("cron: {what}; expected five or six fields, such as `0 9 * * 1-5`")
             }

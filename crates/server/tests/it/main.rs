@@ -21,6 +21,7 @@ mod redaction;
 mod registration;
 mod removal;
 mod replicas;
+mod schedules;
 mod secrets;
 mod sweeps;
 mod templates;

@@ -100,6 +100,17 @@ const NEEDS: &[(&str, Need)] = &[
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
+    ("create_schedule", Need::On(Deed::Write)),
+    ("list_workspace_schedules", Need::On(Deed::See)),
+    ("list_schedules", Need::InOrg(Scope::WorkspacesRead)),
+    ("preview_schedule", Need::Oneself),
+    ("show_schedule", Need::On(Deed::See)),
+    ("change_schedule", Need::On(Deed::Write)),
+    ("pause_schedule", Need::On(Deed::Write)),
+    ("resume_schedule", Need::On(Deed::Write)),
+    ("run_schedule", Need::On(Deed::Use)),
+    ("list_schedule_runs", Need::On(Deed::See)),
+    ("remove_schedule", Need::On(Deed::Write)),
     ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
     ("show_template", Need::InOrg(Scope::WorkspacesRead)),
     ("put_template", Need::InOrg(Scope::WorkspacesWrite)),
@@ -271,7 +282,11 @@ fn other_org() -> OrgId {
 impl Stage {
     async fn set() -> Self {
         let clock = clock();
-        let limits = Limits { max_tokens_per_owner: 100_000, ..Limits::default() };
+        let limits = Limits {
+            max_tokens_per_owner: 100_000,
+            max_schedules_per_workspace: 10_000,
+            ..Limits::default()
+        };
         let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
         let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
         let mut stage = Self { warren, clock, target, other, secrets: Vec::new() };
@@ -420,6 +435,7 @@ impl Stage {
             ("revoke_token", _) => {
                 self.mint(&json!({ "kind": "user", "name": "victim", "scopes": ["tokens:write"] })).await.1
             }
+            _ if operation.path.starts_with("/api/v1/schedules/{id}") => self.new_schedule().await,
             _ => self.target.to_string(),
         };
         let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
@@ -443,6 +459,15 @@ impl Stage {
         }
     }
 
+    /// A schedule of the target: the same deeds are asked of it as of its workspace.
+    async fn new_schedule(&self) -> String {
+        let path = format!("/api/v1/workspaces/{}/schedules", self.target);
+        let body = self.body("create_schedule").await.unwrap();
+        let made = self.warren.post(&path, &body).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
     async fn body(&self, operation: &str) -> Option<Value> {
         Some(match operation {
             "create_workspace" => json!({ "name": "made", "provider": memory() }),
@@ -460,6 +485,11 @@ impl Stage {
                 let path = format!("/api/v1/workspaces/{}/bundle?tree=false", self.other);
                 json!({ "bundle": self.warren.get(&path).await.json() })
             }
+            "create_schedule" => {
+                json!({ "name": format!("n{}", unique()), "every_seconds": 86_400, "prompt": "p" })
+            }
+            "preview_schedule" => json!({ "every_seconds": 60 }),
+            "change_schedule" => json!({ "prompt": "q" }),
             "put_position" => json!({ "x": 0.0, "y": 0.0 }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
@@ -488,7 +518,7 @@ impl Stage {
             (401, _) => Verdict::Unauthenticated,
             (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
             (403, _) => Verdict::Forbidden,
-            (404, Some("workspace_not_found" | "token_not_found")) => Verdict::Hidden,
+            (404, Some("workspace_not_found" | "token_not_found" | "schedule_not_found")) => Verdict::Hidden,
             (429 | 500.., _) => panic!("{status}: {text}"),
             _ => Verdict::LetIn,
         };
