@@ -108,8 +108,8 @@ impl ScheduleReads for Transaction<'_> {
     }
 
     fn next_schedule_moment(&mut self) -> Result<Option<Timestamp>, Error> {
-        let due = self.first("schedules", NEXT_DUE, &[], |row| row.optional_time())?.flatten();
-        let lease = self.first("schedule_runs", NEXT_LEASE, &[], |row| row.optional_time())?.flatten();
+        let due = self.first("schedules", NEXT_DUE, &[], read_optional_time)?.flatten();
+        let lease = self.first("schedule_runs", NEXT_LEASE, &[], read_optional_time)?.flatten();
         Ok(due.into_iter().chain(lease).min())
     }
 
@@ -288,6 +288,10 @@ fn read(row: &mut Columns<'_>) -> Result<Schedule, Error> {
         updated_at: row.time()?,
         version: row.count()?,
     })
+}
+
+fn read_optional_time(row: &mut Columns<'_>) -> Result<Option<Timestamp>, Error> {
+    row.optional_time()
 }
 
 fn read_timing(row: &mut Columns<'_>) -> Result<Timing, Error> {
