@@ -9,6 +9,7 @@ mod budgets;
 pub mod client;
 mod commands;
 mod events;
+mod exchange;
 mod files;
 mod identity;
 mod info;
@@ -28,6 +29,12 @@ pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
+pub use exchange::{
+    AcceptedMessage, AnswerMessage, AnswerOutcome, ArtifactUpdate, Author, Claim, ClaimMessage,
+    ClaimedMessage, ClearedQueue, Delegate, Delegation, DelegationPage, DelegationState, DeliveryState,
+    MessagePart, MessageRole, Peer, PeerCircle, PeerList, PeerPolicy, ProgressTaken, QueuePage,
+    QueuedMessage, ReportProgress, SendMessage, Task, TaskArtifact, TaskMessage, TaskPage, TaskState,
+};
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
 pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,

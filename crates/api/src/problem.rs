@@ -20,6 +20,9 @@ pub struct Problem {
     /// Variables that must be set first, where that is what is wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<crate::MissingEnv>,
+    /// The agent keeps its own session: nothing was queued for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_session: Option<bool>,
     /// Finds the log lines of this request.
     pub request_id: String,
 }

@@ -348,7 +348,7 @@ fn tell_delegator(
 }
 
 /// What came of a task: its artifacts, or else the last that the agent said.
-pub(crate) fn result_of(task: &Task) -> Vec<Part> {
+pub fn result_of(task: &Task) -> Vec<Part> {
     let artifacts: Vec<Part> =
         task.artifacts.iter().flat_map(|artifact| artifact.parts.iter().cloned()).collect();
     if !artifacts.is_empty() {

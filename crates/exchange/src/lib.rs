@@ -25,6 +25,7 @@ mod upkeep;
 mod watchers;
 
 pub use delegations::{Delegate, Delegated};
+pub use endings::result_of;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};

@@ -13,6 +13,7 @@ mod imports;
 mod journal;
 mod lifecycle;
 mod losses;
+mod peers;
 mod reconcile;
 mod refs;
 mod refusals;

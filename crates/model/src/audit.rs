@@ -58,6 +58,8 @@ audit_words! {
         ScheduleRemoved = "schedule.removed",
         /// Somebody had a schedule fire now.
         ScheduleRun = "schedule.run",
+        ApprovalApproved = "approval.approved",
+        ApprovalDenied = "approval.denied",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -72,6 +74,7 @@ audit_words! {
         Secret = "secret",
         SecretKey = "secret_key",
         Schedule = "schedule",
+        Approval = "approval",
     }
 }
 

@@ -79,6 +79,14 @@ event_kinds! {
     ScheduleSkipped = "exchange.schedule.skipped", "schedule_id, run_id, name, slot, slots, reason";
     /// A slot of a schedule could not be fired.
     ScheduleFailed = "exchange.schedule.failed", "schedule_id, run_id, name, slot, reason";
+    /// Something was remembered, under a new key or in place of what was there.
+    MemoryWritten = "exchange.memory.written", "memory_id, scope, key, version, masked";
+    /// Something was forgotten.
+    MemoryForgotten = "exchange.memory.forgotten", "memory_id, scope, key";
+    /// A workspace asks for a person's decision.
+    ApprovalRequested = "exchange.approval.requested", "approval_id, action, expires_at";
+    /// A question was decided, or nobody decided it in time; `state` says which.
+    ApprovalDecided = "exchange.approval.decided", "approval_id, action, state";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

@@ -3,6 +3,7 @@
 //! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
 //! others do not, since `Serialize` is a promise to strangers.
 
+mod approval;
 mod audit;
 mod bundle;
 mod capability;
@@ -12,6 +13,7 @@ mod error_code;
 mod event;
 mod id;
 mod limits;
+mod memory;
 mod message;
 mod principal;
 mod provider_config;
@@ -28,6 +30,7 @@ mod token;
 mod vitals;
 mod workspace;
 
+pub use approval::{Approval, ApprovalState};
 pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
     canonical_json,
@@ -46,6 +49,7 @@ pub use id::{
     WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
+pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{

@@ -31,6 +31,12 @@ pub struct Limits {
     /// Slots of one schedule that are caught up with after they were missed, and runs of it that may wait for the one
     /// before.
     pub max_schedule_catch_up: u32,
+    /// What is remembered in one place: by one workspace, one team, or the org.
+    pub max_memories_per_place: u32,
+    /// Bytes of one value that is remembered.
+    pub max_memory_bytes: u64,
+    /// Questions of one workspace that wait for a person.
+    pub max_pending_approvals: u32,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
@@ -61,6 +67,9 @@ impl Default for Limits {
             max_schedules_per_workspace: 100,
             min_schedule_interval_seconds: 10,
             max_schedule_catch_up: 100,
+            max_memories_per_place: 10_000,
+            max_memory_bytes: 64 << 10,
+            max_pending_approvals: 100,
             max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,

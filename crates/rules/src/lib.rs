@@ -4,6 +4,7 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod approvals;
 pub mod audit;
 pub mod backoff;
 pub mod budget;
@@ -13,6 +14,7 @@ pub mod delegation;
 pub mod dispatch;
 pub mod images;
 pub mod lifecycle;
+pub mod memory;
 pub mod peers;
 pub mod queue;
 pub mod rate;

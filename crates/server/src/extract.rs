@@ -10,7 +10,9 @@ use http::header;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
-use warren_model::{DocumentError, ErrorCode, Id, IdKind, MAX_DOCUMENT_BYTES, parse_yaml};
+use warren_model::{
+    DocumentError, ErrorCode, Id, IdKind, MAX_DOCUMENT_BYTES, WorkspaceId, WorkspaceKind, parse_yaml,
+};
 use warren_workspace::shell::ProcessId;
 
 use crate::App;
@@ -144,6 +146,28 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
         let text = params.iter().find(|(name, _)| *name == "id").map(|(_, value)| value);
         text.and_then(|text| text.parse().ok()).map(Self).ok_or_else(not_found)
+    }
+}
+
+/// The workspace's `{id}` and the id of something that belongs to it, named by its noun.
+#[derive(Debug)]
+pub(crate) struct PathPair<K: IdKind>(pub(crate) WorkspaceId, pub(crate) Id<K>);
+
+impl<K: IdKind> FromRequestParts<Arc<App>> for PathPair<K> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Failure> {
+        let PathId(workspace_id) = PathId::<WorkspaceKind>::from_request_parts(parts, app).await?;
+        let not_found = || match K::NOUN {
+            "task" => Failure::from(ErrorCode::TaskNotFound),
+            "delivery" => Failure::from(ErrorCode::DeliveryNotFound),
+            "delegation" => Failure::from(ErrorCode::DelegationNotFound),
+            _ => Failure::from(ErrorCode::RouteNotFound),
+        };
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let text = params.iter().find(|(name, _)| *name == K::NOUN).map(|(_, value)| value);
+        let id = text.and_then(|text| text.parse().ok()).ok_or_else(not_found)?;
+        Ok(Self(workspace_id, id))
     }
 }
 

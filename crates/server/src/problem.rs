@@ -56,6 +56,7 @@ impl Failure {
             detail: self.detail.clone(),
             remedy: entry.remedy.to_owned(),
             missing: self.missing.clone(),
+            native_session: (self.code == ErrorCode::RuntimeBusy).then_some(true),
             request_id: request_id.to_owned(),
         }
     }
@@ -65,6 +66,7 @@ impl From<ErrorCode> for Failure {
     fn from(code: ErrorCode) -> Self {
         let retry_after_seconds = match code {
             ErrorCode::TooManyRequests => Some(60),
+            ErrorCode::RuntimeBusy | ErrorCode::QueueFull => Some(5),
             ErrorCode::PlatformUnavailable | ErrorCode::ShuttingDown | ErrorCode::WorkspaceEvicted => Some(1),
             _ => None,
         };

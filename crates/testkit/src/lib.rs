@@ -7,11 +7,13 @@
 //!   let warren = warren.crash().await;         // the same, without a stop (after `Builder::crashable`)
 //! ```
 
+mod agent;
 mod faults;
 mod http;
 mod postgres;
 mod warren;
 
+pub use agent::{Act, ScriptedAgent};
 pub use faults::Faults;
 pub use http::{Answer, Call};
 pub use postgres::{PostgresDatabase, PostgresServer};

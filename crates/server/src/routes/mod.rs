@@ -7,6 +7,7 @@ mod budgets;
 mod bundles;
 mod commands;
 mod events;
+mod exchange;
 mod files;
 mod info;
 mod lifecycle;
@@ -33,6 +34,7 @@ use utoipa_axum::routes;
 use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
+use self::exchange::{delegations, messages, peers, queue, runtime};
 use crate::problem::Failure;
 use crate::{App, auth, guard, page, problem};
 
@@ -90,6 +92,20 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(session::make_link))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
+        .routes(routes!(messages::send))
+        .routes(routes!(messages::list))
+        .routes(routes!(messages::show))
+        .routes(routes!(messages::cancel))
+        .routes(routes!(queue::list, queue::clear))
+        .routes(routes!(queue::show, queue::remove))
+        .routes(routes!(runtime::claim))
+        .routes(routes!(runtime::progress))
+        .routes(routes!(runtime::answer))
+        .routes(routes!(delegations::create, delegations::list))
+        .routes(routes!(delegations::show))
+        .routes(routes!(delegations::cancel))
+        .routes(routes!(peers::list))
+        .routes(routes!(peers::show_policy, peers::set_policy))
         .routes(routes!(budgets::show, budgets::set))
         .routes(routes!(runtimes::register))
         .routes(routes!(runtimes::heartbeat))

@@ -8,6 +8,7 @@ mod bad_input;
 mod bundles;
 mod commands;
 mod events;
+mod exchange;
 mod files;
 mod fleet;
 mod heartbeats;

@@ -50,6 +50,8 @@ enum Deed {
     SeeSecrets,
     WriteSecrets,
     Operate,
+    /// To be its runtime: nobody answers in another's name.
+    Serve,
 }
 
 /// The table: what every operation needs.
@@ -122,6 +124,24 @@ const NEEDS: &[(&str, Need)] = &[
     ("remove_position", Need::On(Deed::Use)),
     ("expand_workspace", Need::On(Deed::Write)),
     ("collapse_workspace", Need::On(Deed::Write)),
+    ("send_message", Need::On(Deed::Use)),
+    ("list_tasks", Need::On(Deed::Use)),
+    ("show_task", Need::On(Deed::Use)),
+    ("cancel_task", Need::On(Deed::Use)),
+    ("list_queue", Need::On(Deed::Use)),
+    ("show_queued_message", Need::On(Deed::Use)),
+    ("drop_queued_message", Need::On(Deed::Use)),
+    ("clear_queue", Need::On(Deed::Use)),
+    ("claim_message", Need::On(Deed::Serve)),
+    ("report_progress", Need::On(Deed::Serve)),
+    ("answer_message", Need::On(Deed::Serve)),
+    ("delegate", Need::On(Deed::Use)),
+    ("list_delegations", Need::On(Deed::Use)),
+    ("show_delegation", Need::On(Deed::Use)),
+    ("cancel_delegation", Need::On(Deed::Use)),
+    ("list_peers", Need::On(Deed::See)),
+    ("show_peer_policy", Need::On(Deed::See)),
+    ("set_peer_policy", Need::On(Deed::Write)),
     // What changes the workspace as a whole comes last, so that all before meet one that runs.
     ("change_workspace", Need::On(Deed::Write)),
     ("pause_workspace", Need::On(Deed::Write)),
@@ -201,7 +221,7 @@ fn expected(need: Need, who: Who, changes_something: bool) -> Verdict {
         Who::Nobody | Who::Garbage | Who::Revoked | Who::Expired => Verdict::Unauthenticated,
         Who::CookieWithoutHeader if changes_something => Verdict::WithoutCsrfHeader,
         Who::Admin | Who::AdminOfOtherOrg | Who::Cookie | Who::CookieWithoutHeader => {
-            if_any(!matches!(need, Need::Joining | Need::Reporting))
+            if_any(!matches!(need, Need::Joining | Need::Reporting | Need::On(Deed::Serve)))
         }
         Who::User(scope) => if_any(is_enough(&[scope], need)),
         Who::UserWithAll => if_any(is_enough(&Scope::ALL, need)),
@@ -226,7 +246,9 @@ fn expected(need: Need, who: Who, changes_something: bool) -> Verdict {
 fn is_enough(scopes: &[Scope], need: Need) -> bool {
     let needed = match need {
         Need::Public | Need::Oneself => return true,
-        Need::Operator | Need::Joining | Need::Reporting | Need::On(Deed::Operate) => return false,
+        Need::Operator | Need::Joining | Need::Reporting | Need::On(Deed::Operate | Deed::Serve) => {
+            return false;
+        }
         Need::InOrg(scope) | Need::OnToken(scope) => scope,
         Need::Events => Scope::EventsRead,
         Need::On(Deed::See) => Scope::WorkspacesRead,
@@ -241,7 +263,10 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
 fn may_agent(need: Need) -> bool {
     matches!(
         need,
-        Need::Public | Need::Oneself | Need::Events | Need::On(Deed::See | Deed::Use | Deed::SeeSecrets)
+        Need::Public
+            | Need::Oneself
+            | Need::Events
+            | Need::On(Deed::See | Deed::Use | Deed::SeeSecrets | Deed::Serve)
     )
 }
 
@@ -440,6 +465,10 @@ impl Stage {
         };
         let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
         let path = operation.path.replace("{id}", &target).replace("{name}", name).replace("{process}", "1");
+        let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
+        let path = ["{task}", "{delivery}", "{delegation}"]
+            .iter()
+            .fold(path, |path, name| path.replace(name, nobody));
         let query = match operation.id.as_str() {
             "write_file" | "delete_file" | "make_directory" => "?path=some",
             _ => "",
@@ -485,6 +514,12 @@ impl Stage {
                 let path = format!("/api/v1/workspaces/{}/bundle?tree=false", self.other);
                 json!({ "bundle": self.warren.get(&path).await.json() })
             }
+            "send_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
+            "claim_message" => json!({}),
+            "report_progress" => json!({ "attempt": 1 }),
+            "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
+            "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),
+            "set_peer_policy" => json!({ "circle": "family" }),
             "create_schedule" => {
                 json!({ "name": format!("n{}", unique()), "every_seconds": 86_400, "prompt": "p" })
             }

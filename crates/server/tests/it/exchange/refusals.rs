@@ -1,0 +1,97 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use warren_exchange::Terms;
+use warren_testkit::{ScriptedAgent, Warren};
+
+use super::{agent, queue, said, say, send, with_agent};
+
+// X5
+#[tokio::test]
+async fn a_message_one_byte_too_large_is_refused_and_all_text_parts_count() {
+    let terms = Terms { max_message_bytes: 1_000, ..Terms::default() };
+    let peer = ScriptedAgent::default();
+    let warren = Warren::builder().exchange_terms(terms).transport(Arc::new(peer.clone())).start().await;
+    let (id, _) = agent(&warren, json!({})).await;
+    let parts = |second: usize| json!({ "message": { "parts": [{ "text": "a".repeat(500) }, { "text": "b".repeat(second) }] } });
+    assert_eq!(send(&warren, id, &parts(500)).await.status, 200);
+    let refused = send(&warren, id, &parts(501)).await;
+    assert_eq!((refused.status, refused.code().as_str()), (413, "payload_too_large"));
+    assert_eq!(peer.seen().len(), 1);
+    assert_eq!(peer.seen()[0].message.parts.len(), 2, "nothing was cut off");
+}
+
+#[tokio::test]
+async fn bad_messages_get_a_code_and_the_field_and_leave_nothing_behind() {
+    let (warren, peer) = with_agent().await;
+    let (id, _) = agent(&warren, json!({})).await;
+    let with = |field: &str, value: Value| {
+        let mut body = said("x");
+        body[field] = value;
+        body
+    };
+    let cases = [
+        (json!({ "message": { "parts": [] } }), 422, "invalid_message"),
+        (json!({ "message": { "parts": [{}] } }), 422, "invalid_message"),
+        (json!({ "message": { "parts": [{ "text": "a", "url": "b" }] } }), 422, "invalid_message"),
+        (json!({ "message": { "parts": [{ "raw": "not base64!" }] } }), 422, "invalid_message"),
+        (json!({ "message": { "id": "", "parts": [{ "text": "a" }] } }), 422, "invalid_message"),
+        (json!({ "message": { "id": "a\r\nb", "parts": [{ "text": "a" }] } }), 422, "invalid_message"),
+        (json!({ "message": { "id": "x".repeat(129), "parts": [{ "text": "a" }] } }), 422, "invalid_message"),
+        (json!({ "message": { "parts": vec![json!({ "text": "" }); 101] } }), 422, "invalid_message"),
+        (with("context_id", json!("a\u{0}b")), 422, "invalid_message"),
+        (with("task_id", json!("nonsense")), 400, "invalid_request"),
+        (with("task_id", json!("01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e")), 404, "task_not_found"),
+        (with("priority", json!(101)), 400, "invalid_request"),
+        (with("wait_ms", json!(60_001)), 400, "invalid_request"),
+        (with("expires_in_ms", json!(0)), 400, "invalid_request"),
+        (with("unknown", json!(1)), 400, "invalid_request"),
+        (json!({}), 400, "invalid_request"),
+    ];
+    for (body, status, code) in cases {
+        let refused = send(&warren, id, &body).await;
+        assert_eq!((refused.status, refused.code().as_str()), (status, code), "{body}: {}", refused.text());
+    }
+    assert!(peer.seen().is_empty());
+    assert!(queue(&warren, id, "ended").await.is_empty());
+}
+
+// X15
+#[tokio::test]
+async fn a_queue_has_an_end_and_can_be_cleared() {
+    let terms = Terms { max_waiting: 3, ..Terms::default() };
+    let warren = Warren::builder().exchange_terms(terms).start().await;
+    let (id, _) = crate::fleet::reporting(&warren).await;
+    let mut accepted = Vec::new();
+    for number in 0..3 {
+        accepted.push(say(&warren, id, &number.to_string()).await);
+    }
+    let refused = send(&warren, id, &said("one too many")).await;
+    assert_eq!((refused.status, refused.code().as_str()), (429, "queue_full"));
+    assert!(refused.header("retry-after").is_some());
+    let first = accepted[0]["queue_id"].as_str().unwrap();
+    let dropped = warren.delete(&format!("/api/v1/workspaces/{id}/queue/{first}")).await;
+    assert_eq!((dropped.status, &dropped.json()["end"]), (200, &json!("cancelled")));
+    let twice = warren.delete(&format!("/api/v1/workspaces/{id}/queue/{first}")).await;
+    assert_eq!(twice.code(), "task_not_cancelable");
+    let cleared = warren.delete(&format!("/api/v1/workspaces/{id}/queue")).await;
+    assert_eq!(cleared.json()["messages"], 2);
+    for one in &accepted {
+        assert_eq!(super::task(&warren, one).await["state"], "cancelled");
+    }
+    let unknown =
+        warren.get(&format!("/api/v1/workspaces/{id}/queue/01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e")).await;
+    assert_eq!(unknown.code(), "delivery_not_found");
+}
+
+// X4: only Warren speaks in its own name
+#[tokio::test]
+async fn what_a_sender_writes_under_warrens_own_names_is_not_passed_on() {
+    let (warren, peer) = with_agent().await;
+    let (id, _) = agent(&warren, json!({})).await;
+    let body = json!({ "message": { "parts": [{ "text": "hi" }],
+        "metadata": { "warren/author": { "kind": "system" }, "mine": 1 } }, "wait_ms": 5_000 });
+    assert_eq!(send(&warren, id, &body).await.status, 200);
+    let metadata = peer.seen()[0].message.metadata.clone();
+    assert_eq!(serde_json::Value::Object(metadata), json!({ "mine": 1 }));
+}
