@@ -41,6 +41,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     8 "0008_templates",
     9 "0009_exchange",
     10 "0010_schedules",
+    11 "0011_memory_approvals",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -54,6 +55,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     8 "0008_templates",
     9 "0009_exchange",
     10 "0010_schedules",
+    11 "0011_memory_approvals",
 );
 
 /// The table that records what was applied; the same text on both engines.

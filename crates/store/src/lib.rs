@@ -10,22 +10,26 @@
 //! again when the database asks for it (a deadlock in Postgres), so it must have no effect but on the transaction.
 //! `write` answers only when the work is on disk.
 
+mod approvals;
 mod audit;
 pub mod contract;
 mod error;
 mod exchange;
+mod memory;
 mod query;
 mod schedules;
 mod secrets;
 mod templates;
 mod transaction;
 
+pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
 pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
     Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
 };
+pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};

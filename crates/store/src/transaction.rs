@@ -7,10 +7,12 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::approvals::{ApprovalReads, ApprovalWrites};
 use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
+use crate::memory::{MemoryReads, MemoryWrites};
 use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
@@ -34,6 +36,8 @@ pub trait ReadTx:
     + RepeatReads
     + DelegationReads
     + ScheduleReads
+    + MemoryReads
+    + ApprovalReads
 {
 }
 impl<T> ReadTx for T where
@@ -53,6 +57,8 @@ impl<T> ReadTx for T where
         + RepeatReads
         + DelegationReads
         + ScheduleReads
+        + MemoryReads
+        + ApprovalReads
         + ?Sized
 {
 }
@@ -76,6 +82,8 @@ pub trait WriteTx:
     + RepeatWrites
     + DelegationWrites
     + ScheduleWrites
+    + MemoryWrites
+    + ApprovalWrites
 {
 }
 impl<T> WriteTx for T where
@@ -96,6 +104,8 @@ impl<T> WriteTx for T where
         + RepeatWrites
         + DelegationWrites
         + ScheduleWrites
+        + MemoryWrites
+        + ApprovalWrites
         + ?Sized
 {
 }
