@@ -3,6 +3,7 @@
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
+mod approvals;
 mod audit;
 mod budgets;
 #[cfg(feature = "client")]
@@ -13,6 +14,7 @@ mod exchange;
 mod files;
 mod identity;
 mod info;
+mod memory;
 mod problem;
 mod processes;
 mod providers;
@@ -25,6 +27,7 @@ mod tools;
 mod unique_keys;
 mod workspaces;
 
+pub use approvals::{Approval, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
@@ -41,6 +44,7 @@ pub use identity::{
     TokenKind, TokenPage,
 };
 pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
+pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,

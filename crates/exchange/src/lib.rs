@@ -9,9 +9,11 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+mod approvals;
 mod delegations;
 mod dispatcher;
 mod endings;
+mod memory;
 mod peers;
 mod pull;
 mod queue;
@@ -24,8 +26,10 @@ mod tree;
 mod upkeep;
 mod watchers;
 
+pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
+pub use memory::{MAX_FOUND, Remember};
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};

@@ -19,6 +19,8 @@ pub struct Terms {
     pub keep_tasks_ms: Option<i64>,
     /// How long runs of schedules that are over are kept; absent: for ever (F42).
     pub keep_schedule_runs_ms: Option<i64>,
+    /// How long questions that are over are kept; absent: for ever (F42).
+    pub keep_approvals_ms: Option<i64>,
 }
 
 const MINUTE_MS: i64 = 60_000;
@@ -35,6 +37,7 @@ impl Default for Terms {
             lease_ms: 30_000,
             keep_tasks_ms: Some(90 * DAY_MS),
             keep_schedule_runs_ms: Some(90 * DAY_MS),
+            keep_approvals_ms: Some(365 * DAY_MS),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! out with a cookie, events over a WebSocket) have no method here. Proxies named in the environment are not used, and
 //! redirects are not followed: a token must not travel to an address that nobody wrote down.
 
+mod approvals;
 mod audit;
 mod commands;
 mod error;
@@ -16,6 +17,7 @@ mod events;
 mod files;
 mod frames;
 mod identity;
+mod memory;
 mod platform;
 mod processes;
 mod runtimes;

@@ -2,6 +2,7 @@
 
 mod audit;
 mod duration;
+mod memory;
 mod process;
 mod schedule;
 mod secret;
@@ -10,6 +11,7 @@ mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use duration::Span;
+pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
@@ -99,6 +101,12 @@ pub(crate) enum TopCommand {
     /// Have things said to workspaces at set times
     #[command(subcommand)]
     Schedule(ScheduleCommand),
+    /// Keep what agents remember: their own, their team's and their org's
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Decide what workspaces ask people for
+    #[command(subcommand)]
+    Approval(ApprovalCommand),
     /// Make whole trees of workspaces
     #[command(subcommand)]
     Org(OrgCommand),

@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod approval;
 mod audit;
 mod bundle;
 mod config;
@@ -9,6 +10,7 @@ mod events;
 mod exec;
 mod files;
 mod local_files;
+mod memory;
 mod processes;
 mod schedule;
 mod secret;
@@ -38,6 +40,8 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Template(command) => block_on(template::run(context, command)),
         TopCommand::Schedule(command) => block_on(schedule::run(context, command)),
+        TopCommand::Memory(command) => block_on(memory::run(context, command)),
+        TopCommand::Approval(command) => block_on(approval::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Doctor => block_on(doctor::run(context)),

@@ -2,6 +2,7 @@
 //! OpenAPI document come.
 
 mod admin;
+mod approvals;
 mod audit;
 mod budgets;
 mod bundles;
@@ -11,6 +12,7 @@ mod exchange;
 mod files;
 mod info;
 mod lifecycle;
+mod memory;
 mod operations;
 mod paging;
 mod runtimes;
@@ -66,6 +68,14 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(schedules::resume))
         .routes(routes!(schedules::run))
         .routes(routes!(schedules::runs))
+        .routes(routes!(memory::list))
+        .routes(routes!(memory::search))
+        .routes(routes!(memory::put, memory::show, memory::remove))
+        .routes(routes!(approvals::create, approvals::list_of_workspace))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::show))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::deny))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod access;
+mod approvals;
 mod audit;
 mod bad_input;
 mod bundles;
@@ -16,6 +17,7 @@ mod identity;
 mod lifecycle;
 mod limits;
 mod matrix;
+mod memories;
 mod operations;
 mod processes;
 mod redaction;
