@@ -5,7 +5,8 @@ use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model::{
     Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent, OrgId, Principal,
-    PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, Vitals, Workspace, WorkspaceId,
+    PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind, Vitals, Workspace,
+    WorkspaceId,
 };
 use warren_rules::dispatch;
 use warren_rules::queue::{self, Admission, Door};
@@ -94,7 +95,7 @@ impl Exchange {
 
     /// A workspace that the caller may talk to; to others it does not exist (X3).
     pub async fn reach(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let Some(own) = who.token.workspace_id.filter(|own| *own != id) else {
+        let Some(own) = speaks_for(who).filter(|own| *own != id) else {
             return self.fleet().workspace(who, Action::UseWorkspace, id).await;
         };
         // What the token may do at all is asked of its own workspace.
@@ -220,6 +221,12 @@ impl Exchange {
     }
 }
 
+/// The workspace in whose name the caller talks to its peers.
+pub(crate) fn speaks_for(who: &Identity) -> Option<WorkspaceId> {
+    let talks = matches!(who.token.kind, TokenKind::Workspace | TokenKind::Runner);
+    who.token.workspace_id.filter(|_| talks)
+}
+
 /// Names that only Warren puts into metadata: what a sender writes there is not passed on (X4).
 pub const OWN_NAMESPACE: &str = "warren/";
 
@@ -294,7 +301,11 @@ fn write(
 ) -> Result<Taken, Error> {
     let starts = admission == Admission::Start;
     let task = put_task(tx, request, row, starts)?;
-    let delivery = new_delivery(tx, request, row, vitals, &task, current_turn, starts)?;
+    let mut delivery = new_delivery(tx, request, row, vitals, &task, current_turn)?;
+    if starts {
+        claim(&mut delivery, &request.owner, request.now, request.terms.lease_ms);
+    }
+    delivery.due_at = dispatch::due_at(&delivery);
     tx.insert_delivery(&delivery)?;
     for key in keys(request) {
         tx.insert_repeat(&Repeat {
@@ -386,14 +397,13 @@ fn new_delivery(
     vitals: &Vitals,
     task: &Task,
     current_turn: u64,
-    starts: bool,
 ) -> Result<Delivery, Error> {
     let (now, terms, sender) = (request.now, &request.terms, &request.sender.principal);
     let last = tx.last_turn_of(row.id, sender)?;
     let idle_ms =
         vitals.idle_timeout_seconds.map_or(request.default_idle_ms, |seconds| i64::from(seconds) * 1_000);
     let ceiling = (sender.kind == PrincipalKind::Workspace).then(|| now.plus_ms(terms.agent_call_ceiling_ms));
-    let mut delivery = Delivery {
+    Ok(Delivery {
         id: request.delivery_id,
         org_id: row.org_id,
         workspace_id: row.id,
@@ -417,12 +427,7 @@ fn new_delivery(
         due_at: None,
         created_at: now,
         ended_at: None,
-    };
-    if starts {
-        claim(&mut delivery, &request.owner, now, terms.lease_ms);
-    }
-    delivery.due_at = dispatch::due_at(&delivery);
-    Ok(delivery)
+    })
 }
 
 /// Makes a delivery somebody's for a while.

@@ -11,6 +11,7 @@ use warren_store::{Page, TaskQuery};
 use crate::Exchange;
 use crate::dispatcher::CANCEL_PATIENCE;
 use crate::endings::Report;
+use crate::send::speaks_for;
 use crate::transport::Endpoint;
 
 impl Exchange {
@@ -172,7 +173,7 @@ impl Exchange {
 
     /// Whether the caller sees everything of the workspace, or only what it asked for itself.
     async fn sees_all(&self, who: &Identity, id: WorkspaceId) -> Result<bool, Error> {
-        match who.token.workspace_id.filter(|own| *own != id) {
+        match speaks_for(who).filter(|own| *own != id) {
             None => {
                 let row = self.fleet().workspace(who, Action::UseWorkspace, id).await?;
                 if row.status == Status::Removed {

@@ -136,7 +136,12 @@ impl Follower {
                     }
                     look.set(Some(tokio::time::sleep(LOOK_AGAIN)));
                 }
-                Some(()) = async { Some(look.as_mut().as_pin_mut()?.await) } => {
+                () = async {
+                    match look.as_mut().as_pin_mut() {
+                        Some(look) => look.await,
+                        None => std::future::pending().await,
+                    }
+                } => {
                     look.set(None);
                     if let Some(update) = self.look().await? {
                         return Ok(Some(update));

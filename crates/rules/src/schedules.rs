@@ -213,8 +213,11 @@ pub struct Plan {
 /// What is due at `now` of a schedule whose first slot that was not dealt with is `next_slot`.
 pub fn plan(clockwork: &Clockwork, habits: &Habits, next_slot: Timestamp, now: Timestamp) -> Plan {
     let Some(latest) = latest_due(clockwork, habits, now).filter(|latest| *latest >= next_slot) else {
-        let next_at = Some(habits.due_at(next_slot));
-        return Plan { skipping: None, firing: Vec::new(), next_slot: Some(next_slot), next_at };
+        // Its time has come and it is no slot any more: a government changed its clocks since it was written down.
+        let has_moved = habits.due_at(next_slot) <= now;
+        let next_slot = if has_moved { clockwork.after(now) } else { Some(next_slot) };
+        let next_at = next_slot.map(|slot| habits.due_at(slot));
+        return Plan { skipping: None, firing: Vec::new(), next_slot, next_at };
     };
     let max = habits.max_catch_up.max(1) as usize;
     let backwards = || slots_backwards(clockwork, latest, next_slot);

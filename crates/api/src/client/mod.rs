@@ -14,6 +14,7 @@ mod audit;
 mod commands;
 mod error;
 mod events;
+mod exchange;
 mod files;
 mod frames;
 mod identity;

@@ -4,6 +4,7 @@ mod audit;
 mod duration;
 mod memory;
 mod process;
+mod queue;
 mod schedule;
 mod secret;
 mod template;
@@ -15,6 +16,7 @@ pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
+pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
@@ -84,6 +86,12 @@ pub(crate) enum TopCommand {
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),
+    /// Send messages to workspaces, and see what comes of them
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// See and change which messages wait for a workspace
+    #[command(subcommand)]
+    Queue(QueueCommand),
     /// Show what happened, or follow what happens
     Events(EventsArguments),
     /// Make, list and revoke tokens

@@ -12,6 +12,7 @@ mod files;
 mod local_files;
 mod memory;
 mod processes;
+mod queue;
 mod schedule;
 mod secret;
 mod shell;
@@ -34,6 +35,8 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
     match command {
         TopCommand::Up(arguments) => up::run(context, &arguments),
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
+        TopCommand::Task(command) => block_on(queue::run_task(context, command)),
+        TopCommand::Queue(command) => block_on(queue::run(context, command)),
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),

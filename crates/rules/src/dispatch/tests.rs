@@ -209,7 +209,7 @@ impl Row {
                 self.happen(&Happening::Spoken(outcome.clone()), now);
             }
             Event::GiveBack { late_by } if self.is_current(*late_by) => {
-                self.happen(&Happening::GivenBack, now)
+                self.happen(&Happening::GivenBack, now);
             }
             Event::Progress { late_by } if self.is_current(*late_by) => {
                 self.delivery.progress_at = Some(now);

@@ -59,7 +59,9 @@ impl Problem {
             }
             Self::UnknownTimeZone { name, nearest: None } => format!("time_zone: unknown `{name}`"),
             Self::TooFrequent { seconds, min } => {
-                format!("it would fire every {seconds} s; at least {min} s must lie between two slots")
+                format!(
+                    "interval: it would fire every {seconds} s; at least {min} s must lie between two slots"
+                )
             }
             Self::InvalidInterval => "every_seconds: expected 1 to 31622400".into(),
             Self::JitterTooLong { max } => {

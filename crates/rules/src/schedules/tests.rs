@@ -301,6 +301,16 @@ fn years_of_missed_slots_are_counted_up_to_a_bound() {
     assert_eq!(plan.next_slot, Some(at("2026-01-01T00:05:10Z")));
 }
 
+// X40: rules of a zone change with a new version of its database
+#[test]
+fn a_slot_that_is_none_any_more_makes_way_for_the_next() {
+    let nine = cron_in("0 9 * * *", "UTC");
+    let written_down = at("2026-01-01T08:00:00Z");
+    let plan = plan(&nine, &habits(MissedPolicy::All), written_down, at("2026-01-01T08:00:01Z"));
+    assert_eq!((plan.firing.len(), plan.skipping), (0, None));
+    assert_eq!(plan.next_slot, Some(at("2026-01-01T09:00:00Z")), "otherwise it would be due for ever");
+}
+
 // X42
 #[test]
 fn what_stands_in_the_way_of_a_slot_is_told() {

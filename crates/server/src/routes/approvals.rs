@@ -134,7 +134,11 @@ pub(super) async fn show(
         let detail = format!("wait_ms: expected 0 to {MAX_APPROVAL_WAIT_MS}");
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    let approval = app.exchange.wait_for_approval(&who, id, wait_ms).await?;
+    // A server that stops lets go of those who wait; they ask again.
+    let approval = tokio::select! {
+        waited = app.exchange.wait_for_approval(&who, id, wait_ms) => waited?,
+        () = app.stopping.cancelled() => app.exchange.approval(&who, id).await?,
+    };
     Ok(axum::Json(told(&approval)))
 }
 

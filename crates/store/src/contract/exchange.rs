@@ -89,7 +89,7 @@ async fn change(store: &dyn Store, row: &Delivery, was: DeliveryState, attempts:
 pub async fn a_task_comes_back_as_it_was_written_in_every_state(store: Arc<dyn Store>) {
     let home = place(&*store).await;
     let said = Message {
-        metadata: json!({ "k": [1, "\u{1f980}"] }).as_object().cloned().unwrap(),
+        metadata: json!({ "k": [1, "\u{1f980}"] }).as_object().cloned().expect("an object"),
         extensions: vec!["https://example.org/x".into()],
         reference_task_ids: vec!["other".into()],
         ..Message::new("m", Role::Agent, vec![Part::text("grüße \u{7}"), Part::data(json!({ "a": null }))])
@@ -294,7 +294,7 @@ pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
     let rows: Vec<_> = (0..20).map(|_| Delivery { id: id(), ..delivery(&job) }).collect();
     put(&*store, &job, &rows).await;
     let mut claimers = tokio::task::JoinSet::new();
-    for number in 0..10_u64 {
+    for number in 0..10_i64 {
         let store = Arc::clone(&store);
         claimers.spawn(async move {
             store
@@ -307,10 +307,7 @@ pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
                     row.state = DeliveryState::Claimed;
                     row.attempts += 1;
                     tx.update_delivery(&row, DeliveryState::Queued, 0)?;
-                    tx.put_lane(
-                        home,
-                        Lane { turn: lane.turn + 1, not_before: NOW.plus_ms(i64::try_from(number).unwrap()) },
-                    )?;
+                    tx.put_lane(home, Lane { turn: lane.turn + 1, not_before: NOW.plus_ms(number) })?;
                     Ok::<_, Error>(Some(row.id))
                 })
                 .await
