@@ -10,6 +10,7 @@ mod events;
 mod exec;
 mod files;
 mod local_files;
+mod mcp;
 mod memory;
 mod processes;
 mod queue;
@@ -47,6 +48,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Approval(command) => block_on(approval::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
+        TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),

@@ -17,6 +17,7 @@ mod identity;
 mod lifecycle;
 mod limits;
 mod matrix;
+mod mcp;
 mod memories;
 mod operations;
 mod processes;
