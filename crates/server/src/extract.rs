@@ -12,7 +12,8 @@ use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use warren_model::{
-    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, WorkspaceId, WorkspaceKind, parse_yaml,
+    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId, WorkspaceKind,
+    parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
@@ -166,6 +167,8 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
         let not_found = || match K::NOUN {
             "token" => Failure::from(ErrorCode::TokenNotFound),
             "webhook" => Failure::from(ErrorCode::WebhookNotFound),
+            "schedule" => Failure::from(ErrorCode::ScheduleNotFound),
+            "approval" => Failure::from(ErrorCode::ApprovalNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
@@ -208,6 +211,21 @@ impl FromRequestParts<Arc<App>> for PathName {
         let params = params.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
         let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_owned());
         name.map(Self).ok_or_else(|| ErrorCode::RouteNotFound.into())
+    }
+}
+
+/// The `{scope}` of the path: of what is remembered.
+#[derive(Debug)]
+pub(crate) struct PathScope(pub(crate) MemoryScope);
+
+impl FromRequestParts<Arc<App>> for PathScope {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let unknown = || Failure::new(ErrorCode::InvalidRequest, "scope: expected local, team or org");
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| unknown())?;
+        let text = params.iter().find(|(name, _)| *name == "scope").map(|(_, value)| value);
+        text.and_then(MemoryScope::parse).map(Self).ok_or_else(unknown)
     }
 }
 

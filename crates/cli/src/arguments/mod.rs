@@ -2,8 +2,10 @@
 
 mod audit;
 mod duration;
+mod memory;
 mod process;
 mod queue;
+mod schedule;
 mod secret;
 mod template;
 mod webhook;
@@ -11,10 +13,12 @@ mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use duration::Span;
+pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
+pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};
@@ -107,6 +111,15 @@ pub(crate) enum TopCommand {
     /// Keep templates: what workspaces are made from
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// Have things said to workspaces at set times
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
+    /// Keep what agents remember: their own, their team's and their org's
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Decide what workspaces ask people for
+    #[command(subcommand)]
+    Approval(ApprovalCommand),
     /// Make whole trees of workspaces
     #[command(subcommand)]
     Org(OrgCommand),

@@ -16,7 +16,7 @@ use warren_model::{ErrorCode, TaskId, Workspace};
 use super::refusal::Refusal;
 use crate::App;
 use crate::auth::Caller;
-use crate::extract::{PathId, read_body};
+use crate::extract::{BodyLimits, PathId, read_body};
 use crate::problem::Failure;
 use crate::standing::RECHECK;
 

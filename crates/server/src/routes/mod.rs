@@ -2,6 +2,7 @@
 //! OpenAPI document come.
 
 mod admin;
+mod approvals;
 mod audit;
 mod budgets;
 mod bundles;
@@ -12,9 +13,11 @@ mod files;
 mod info;
 mod keys;
 mod lifecycle;
+mod memory;
 mod operations;
 mod paging;
 mod runtimes;
+mod schedules;
 mod secrets;
 mod session;
 mod templates;
@@ -59,6 +62,22 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(templates::list))
         .routes(routes!(templates::show, templates::put, templates::remove))
         .routes(routes!(templates::import))
+        .routes(routes!(schedules::create, schedules::list_of_workspace))
+        .routes(routes!(schedules::list))
+        .routes(routes!(schedules::preview))
+        .routes(routes!(schedules::show, schedules::patch, schedules::remove))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::run))
+        .routes(routes!(schedules::runs))
+        .routes(routes!(memory::list))
+        .routes(routes!(memory::search))
+        .routes(routes!(memory::put, memory::show, memory::remove))
+        .routes(routes!(approvals::create, approvals::list_of_workspace))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::show))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::deny))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))
