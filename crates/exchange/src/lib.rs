@@ -11,8 +11,8 @@
 
 pub mod a2a;
 mod a2a_client;
-pub mod connector;
 mod approvals;
+pub mod connector;
 mod delegations;
 mod dispatcher;
 mod endings;

@@ -12,8 +12,8 @@ use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use warren_model::{
-    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId, WorkspaceKind,
-    parse_yaml,
+    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId,
+    WorkspaceKind, parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
@@ -43,9 +43,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
 
 /// A body of any kind: limited in size and time.
 #[derive(Debug)]
-pub(crate) struct Body(pub(crate) Bytes);
+pub(crate) struct WholeBody(pub(crate) Bytes);
 
-impl FromRequest<Arc<App>> for Body {
+impl FromRequest<Arc<App>> for WholeBody {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {

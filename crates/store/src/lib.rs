@@ -15,8 +15,8 @@ mod audit;
 pub mod contract;
 mod error;
 mod exchange;
-mod push_configs;
 mod memory;
+mod push_configs;
 mod query;
 mod schedules;
 mod secrets;
@@ -31,8 +31,8 @@ pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
     Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
 };
-pub use push_configs::{PushConfigReads, PushConfigWrites};
 pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
+pub use push_configs::{PushConfigReads, PushConfigWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};

@@ -12,8 +12,8 @@ use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
-use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::memory::{MemoryReads, MemoryWrites};
+use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};

@@ -103,13 +103,15 @@ pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refu
         let detail = format!("expected {MEDIA_TYPE} or application/json");
         return Err(Failure::new(ErrorCode::UnsupportedMediaType, detail).into());
     }
-    read_body(request.into_body(), BodyLimits::of(app.limits())).await.map_err(|failure| match failure.code() {
-        ErrorCode::PayloadTooLarge => {
-            let limit = app.limits().max_body_bytes;
-            let message = format!("the request has more than {limit} bytes (`limits.max_body_bytes`)");
-            ProtocolError::new(ErrorKind::Warren(ErrorCode::PayloadTooLarge), message).into()
+    read_body(request.into_body(), BodyLimits::of(app.limits())).await.map_err(|failure| {
+        match failure.code() {
+            ErrorCode::PayloadTooLarge => {
+                let limit = app.limits().max_body_bytes;
+                let message = format!("the request has more than {limit} bytes (`limits.max_body_bytes`)");
+                ProtocolError::new(ErrorKind::Warren(ErrorCode::PayloadTooLarge), message).into()
+            }
+            _ => failure.into(),
         }
-        _ => failure.into(),
     })
 }
 
