@@ -12,14 +12,17 @@
 pub mod a2a;
 mod a2a_client;
 pub mod connector;
+mod approvals;
 mod delegations;
 mod dispatcher;
 mod endings;
+mod memory;
 mod peers;
 mod pull;
 mod pushes;
 mod queue;
 mod runtimes;
+mod schedules;
 mod send;
 pub mod signing;
 mod tasks;
@@ -31,9 +34,12 @@ mod watchers;
 pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
+pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
+pub use memory::{MAX_FOUND, Remember};
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
+pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
@@ -81,6 +87,7 @@ struct Inner {
     runs: dispatcher::Runs,
     kicks: dispatcher::Kicks,
     webhooks: webhooks::Work,
+    schedules: schedules::Wake,
 }
 
 impl Exchange {
@@ -95,6 +102,7 @@ impl Exchange {
             runs: dispatcher::Runs::default(),
             kicks: dispatcher::Kicks::default(),
             webhooks: webhooks::Work::default(),
+            schedules: schedules::Wake::default(),
         }))
     }
 
@@ -103,6 +111,7 @@ impl Exchange {
         self.start_upkeep();
         self.start_pushes();
         self.start_webhooks();
+        self.start_scheduler();
         Ok(())
     }
 

@@ -58,6 +58,13 @@ audit_words! {
         WebhookRemoved = "webhook.removed",
         ChannelCreated = "channel.created",
         ChannelRemoved = "channel.removed",
+        ScheduleCreated = "schedule.created",
+        ScheduleChanged = "schedule.changed",
+        ScheduleRemoved = "schedule.removed",
+        /// Somebody had a schedule fire now.
+        ScheduleRun = "schedule.run",
+        ApprovalApproved = "approval.approved",
+        ApprovalDenied = "approval.denied",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -73,6 +80,8 @@ audit_words! {
         SecretKey = "secret_key",
         Webhook = "webhook",
         Channel = "channel",
+        Schedule = "schedule",
+        Approval = "approval",
     }
 }
 

@@ -137,6 +137,24 @@ error_codes! {
     DelegationNotFound = "delegation_not_found", 404, "There is no such delegation.", "List them with GET …/delegations.";
     DelegationCycle = "delegation_cycle", 409, "The work has come through that workspace already.", "Hand it to another one, or do it here.";
     DelegationTooDeep = "delegation_too_deep", 409, "The work has been handed on as often as it may.", "Do it here, or begin anew.";
+    // Schedules
+    ScheduleNotFound = "schedule_not_found", 404, "There is no such schedule.", "List a workspace's schedules with `warren schedule ls`.";
+    InvalidSchedule = "invalid_schedule", 422, "The schedule is not valid.", "`detail` names the field and what it may be.";
+    ScheduleNeverFires = "schedule_never_fires", 422, "No moment matches the cron expression.", "Name a day that exists: the 30th of February never comes.";
+    UnknownTimeZone = "unknown_time_zone", 422, "There is no such time zone.", "Use a name of the IANA database such as `Europe/Zurich`; `detail` names the nearest.";
+    ScheduleTooFrequent = "schedule_too_frequent", 422, "The schedule fires more often than allowed.", "Choose a longer interval, or lower `limits.min_schedule_interval_seconds`.";
+    ScheduleExists = "schedule_exists", 409, "The workspace already has a schedule by this name.", "Choose another name, or change the one that is there.";
+    ScheduleLimit = "schedule_limit", 409, "There are already as many schedules as allowed.", "Remove one, or raise `limits.max_schedules_per_workspace` or `limits.max_schedules_per_org`.";
+    // Memory and approvals
+    MemoryNotFound = "memory_not_found", 404, "Nothing is remembered under this key.", "Search with `warren memory search`, or look in another scope.";
+    InvalidMemory = "invalid_memory", 422, "The key or value cannot be remembered.", "`detail` says what is wrong; a key has 1 to 200 characters and is no credential.";
+    MemoryTooLarge = "memory_too_large", 413, "The value is larger than is remembered.", "Keep large things in a file of the workspace, or raise `limits.max_memory_bytes`.";
+    MemoryLimit = "memory_limit", 409, "As much is remembered there as may be.", "Forget something, use a time to live, or raise `limits.max_memories_per_place`.";
+    ApprovalNotFound = "approval_not_found", 404, "There is no such question.", "List them with `warren approval ls`.";
+    InvalidApproval = "invalid_approval", 422, "The question is not valid.", "`detail` names the field and what it may be.";
+    ApprovalOver = "approval_over", 409, "The question is decided already, or nobody decided it in time.", "See what was decided with `warren approval show`.";
+    ApprovalLimit = "approval_limit", 409, "As many questions of this workspace wait as may.", "Decide some, or raise `limits.max_pending_approvals`.";
+    NotAPerson = "not_a_person", 403, "Only a person decides this.", "Decide it with a person's token, on the page or with `warren approval approve`.";
     // Platform
     PlatformUnavailable = "platform_unavailable", 503, "Warren cannot reach its database.", "Check the database; Warren recovers by itself when it is back.";
     ShuttingDown = "shutting_down", 503, "Warren is shutting down.", "Try again in a moment.";

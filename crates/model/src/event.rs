@@ -77,6 +77,22 @@ event_kinds! {
     PushConfigRemoved = "exchange.push_config.removed", "task_id, config_id";
     /// An address did not take what it was told about a task, as often as it was tried.
     PushGivenUp = "exchange.push_config.given_up", "task_id, config_id, attempts";
+    /// A schedule was made, changed, paused, resumed or removed; `change` says which.
+    ScheduleChanged = "exchange.schedule.changed", "schedule_id, name, change";
+    /// A schedule fired: its message is on its way.
+    ScheduleFired = "exchange.schedule.fired", "schedule_id, run_id, name, slot, cause, task_id";
+    /// Slots of a schedule did not fire.
+    ScheduleSkipped = "exchange.schedule.skipped", "schedule_id, run_id, name, slot, slots, reason";
+    /// A slot of a schedule could not be fired.
+    ScheduleFailed = "exchange.schedule.failed", "schedule_id, run_id, name, slot, reason";
+    /// Something was remembered, under a new key or in place of what was there.
+    MemoryWritten = "exchange.memory.written", "memory_id, scope, key, version, masked";
+    /// Something was forgotten.
+    MemoryForgotten = "exchange.memory.forgotten", "memory_id, scope, key";
+    /// A workspace asks for a person's decision.
+    ApprovalRequested = "exchange.approval.requested", "approval_id, action, expires_at";
+    /// A question was decided, or nobody decided it in time; `state` says which.
+    ApprovalDecided = "exchange.approval.decided", "approval_id, action, state";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

@@ -3,6 +3,7 @@
 //! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
 //! others do not, since `Serialize` is a promise to strangers.
 
+mod approval;
 mod audit;
 mod bundle;
 mod capability;
@@ -12,12 +13,14 @@ mod error_code;
 mod event;
 mod id;
 mod limits;
+mod memory;
 mod message;
 mod principal;
 mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod schedule;
 mod secret;
 mod task;
 mod template;
@@ -29,6 +32,7 @@ mod vitals;
 mod webhook;
 mod workspace;
 
+pub use approval::{Approval, ApprovalState};
 pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
     canonical_json,
@@ -47,6 +51,7 @@ pub use id::{
     WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
+pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
@@ -57,6 +62,9 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use schedule::{
+    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleRun, SkipReason, Timing,
+};
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
 };

@@ -4,6 +4,7 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod approvals;
 pub mod audit;
 pub mod backoff;
 pub mod budget;
@@ -15,6 +16,7 @@ pub mod images;
 pub mod json_bounds;
 pub mod lifecycle;
 pub mod outbound;
+pub mod memory;
 pub mod peers;
 pub mod pushes;
 pub mod queue;
@@ -23,6 +25,7 @@ pub mod reconcile;
 pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod schedules;
 pub mod secrets;
 pub mod startup;
 pub mod sweeps;

@@ -138,7 +138,7 @@ fn stamp(stamp: &model::TemplateStamp) -> api::TemplateStamp {
 }
 
 fn agent(agent: &model::AgentSpec) -> api::Agent {
-    let schedule = |one: &model::ScheduleSpec| api::Schedule {
+    let schedule = |one: &model::ScheduleSpec| api::ScheduleSpec {
         name: one.name.clone(),
         cron: one.cron.clone(),
         every_seconds: one.every_seconds,

@@ -11,14 +11,17 @@
 //! event numbers come from a locked row, not from a sequence, since a sequence leaves gaps and is not in commit
 //! order; so transactions that append events commit one after the other.
 
+mod approvals;
 mod audit;
 mod delegations;
 mod deliveries;
 mod events;
 mod leases;
+mod memory;
 pub mod migrations;
 pub mod postgres;
 mod push_configs;
+mod schedules;
 mod secrets;
 mod select;
 mod session;

@@ -40,6 +40,8 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    10 "0010_schedules",
+    11 "0011_memory_approvals",
     12 "0012_webhooks",
     14 "0014_push_configs",
 );
@@ -54,6 +56,8 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    10 "0010_schedules",
+    11 "0011_memory_approvals",
     12 "0012_webhooks",
     14 "0014_push_configs",
 );

@@ -32,6 +32,12 @@ impl<'a> Select<'a> {
         self.push_value(value.into());
     }
 
+    /// A condition around its value, such as `(at IS NULL OR at >`, the value, `)`.
+    pub(crate) fn and_around(&mut self, head: &str, value: impl Into<Value<'a>>, tail: &str) {
+        self.and_value(head, value);
+        self.sql.push_str(tail);
+    }
+
     /// Only rows behind the pair of values in the order of the pair of columns.
     pub(crate) fn and_pair_after(&mut self, columns: &str, first: Value<'a>, second: Value<'a>) {
         self.and(columns);

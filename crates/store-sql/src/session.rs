@@ -28,6 +28,18 @@ pub(crate) trait Session {
 
     /// What a `SELECT` ends with so that its row stays as it is until the commit.
     fn keeps_row(&self) -> &'static str;
+
+    /// How a table's column `words` is searched: each of these words begins one of the row's. They are letters and digits
+    /// only.
+    fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition;
+}
+
+/// A condition around one value.
+#[derive(Debug)]
+pub(crate) struct WordsCondition {
+    pub(crate) head: String,
+    pub(crate) value: String,
+    pub(crate) tail: &'static str,
 }
 
 pub(crate) type Visit<'v> = dyn FnMut(&dyn Row) -> Result<(), Error> + 'v;

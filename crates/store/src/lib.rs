@@ -10,17 +10,21 @@
 //! again when the database asks for it (a deadlock in Postgres), so it must have no effect but on the transaction.
 //! `write` answers only when the work is on disk.
 
+mod approvals;
 mod audit;
 pub mod contract;
 mod error;
 mod exchange;
 mod push_configs;
+mod memory;
 mod query;
+mod schedules;
 mod secrets;
 mod templates;
 mod transaction;
 mod webhooks;
 
+pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
 pub use error::Error;
 pub use exchange::{
@@ -28,7 +32,9 @@ pub use exchange::{
     Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
 };
 pub use push_configs::{PushConfigReads, PushConfigWrites};
+pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
+pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 pub use transaction::{

@@ -7,11 +7,14 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::approvals::{ApprovalReads, ApprovalWrites};
 use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
 use crate::push_configs::{PushConfigReads, PushConfigWrites};
+use crate::memory::{MemoryReads, MemoryWrites};
+use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
@@ -35,6 +38,9 @@ pub trait ReadTx:
     + DelegationReads
     + PushConfigReads
     + WebhookReads
+    + ScheduleReads
+    + MemoryReads
+    + ApprovalReads
 {
 }
 impl<T> ReadTx for T where
@@ -55,6 +61,9 @@ impl<T> ReadTx for T where
         + DelegationReads
         + PushConfigReads
         + WebhookReads
+        + ScheduleReads
+        + MemoryReads
+        + ApprovalReads
         + ?Sized
 {
 }
@@ -79,6 +88,9 @@ pub trait WriteTx:
     + DelegationWrites
     + PushConfigWrites
     + WebhookWrites
+    + ScheduleWrites
+    + MemoryWrites
+    + ApprovalWrites
 {
 }
 impl<T> WriteTx for T where
@@ -100,6 +112,9 @@ impl<T> WriteTx for T where
         + DelegationWrites
         + PushConfigWrites
         + WebhookWrites
+        + ScheduleWrites
+        + MemoryWrites
+        + ApprovalWrites
         + ?Sized
 {
 }

@@ -9,6 +9,7 @@
 //! out with a cookie, events over a WebSocket) have no method here. Proxies named in the environment are not used, and
 //! redirects are not followed: a token must not travel to an address that nobody wrote down.
 
+mod approvals;
 mod audit;
 mod commands;
 mod error;
@@ -17,9 +18,12 @@ mod exchange;
 mod files;
 mod frames;
 mod identity;
+mod mcp;
+mod memory;
 mod platform;
 mod processes;
 mod runtimes;
+mod schedules;
 mod secrets;
 pub mod sse;
 mod templates;
@@ -32,6 +36,7 @@ pub use error::Error;
 pub use events::EventQuery;
 pub use files::{ByteRange, FileBytes, PathContents};
 pub use frames::Frames;
+pub use mcp::{McpAgreement, McpAnswer};
 pub use reqwest::Url;
 pub use terminal::{Terminal, TerminalInput, TerminalMessage, TerminalOutput, TerminalQuery};
 pub use workspaces::WorkspaceQuery;

@@ -2,8 +2,10 @@
 
 mod audit;
 mod duration;
+mod memory;
 mod process;
 mod queue;
+mod schedule;
 mod secret;
 mod template;
 mod webhook;
@@ -11,10 +13,12 @@ mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use duration::Span;
+pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
+pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};
@@ -107,12 +111,25 @@ pub(crate) enum TopCommand {
     /// Keep templates: what workspaces are made from
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// Have things said to workspaces at set times
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
+    /// Keep what agents remember: their own, their team's and their org's
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Decide what workspaces ask people for
+    #[command(subcommand)]
+    Approval(ApprovalCommand),
     /// Make whole trees of workspaces
     #[command(subcommand)]
     Org(OrgCommand),
     /// Move workspaces from one Warren to another
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Speak MCP on standard input and output, for desktop agents
+    ///
+    /// One JSON-RPC message per line. What is asked goes to the server, and is answered as the token allows.
+    Mcp(McpArguments),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.
@@ -160,6 +177,13 @@ pub(crate) struct EventsArguments {
     /// Stop after this many
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    /// The tools and files of this workspace, by id or name [default: the tools of the platform]
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) workspace: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -16,7 +16,7 @@ use warren_model::{ErrorCode, TaskId, Workspace};
 use super::refusal::Refusal;
 use crate::App;
 use crate::auth::Caller;
-use crate::extract::{PathId, read_body};
+use crate::extract::{BodyLimits, PathId, read_body};
 use crate::problem::Failure;
 use crate::standing::RECHECK;
 
@@ -103,7 +103,7 @@ pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refu
         let detail = format!("expected {MEDIA_TYPE} or application/json");
         return Err(Failure::new(ErrorCode::UnsupportedMediaType, detail).into());
     }
-    read_body(request, app).await.map_err(|failure| match failure.code() {
+    read_body(request.into_body(), BodyLimits::of(app.limits())).await.map_err(|failure| match failure.code() {
         ErrorCode::PayloadTooLarge => {
             let limit = app.limits().max_body_bytes;
             let message = format!("the request has more than {limit} bytes (`limits.max_body_bytes`)");

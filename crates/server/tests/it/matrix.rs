@@ -52,6 +52,8 @@ enum Deed {
     SeeSecrets,
     WriteSecrets,
     Operate,
+    /// What only people decide.
+    Decide,
     /// To be its runtime: nobody answers in another's name.
     Serve,
 }
@@ -116,6 +118,28 @@ const NEEDS: &[(&str, Need)] = &[
     ("create_channel", Need::On(Deed::Write)),
     ("list_channels", Need::On(Deed::See)),
     ("remove_channel", Need::On(Deed::Write)),
+    ("create_schedule", Need::On(Deed::Write)),
+    ("list_workspace_schedules", Need::On(Deed::See)),
+    ("list_schedules", Need::InOrg(Scope::WorkspacesRead)),
+    ("preview_schedule", Need::Oneself),
+    ("show_schedule", Need::On(Deed::See)),
+    ("change_schedule", Need::On(Deed::Write)),
+    ("pause_schedule", Need::On(Deed::Write)),
+    ("resume_schedule", Need::On(Deed::Write)),
+    ("run_schedule", Need::On(Deed::Use)),
+    ("list_schedule_runs", Need::On(Deed::See)),
+    ("remove_schedule", Need::On(Deed::Write)),
+    ("remember", Need::On(Deed::Use)),
+    ("recall", Need::On(Deed::See)),
+    ("list_memories", Need::On(Deed::See)),
+    ("search_memories", Need::On(Deed::See)),
+    ("forget", Need::On(Deed::Use)),
+    ("request_approval", Need::On(Deed::Use)),
+    ("list_workspace_approvals", Need::On(Deed::See)),
+    ("list_approvals", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_approval", Need::On(Deed::See)),
+    ("approve", Need::On(Deed::Decide)),
+    ("deny", Need::On(Deed::Decide)),
     ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
     ("show_template", Need::InOrg(Scope::WorkspacesRead)),
     ("put_template", Need::InOrg(Scope::WorkspacesWrite)),
@@ -275,6 +299,7 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
         Need::On(Deed::Write) => Scope::WorkspacesWrite,
         Need::On(Deed::SeeSecrets) => Scope::SecretsRead,
         Need::On(Deed::WriteSecrets) => Scope::SecretsWrite,
+        Need::On(Deed::Decide) => Scope::ApprovalsDecide,
     };
     scopes.contains(&needed)
 }
@@ -331,8 +356,13 @@ fn other_org() -> OrgId {
 impl Stage {
     async fn set() -> Self {
         let clock = clock();
-        let limits =
-            Limits { max_tokens_per_owner: 100_000, max_webhooks_per_org: 100_000, ..Limits::default() };
+        let limits = Limits {
+            max_tokens_per_owner: 100_000,
+            max_webhooks_per_org: 100_000,
+            max_schedules_per_workspace: 10_000,
+            max_pending_approvals: 10_000,
+            ..Limits::default()
+        };
         let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
         let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
         let mut stage = Self { warren, clock, target, other, secrets: Vec::new() };
@@ -481,10 +511,17 @@ impl Stage {
             ("revoke_token", _) => {
                 self.mint(&json!({ "kind": "user", "name": "victim", "scopes": ["tokens:write"] })).await.1
             }
+            _ if operation.path.starts_with("/api/v1/approvals/{id}") => self.new_approval().await,
+            _ if operation.path.starts_with("/api/v1/schedules/{id}") => self.new_schedule().await,
             _ => self.target.to_string(),
         };
         let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
-        let path = operation.path.replace("{id}", &target).replace("{name}", name).replace("{process}", "1");
+        let path = operation
+            .path
+            .replace("{id}", &target)
+            .replace("{name}", name)
+            .replace("{process}", "1")
+            .replace("{scope}", "local");
         let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
         let path = ["{task}", "{delivery}", "{delegation}", "{config}"]
             .iter()
@@ -492,6 +529,7 @@ impl Stage {
         let query = match operation.id.as_str() {
             "write_file" | "delete_file" | "make_directory" => "?path=some",
             "a2a_act_on_task" => ":cancel",
+            "search_memories" => "?q=x",
             _ => "",
         };
         let call = self.warren.call(&operation.method, &format!("{path}{query}"));
@@ -507,6 +545,26 @@ impl Stage {
             Some(body) => call.json(&body),
             None => call,
         }
+    }
+
+    /// A question of the target, which nobody has decided.
+    async fn new_approval(&self) -> String {
+        let path = format!("/api/v1/workspaces/{}/approvals", self.target);
+        let body = self.body("request_approval").await.unwrap();
+        let secret =
+            self.insert(TokenKind::Workspace, ScopeSet::EMPTY, Some(self.target), OrgId::DEFAULT).await;
+        let made = self.warren.call("POST", &path).token(&secret).json(&body).send().await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A schedule of the target: the same deeds are asked of it as of its workspace.
+    async fn new_schedule(&self) -> String {
+        let path = format!("/api/v1/workspaces/{}/schedules", self.target);
+        let body = self.body("create_schedule").await.unwrap();
+        let made = self.warren.post(&path, &body).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
     }
 
     async fn body(&self, operation: &str) -> Option<Value> {
@@ -541,6 +599,14 @@ impl Stage {
             "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),
             "set_peer_policy" => json!({ "circle": "family" }),
+            "create_schedule" => {
+                json!({ "name": format!("n{}", unique()), "every_seconds": 86_400, "prompt": "p" })
+            }
+            "remember" => json!({ "value": "x" }),
+            "request_approval" => json!({ "action": "a", "reason": "r" }),
+            "approve" | "deny" => json!({}),
+            "preview_schedule" => json!({ "every_seconds": 60 }),
+            "change_schedule" => json!({ "prompt": "q" }),
             "put_position" => json!({ "x": 0.0, "y": 0.0 }),
             "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
             "change_webhook" => json!({ "is_active": false }),
@@ -576,7 +642,10 @@ impl Stage {
             (403, Some("hook_refused")) => Verdict::LetIn,
             (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
             (403, _) => Verdict::Forbidden,
-            (404, Some("workspace_not_found" | "token_not_found")) => Verdict::Hidden,
+            (
+                404,
+                Some("workspace_not_found" | "token_not_found" | "schedule_not_found" | "approval_not_found"),
+            ) => Verdict::Hidden,
             (429 | 500.., _) => panic!("{status}: {text}"),
             _ => Verdict::LetIn,
         };

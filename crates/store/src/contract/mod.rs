@@ -4,13 +4,16 @@
 //! function that opens a fresh, empty database, and gets one test per case. What that function returns must have
 //! a method `store(&self) -> Arc<dyn Store>`; it is dropped at the end of the case, and may then clear up.
 
+pub mod approvals;
 pub mod audit;
 pub mod events;
 pub mod exchange;
 pub mod leases;
 pub mod ledgers;
 pub mod push_configs;
+pub mod memory;
 mod samples;
+pub mod schedules;
 pub mod secrets;
 pub mod templates;
 pub mod tokens;
@@ -135,6 +138,29 @@ macro_rules! contract_tests {
                 a_call_is_owed_while_the_task_is_newer_than_what_was_told
                 a_call_is_taken_up_by_one_of_many
             }
+            schedules {
+                every_field_comes_back_as_it_was_written
+                a_schedule_is_written_only_at_the_version_it_was_read
+                lists_are_filtered_and_come_in_pages
+                what_is_due_is_found_the_longest_overdue_first
+                a_slot_is_claimed_by_one_of_many
+                a_run_is_written_once_per_state_and_attempt
+                unfinished_and_waiting_runs_are_found_again
+                runs_go_with_their_schedule_and_old_ones_are_cleared
+            }
+            memory {
+                every_field_comes_back_as_it_was_written
+                a_memory_is_written_only_at_the_version_it_was_read
+                all_words_must_begin_a_word_in_a_place_that_is_asked_for
+                what_has_expired_is_not_shown_and_then_cleared
+                memories_end_with_their_workspace_and_the_orgs_stay
+            }
+            approvals {
+                a_question_comes_back_as_it_was_written_and_with_its_answer
+                of_many_that_decide_one_does
+                questions_are_listed_newest_first_and_late_ones_are_found
+                what_was_decided_goes_after_its_time_and_all_with_the_workspace
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -181,6 +207,9 @@ mod tests {
             include_str!("vitals.rs"),
             include_str!("templates.rs"),
             include_str!("webhooks.rs"),
+            include_str!("schedules.rs"),
+            include_str!("memory.rs"),
+            include_str!("approvals.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {

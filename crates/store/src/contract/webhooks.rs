@@ -76,14 +76,14 @@ pub async fn webhooks_and_channels_come_back_as_they_were_written(store: Arc<dyn
         .read(move |tx| {
             assert_eq!(tx.webhook(one)?, Some(own.clone()));
             assert_eq!(tx.webhook(other)?, Some(of_all.clone()));
-            assert_eq!(tx.active_webhooks()?, [of_all.clone()]);
+            assert_eq!(tx.active_webhooks()?, std::slice::from_ref(&of_all));
             assert_eq!(tx.count_webhooks(OrgId::DEFAULT)?, 2);
             let page = tx.webhooks(OrgId::DEFAULT, None, 1)?;
             assert_eq!((page.rows.len(), page.next), (1, Some(page.rows[0].id)));
             assert_eq!(tx.webhooks(OrgId::DEFAULT, page.next, 5)?.rows.len(), 1);
             assert_eq!(tx.webhooks(OrgId::from_bytes([9; 16]), None, 5)?.rows, []);
             assert_eq!(tx.channel(door)?, Some(channel.clone()));
-            assert_eq!(tx.channels_of(place)?, [channel.clone()]);
+            assert_eq!(tx.channels_of(place)?, std::slice::from_ref(&channel));
             Ok::<(), Error>(())
         })
         .await
@@ -169,7 +169,7 @@ pub async fn what_is_due_is_found_by_webhook_and_not_for_stopped_ones(store: Arc
             assert_eq!(tx.due_webhooks(NOW.plus_ms(-1), 10)?, []);
             assert_eq!(tx.due_webhook_calls(hook, NOW, 10)?, [first.clone(), second.clone()]);
             assert_eq!(tx.due_webhook_calls(hook, NOW.plus_ms(10), 10)?.len(), 3);
-            assert_eq!(tx.due_webhook_calls(hook, NOW, 1)?, [first.clone()]);
+            assert_eq!(tx.due_webhook_calls(hook, NOW, 1)?, std::slice::from_ref(&first));
             Ok::<(), Error>(())
         })
         .await
