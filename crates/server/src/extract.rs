@@ -12,8 +12,8 @@ use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use warren_model::{
-    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId, WorkspaceKind,
-    parse_yaml,
+    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId,
+    WorkspaceKind, parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
