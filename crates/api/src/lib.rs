@@ -5,6 +5,7 @@
 
 mod audit;
 mod budgets;
+mod chat;
 #[cfg(feature = "client")]
 pub mod client;
 mod commands;
@@ -26,6 +27,10 @@ mod workspaces;
 
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
+pub use chat::{
+    ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
+    PostedMessage,
+};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
 pub use exchange::{

@@ -9,6 +9,7 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+mod chat;
 mod delegations;
 mod dispatcher;
 mod endings;
@@ -23,6 +24,7 @@ mod tree;
 mod upkeep;
 mod watchers;
 
+pub use chat::{MAX_CHAT_PAGE, NewConversation};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};

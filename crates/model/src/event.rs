@@ -71,6 +71,14 @@ event_kinds! {
     DelegationChanged = "exchange.delegation.changed", "delegation_id, task_id, to, state";
     /// A delegation ended, and its result is stitched to it; told to the one that handed it on.
     DelegationCompleted = "exchange.delegation.completed", "delegation_id, task_id, to, state";
+    /// A conversation with a workspace began.
+    ConversationCreated = "chat.conversation.created", "conversation_id";
+    /// A conversation has another title.
+    ConversationChanged = "chat.conversation.changed", "conversation_id";
+    /// A conversation was deleted, with its messages.
+    ConversationRemoved = "chat.conversation.removed", "conversation_id, messages";
+    /// A message stands in a conversation, under this id and no other. What it says is read from the conversation.
+    ChatMessagePosted = "chat.message.posted", "conversation_id, message_id, task_id, author";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.

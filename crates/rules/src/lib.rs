@@ -8,6 +8,7 @@ pub mod audit;
 pub mod backoff;
 pub mod budget;
 pub mod capabilities;
+pub mod chat;
 pub mod command_policy;
 pub mod delegation;
 pub mod dispatch;

@@ -161,6 +161,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathPair<K> {
             "task" => Failure::from(ErrorCode::TaskNotFound),
             "delivery" => Failure::from(ErrorCode::DeliveryNotFound),
             "delegation" => Failure::from(ErrorCode::DelegationNotFound),
+            "conversation" => Failure::from(ErrorCode::ConversationNotFound),
             _ => Failure::from(ErrorCode::RouteNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;

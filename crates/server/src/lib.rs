@@ -12,6 +12,7 @@
 mod app;
 mod auth;
 mod convert;
+mod convert_chat;
 mod convert_exchange;
 mod event_hub;
 mod extract;

@@ -12,6 +12,7 @@
 //! order; so transactions that append events commit one after the other.
 
 mod audit;
+mod chat;
 mod delegations;
 mod deliveries;
 mod events;

@@ -40,6 +40,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    13 "0013_chat",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -52,6 +53,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    13 "0013_chat",
 );
 
 /// The table that records what was applied; the same text on both engines.

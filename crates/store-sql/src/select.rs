@@ -32,6 +32,16 @@ impl<'a> Select<'a> {
         self.push_value(value.into());
     }
 
+    /// Ends a condition that opened a bracket before its value.
+    pub(crate) fn close(&mut self) {
+        self.sql.push(')');
+    }
+
+    /// The same for a `CAST(`.
+    pub(crate) fn close_as(&mut self, kind: &str) {
+        let _ = write!(self.sql, " AS {kind})");
+    }
+
     /// Only rows behind the pair of values in the order of the pair of columns.
     pub(crate) fn and_pair_after(&mut self, columns: &str, first: Value<'a>, second: Value<'a>) {
         self.and(columns);

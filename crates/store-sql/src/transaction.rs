@@ -12,7 +12,7 @@ use warren_store::{Error, ReadWork, Verdict, WriteWork};
 
 use crate::audit;
 use crate::events::PendingEvent;
-use crate::session::{Columns, Session, Value};
+use crate::session::{Columns, Session, Value, WordSearch};
 
 pub(crate) struct Transaction<'s> {
     session: &'s mut dyn Session,
@@ -61,6 +61,10 @@ impl<'s> Transaction<'s> {
 
     pub(crate) fn keeps_row(&self) -> &'static str {
         self.session.keeps_row()
+    }
+
+    pub(crate) fn word_search(&self) -> WordSearch {
+        self.session.word_search()
     }
 
     /// Refuses work after a failure, and values that only one engine could keep. The latter never reach the

@@ -11,6 +11,7 @@
 //! `write` answers only when the work is on disk.
 
 mod audit;
+mod chat;
 pub mod contract;
 mod error;
 mod exchange;
@@ -20,6 +21,7 @@ mod templates;
 mod transaction;
 
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
+pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery};
 pub use error::Error;
 pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,

@@ -7,6 +7,7 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::chat::{ChatReads, ChatWrites};
 use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
@@ -32,6 +33,7 @@ pub trait ReadTx:
     + DeliveryReads
     + RepeatReads
     + DelegationReads
+    + ChatReads
 {
 }
 impl<T> ReadTx for T where
@@ -50,6 +52,7 @@ impl<T> ReadTx for T where
         + DeliveryReads
         + RepeatReads
         + DelegationReads
+        + ChatReads
         + ?Sized
 {
 }
@@ -72,6 +75,7 @@ pub trait WriteTx:
     + DeliveryWrites
     + RepeatWrites
     + DelegationWrites
+    + ChatWrites
 {
 }
 impl<T> WriteTx for T where
@@ -91,6 +95,7 @@ impl<T> WriteTx for T where
         + DeliveryWrites
         + RepeatWrites
         + DelegationWrites
+        + ChatWrites
         + ?Sized
 {
 }

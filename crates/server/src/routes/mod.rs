@@ -33,7 +33,7 @@ use utoipa_axum::routes;
 use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
-use self::exchange::{delegations, messages, peers, queue, runtime};
+use self::exchange::{conversations, delegations, messages, peers, queue, runtime};
 use crate::problem::Failure;
 use crate::{App, auth, guard, page, problem};
 
@@ -95,6 +95,10 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(delegations::create, delegations::list))
         .routes(routes!(delegations::show))
         .routes(routes!(delegations::cancel))
+        .routes(routes!(conversations::create, conversations::list))
+        .routes(routes!(conversations::show, conversations::change, conversations::remove))
+        .routes(routes!(conversations::post, conversations::messages))
+        .routes(routes!(conversations::search))
         .routes(routes!(peers::list))
         .routes(routes!(peers::show_policy, peers::set_policy))
         .routes(routes!(budgets::show, budgets::set))

@@ -128,6 +128,14 @@ const NEEDS: &[(&str, Need)] = &[
     ("list_delegations", Need::On(Deed::Use)),
     ("show_delegation", Need::On(Deed::Use)),
     ("cancel_delegation", Need::On(Deed::Use)),
+    ("create_conversation", Need::On(Deed::Use)),
+    ("list_conversations", Need::On(Deed::Use)),
+    ("show_conversation", Need::On(Deed::Use)),
+    ("change_conversation", Need::On(Deed::Use)),
+    ("remove_conversation", Need::On(Deed::Use)),
+    ("post_message", Need::On(Deed::Use)),
+    ("list_chat_messages", Need::On(Deed::Use)),
+    ("search_conversations", Need::On(Deed::Use)),
     ("list_peers", Need::On(Deed::See)),
     ("show_peer_policy", Need::On(Deed::See)),
     ("set_peer_policy", Need::On(Deed::Write)),
@@ -450,11 +458,12 @@ impl Stage {
         let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
         let path = operation.path.replace("{id}", &target).replace("{name}", name).replace("{process}", "1");
         let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
-        let path = ["{task}", "{delivery}", "{delegation}"]
+        let path = ["{task}", "{delivery}", "{delegation}", "{conversation}"]
             .iter()
             .fold(path, |path, name| path.replace(name, nobody));
         let query = match operation.id.as_str() {
             "write_file" | "delete_file" | "make_directory" => "?path=some",
+            "search_conversations" => "?q=word",
             _ => "",
         };
         let call = self.warren.call(&operation.method, &format!("{path}{query}"));
@@ -490,7 +499,8 @@ impl Stage {
                 json!({ "bundle": self.warren.get(&path).await.json() })
             }
             "send_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
-            "claim_message" => json!({}),
+            "claim_message" | "create_conversation" | "change_conversation" => json!({}),
+            "post_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
             "report_progress" => json!({ "attempt": 1 }),
             "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),

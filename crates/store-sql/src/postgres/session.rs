@@ -10,7 +10,7 @@ use warren_store::Error;
 
 use super::error::{asks_to_run_again, translate};
 use crate::events::PendingEvent;
-use crate::session::{Row, Session, Value, Visit};
+use crate::session::{Row, Session, Value, Visit, WordSearch};
 
 /// Takes the numbers and writes the events in one go: the lock on the counter is held for this statement and the
 /// commit, and for nothing else.
@@ -95,6 +95,10 @@ impl Session for PostgresSession {
 
     fn keeps_row(&self) -> &'static str {
         " FOR SHARE"
+    }
+
+    fn word_search(&self) -> WordSearch {
+        WordSearch::Tsvector
     }
 }
 

@@ -7,7 +7,7 @@ use warren_store::Error;
 
 use super::error::translate;
 use crate::events::PendingEvent;
-use crate::session::{Row, Session, Value, Visit};
+use crate::session::{Row, Session, Value, Visit, WordSearch};
 
 const COUNT_EVENTS: &str = "UPDATE event_sequence SET newest = newest + $1 WHERE id = 1 RETURNING newest";
 const INSERT_EVENT: &str = "INSERT INTO events (seq, at, kind, org_id, workspace_id, principal, data) \
@@ -89,6 +89,10 @@ impl Session for SqliteSession<'_> {
     /// The one writer holds the whole file.
     fn keeps_row(&self) -> &'static str {
         ""
+    }
+
+    fn word_search(&self) -> WordSearch {
+        WordSearch::Fts5
     }
 }
 

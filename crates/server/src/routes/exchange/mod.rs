@@ -1,5 +1,6 @@
 //! Messages to workspaces, the work they lead to, the queue they wait in, and what is handed on.
 
+pub(super) mod conversations;
 pub(super) mod delegations;
 pub(super) mod messages;
 pub(super) mod peers;
