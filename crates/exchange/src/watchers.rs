@@ -27,12 +27,13 @@ struct Hint {
 pub(crate) struct Watchers(Mutex<HashMap<TaskId, broadcast::Sender<Arc<Hint>>>>);
 
 impl Watchers {
-    /// Tells all who follow this task. A task that has ended is told of for the last time.
+    /// Tells all who follow this task. What ends it is told last: other things may be told with it, before.
     pub(crate) fn tell(&self, task: &Task, update: TaskUpdate) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = open.get(&task.id) else { return };
+        let is_last = ends(&update);
         let _ = sender.send(Arc::new(Hint { version: task.version, update }));
-        if task.state.is_final() || sender.receiver_count() == 0 {
+        if is_last || sender.receiver_count() == 0 {
             open.remove(&task.id);
         }
     }
@@ -154,7 +155,7 @@ impl Follower {
     /// Reads the row; what changed in it unnoticed is told as one update.
     async fn look(&mut self) -> Result<Option<TaskUpdate>, Error> {
         let task = read(&*self.store, self.id).await?;
-        if task.version <= self.seen {
+        if task.version <= self.seen && !task.state.is_final() {
             return Ok(None);
         }
         self.seen = task.version;
