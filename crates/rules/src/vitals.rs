@@ -323,7 +323,7 @@ mod tests {
         let (vitals, doubt) =
             after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW).unwrap();
         assert_eq!(vitals.last_progress_at, Some(NOW));
-        assert_eq!(vitals.stall_deadline, Some(NOW.plus_ms(600_000)));
+        assert_eq!(vitals.stall_deadline, Some(NOW.plus_ms(300_000)));
         assert_eq!(doubt, Some(Doubt::ClockAhead { seconds: 3_600 }));
     }
 

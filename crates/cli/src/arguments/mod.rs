@@ -3,6 +3,7 @@
 mod audit;
 mod duration;
 mod process;
+mod queue;
 mod secret;
 mod template;
 mod workspace;
@@ -12,6 +13,7 @@ pub(crate) use duration::Span;
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
+pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use workspace::{
@@ -80,6 +82,12 @@ pub(crate) enum TopCommand {
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),
+    /// Send messages to workspaces, and see what comes of them
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// See and change which messages wait for a workspace
+    #[command(subcommand)]
+    Queue(QueueCommand),
     /// Show what happened, or follow what happens
     Events(EventsArguments),
     /// Make, list and revoke tokens
@@ -100,6 +108,10 @@ pub(crate) enum TopCommand {
     /// Move workspaces from one Warren to another
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Speak MCP on standard input and output, for desktop agents
+    ///
+    /// One JSON-RPC message per line. What is asked goes to the server, and is answered as the token allows.
+    Mcp(McpArguments),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.
@@ -147,6 +159,13 @@ pub(crate) struct EventsArguments {
     /// Stop after this many
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    /// The tools and files of this workspace, by id or name [default: the tools of the platform]
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) workspace: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,9 @@ mod events;
 mod exec;
 mod files;
 mod local_files;
+mod mcp;
 mod processes;
+mod queue;
 mod secret;
 mod shell;
 mod template;
@@ -31,6 +33,8 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
     match command {
         TopCommand::Up(arguments) => up::run(context, &arguments),
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
+        TopCommand::Task(command) => block_on(queue::run_task(context, command)),
+        TopCommand::Queue(command) => block_on(queue::run(context, command)),
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
@@ -38,6 +42,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Template(command) => block_on(template::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
+        TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),

@@ -8,6 +8,7 @@
 //! spelling check by being written down once.
 
 mod document;
+mod exchange;
 mod fleet;
 mod keys;
 mod load;
@@ -15,6 +16,7 @@ mod redact;
 mod registry;
 mod validate;
 
+pub use exchange::ExchangeSection;
 pub use fleet::FleetSection;
 pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
@@ -44,6 +46,7 @@ pub struct Config {
     pub limits: Limits,
     pub registry: RegistrySection,
     pub fleet: FleetSection,
+    pub exchange: ExchangeSection,
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,

@@ -113,7 +113,7 @@ async fn put_together(
         fleet: fleet.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
-        terms: warren_exchange::Terms::default(),
+        terms: config.exchange.terms(),
         transport: Arc::new(warren_exchange::NoTransport),
     });
     let doors = (clock, entropy);

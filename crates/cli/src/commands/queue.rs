@@ -1,0 +1,214 @@
+//! `warren queue` and `warren task`: messages on their way, and the work they lead to.
+
+use warren_api::client::Client;
+use warren_api::{DeliveryState, MessagePart, QueuedMessage, SendMessage, Task, TaskMessage, TaskState};
+use warren_doors::{Clock as _, SystemClock};
+
+use super::cursors::Cursors;
+use super::workspace::age;
+use crate::arguments::{QueueCommand, QueueState, TaskCommand};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::workspace_name::resolve;
+
+/// How long one request waits; many of them wait as long as it takes.
+const WAIT_MS: u64 = 30_000;
+/// Of a message, in a table.
+const SHOWN_CHARACTERS: usize = 48;
+
+pub(crate) async fn run(context: &Context, command: QueueCommand) -> Outcome<Exit> {
+    let client = context.client()?;
+    match command {
+        QueueCommand::Ls { workspace, state } => {
+            let id = resolve(&client, &workspace).await?;
+            list(context, &client, &id, state).await?;
+        }
+        QueueCommand::Show { workspace, id } => {
+            let of = resolve(&client, &workspace).await?;
+            context.output.json(&client.queued_message(&of, &id).await?)?;
+        }
+        QueueCommand::Rm { workspace, id } => {
+            let of = resolve(&client, &workspace).await?;
+            let dropped = client.drop_queued_message(&of, &id).await?;
+            if context.output.is_json {
+                context.output.json(&dropped)?;
+            } else {
+                context.output.note("The message is out of the queue; its task is cancelled.");
+            }
+        }
+        QueueCommand::Clear { workspace } => {
+            let id = resolve(&client, &workspace).await?;
+            let cleared = client.clear_queue(&id).await?;
+            if context.output.is_json {
+                context.output.json(&cleared)?;
+            } else {
+                context.output.note(&format!("{} messages are out of the queue.", cleared.messages));
+            }
+        }
+    }
+    Ok(Exit::OK)
+}
+
+async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -> Outcome<()> {
+    let state = match state {
+        QueueState::Queued => DeliveryState::Queued,
+        QueueState::Claimed => DeliveryState::Claimed,
+        QueueState::Ended => DeliveryState::Ended,
+    };
+    let mut found: Vec<QueuedMessage> = Vec::new();
+    let (mut cursors, mut cursor) = (Cursors::default(), None);
+    loop {
+        let page = client.queue(id, state, cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = cursors.follow(page.next_cursor)?;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if context.output.is_json {
+        return context.output.json(&found);
+    }
+    if found.is_empty() {
+        context.output.note("No messages.");
+        return Ok(());
+    }
+    let now = SystemClock.now();
+    let row = |one: &QueuedMessage| {
+        let end = one.end.clone().or_else(|| one.reason.clone()).unwrap_or_else(|| "-".into());
+        let from = format!("{}:{}", one.author.kind, one.author.id);
+        vec![
+            one.id.clone(),
+            from,
+            one.attempts.to_string(),
+            end,
+            age(&one.created_at, now),
+            shown(&one.message),
+        ]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    context.output.table(&["id", "from", "attempts", "state", "age", "message"], &rows)
+}
+
+pub(crate) async fn run_task(context: &Context, command: TaskCommand) -> Outcome<Exit> {
+    let client = context.client()?;
+    match command {
+        TaskCommand::Send { workspace, message, no_wait, task, key, priority } => {
+            let id = resolve(&client, &workspace).await?;
+            let message = TaskMessage { parts: vec![MessagePart::text(message)], ..TaskMessage::default() };
+            let send = SendMessage { message, task_id: task, priority, ..SendMessage::default() };
+            let accepted = client.send_message(&id, &send, key.as_deref()).await?;
+            if no_wait {
+                if context.output.is_json {
+                    context.output.json(&accepted)?;
+                } else {
+                    let place =
+                        accepted.position.map_or(String::new(), |before| format!("  {before} before it"));
+                    context.output.line(&format!("{}{place}", accepted.task.id))?;
+                }
+                return Ok(Exit::OK);
+            }
+            if accepted.queued {
+                context.output.note("The workspace is busy or not there yet; the message waits for it.");
+            }
+            let task = until_settled(&client, &id, accepted.task).await?;
+            tell(context, &task)?;
+            return Ok(if has_failed(task.state) { Exit::FAILURE } else { Exit::OK });
+        }
+        TaskCommand::Ls { workspace } => {
+            let id = resolve(&client, &workspace).await?;
+            list_tasks(context, &client, &id).await?;
+        }
+        TaskCommand::Show { workspace, task } => {
+            let id = resolve(&client, &workspace).await?;
+            context.output.json(&client.task(&id, &task, 0).await?)?;
+        }
+        TaskCommand::Cancel { workspace, task } => {
+            let id = resolve(&client, &workspace).await?;
+            let task = client.cancel_task(&id, &task).await?;
+            if context.output.is_json {
+                context.output.json(&task)?;
+            } else {
+                context.output.note("The task is cancelled.");
+            }
+        }
+    }
+    Ok(Exit::OK)
+}
+
+async fn until_settled(client: &Client, workspace: &str, mut task: Task) -> Outcome<Task> {
+    while matches!(task.state, TaskState::Submitted | TaskState::Working) {
+        task = client.task(workspace, &task.id, WAIT_MS).await?;
+    }
+    Ok(task)
+}
+
+fn has_failed(state: TaskState) -> bool {
+    matches!(state, TaskState::Failed | TaskState::Cancelled | TaskState::Rejected)
+}
+
+/// What came of a task, as text; the rest is in `--json`.
+fn tell(context: &Context, task: &Task) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(task);
+    }
+    for part in task.artifacts.iter().flat_map(|artifact| &artifact.parts) {
+        tell_part(context, part)?;
+    }
+    let last = task
+        .status_message
+        .as_ref()
+        .or_else(|| task.history.iter().rev().find(|message| message.role == warren_api::MessageRole::Agent));
+    for part in last.into_iter().flat_map(|message| &message.parts) {
+        tell_part(context, part)?;
+    }
+    if matches!(task.state, TaskState::InputRequired | TaskState::AuthRequired) {
+        context.output.note(&format!("The agent waits for more: answer with `--task {}`.", task.id));
+    }
+    Ok(())
+}
+
+fn tell_part(context: &Context, part: &MessagePart) -> Outcome<()> {
+    let text = part.text.clone().or_else(|| part.url.clone());
+    let text = text.or_else(|| part.data.as_ref().map(ToString::to_string));
+    let text = text.unwrap_or_else(|| "(bytes)".into());
+    text.lines().try_for_each(|line| context.output.line(line))
+}
+
+async fn list_tasks(context: &Context, client: &Client, id: &str) -> Outcome<()> {
+    let mut found: Vec<Task> = Vec::new();
+    let (mut cursors, mut cursor) = (Cursors::default(), None);
+    loop {
+        let page = client.tasks(id, None, cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = cursors.follow(page.next_cursor)?;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if context.output.is_json {
+        return context.output.json(&found);
+    }
+    if found.is_empty() {
+        context.output.note("No tasks. Send a message with `warren task send WORKSPACE MESSAGE`.");
+        return Ok(());
+    }
+    let now = SystemClock.now();
+    let row = |task: &Task| {
+        let state = serde_json::to_value(task.state).ok().and_then(|state| state.as_str().map(str::to_owned));
+        let asked = task.history.first().map(shown).unwrap_or_default();
+        let from = format!("{}:{}", task.author.kind, task.author.id);
+        vec![task.id.clone(), state.unwrap_or_default(), from, age(&task.created_at, now), asked]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    context.output.table(&["id", "state", "from", "age", "message"], &rows)
+}
+
+fn shown(message: &TaskMessage) -> String {
+    let text = message.parts.iter().find_map(|part| part.text.as_deref()).unwrap_or("(no text)");
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= SHOWN_CHARACTERS {
+        return line.to_owned();
+    }
+    line.chars().take(SHOWN_CHARACTERS - 1).chain(['…']).collect()
+}

@@ -1,0 +1,79 @@
+//! `[exchange]`: what senders of messages may count on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use warren_exchange::Terms;
+
+/// What senders of messages may count on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExchangeSection {
+    /// Bytes of one message, all its parts together.
+    #[schemars(range(min = 1))]
+    pub max_message_bytes: u32,
+    /// Messages that may wait for one workspace.
+    #[schemars(range(min = 1))]
+    pub max_waiting: u32,
+    /// Seconds after which a message that could not be delivered has expired.
+    #[schemars(range(min = 1))]
+    pub message_lifetime_seconds: u32,
+    /// Seconds that work may take which one agent asked of another, progress or not.
+    #[schemars(range(min = 1))]
+    pub agent_call_seconds: u32,
+    /// Seconds for which the same key of the same sender is the same message.
+    #[schemars(range(min = 1))]
+    pub repeat_window_seconds: u32,
+    /// Seconds that a claim on a message holds without a word of whoever has it.
+    #[schemars(range(min = 1))]
+    pub lease_seconds: u32,
+    /// Days that tasks are kept after they ended. 0: for ever.
+    pub keep_tasks_days: u32,
+}
+
+const DAY_MS: i64 = 24 * 3_600 * 1_000;
+
+impl Default for ExchangeSection {
+    fn default() -> Self {
+        let terms = Terms::default();
+        let seconds = |ms: i64| u32::try_from(ms / 1_000).unwrap_or(u32::MAX);
+        Self {
+            max_message_bytes: u32::try_from(terms.max_message_bytes).unwrap_or(u32::MAX),
+            max_waiting: u32::try_from(terms.max_waiting).unwrap_or(u32::MAX),
+            message_lifetime_seconds: seconds(terms.message_lifetime_ms),
+            agent_call_seconds: seconds(terms.agent_call_ceiling_ms),
+            repeat_window_seconds: seconds(terms.repeat_window_ms),
+            lease_seconds: seconds(terms.lease_ms),
+            keep_tasks_days: terms
+                .keep_tasks_ms
+                .map_or(0, |ms| u32::try_from(ms / DAY_MS).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+impl ExchangeSection {
+    pub(crate) fn terms(&self) -> Terms {
+        let ms = |seconds: u32| i64::from(seconds) * 1_000;
+        Terms {
+            max_message_bytes: self.max_message_bytes as usize,
+            max_waiting: u64::from(self.max_waiting),
+            message_lifetime_ms: ms(self.message_lifetime_seconds),
+            agent_call_ceiling_ms: ms(self.agent_call_seconds),
+            repeat_window_ms: ms(self.repeat_window_seconds),
+            lease_ms: ms(self.lease_seconds),
+            keep_tasks_ms: Some(self.keep_tasks_days)
+                .filter(|days| *days > 0)
+                .map(|days| i64::from(days) * DAY_MS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S50
+    #[test]
+    fn the_section_s_defaults_are_the_exchange_s_own() {
+        assert_eq!(ExchangeSection::default().terms(), Terms::default());
+    }
+}
