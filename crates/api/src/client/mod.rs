@@ -10,6 +10,7 @@
 //! redirects are not followed: a token must not travel to an address that nobody wrote down.
 
 mod audit;
+mod chat;
 mod commands;
 mod error;
 mod events;

@@ -28,6 +28,12 @@ pub struct ExchangeSection {
     pub lease_seconds: u32,
     /// Days that tasks are kept after they ended. 0: for ever.
     pub keep_tasks_days: u32,
+    /// Conversations of one workspace.
+    #[schemars(range(min = 1))]
+    pub max_conversations: u32,
+    /// Messages of one conversation. What was asked before is still answered beyond it.
+    #[schemars(range(min = 1))]
+    pub max_chat_messages: u32,
 }
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
@@ -46,6 +52,8 @@ impl Default for ExchangeSection {
             keep_tasks_days: terms
                 .keep_tasks_ms
                 .map_or(0, |ms| u32::try_from(ms / DAY_MS).unwrap_or(u32::MAX)),
+            max_conversations: u32::try_from(terms.max_conversations).unwrap_or(u32::MAX),
+            max_chat_messages: u32::try_from(terms.max_chat_messages).unwrap_or(u32::MAX),
         }
     }
 }
@@ -63,6 +71,8 @@ impl ExchangeSection {
             keep_tasks_ms: Some(self.keep_tasks_days)
                 .filter(|days| *days > 0)
                 .map(|days| i64::from(days) * DAY_MS),
+            max_conversations: u64::from(self.max_conversations),
+            max_chat_messages: u64::from(self.max_chat_messages),
         }
     }
 }
