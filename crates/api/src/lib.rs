@@ -3,6 +3,7 @@
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
+mod approvals;
 mod audit;
 mod budgets;
 mod chat;
@@ -14,22 +15,26 @@ mod exchange;
 mod files;
 mod identity;
 mod info;
+mod memory;
 mod problem;
 mod processes;
 mod providers;
 mod runtimes;
+mod schedules;
 mod secrets;
 mod sweeps;
 mod templates;
 mod tools;
 mod unique_keys;
+mod webhooks;
 mod workspaces;
 
+pub use approvals::{Approval, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
-    ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
-    PostedMessage,
+    ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage, CreateConversation,
+    PostMessage, PostedMessage,
 };
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
@@ -44,7 +49,10 @@ pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
     TokenKind, TokenPage,
 };
-pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
+pub use info::{
+    Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
+};
+pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,
@@ -58,14 +66,22 @@ pub use runtimes::{
     Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
     Vitals,
 };
+pub use schedules::{
+    CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState,
+    Schedule, SchedulePage, SchedulePreview, ScheduleRun, ScheduleRunPage,
+};
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
     Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
-    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, Schedule, Template,
+    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
     TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
+pub use webhooks::{
+    Channel, ChannelList, CreateChannel, CreateWebhook, CreatedChannel, CreatedWebhook, PatchWebhook,
+    ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
+};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
     Tier, Workspace, WorkspacePage,

@@ -47,7 +47,7 @@ pub struct Blueprint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub schedules: Option<Vec<Schedule>>,
+    pub schedules: Option<Vec<ScheduleSpec>>,
     /// Names of variables without which it cannot work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_env: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Blueprint {
 /// Something to be said to an agent again and again: by `cron`, or every so many seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Schedule {
+pub struct ScheduleSpec {
     pub name: String,
     /// Five or six fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct Agent {
     pub model: Option<String>,
     pub prompts: BTreeMap<String, String>,
     pub skills: Vec<String>,
-    pub schedules: Vec<Schedule>,
+    pub schedules: Vec<ScheduleSpec>,
     pub required_env: Vec<String>,
 }
 

@@ -15,10 +15,10 @@ use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal, Role,
-    Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
+    Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
-use warren_rules::chat;
+use warren_rules::{chat, memory};
 use warren_store::{ChatSearch, ChatSpan, ConversationQuery, Page, TaskQuery, WriteTx};
 
 use crate::Exchange;
@@ -39,7 +39,11 @@ pub struct NewConversation {
 
 impl Exchange {
     /// Begins a conversation with a workspace that the caller may use.
-    pub async fn begin_conversation(&self, who: &Identity, new: NewConversation) -> Result<Conversation, Error> {
+    pub async fn begin_conversation(
+        &self,
+        who: &Identity,
+        new: NewConversation,
+    ) -> Result<Conversation, Error> {
         let row = self.fleet().workspace(who, Action::UseWorkspace, new.workspace_id).await?;
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
@@ -192,9 +196,9 @@ impl Exchange {
         limit: u32,
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
         self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
-        let words: Vec<String> = chat::words(text).collect();
-        if !(1..=chat::MAX_WORDS).contains(&words.len()) {
-            let detail = format!("q: expected 1 to {} words", chat::MAX_WORDS);
+        let words = memory::words(text);
+        if !(1..=chat::MAX_QUERY_WORDS).contains(&words.len()) {
+            let detail = format!("q: expected 1 to {} words", chat::MAX_QUERY_WORDS);
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
@@ -297,13 +301,9 @@ pub(crate) fn show_answer(
 }
 
 /// Writes a message behind all others of its conversation, with the event that tells its id.
-fn post(
-    tx: &mut dyn WriteTx,
-    mut row: Conversation,
-    mut message: ChatMessage,
-) -> Result<ChatMessage, Error> {
+fn post(tx: &mut dyn WriteTx, mut row: Conversation, mut message: ChatMessage) -> Result<ChatMessage, Error> {
     message.id = chat::next_id(message.id, row.last_message);
-    tx.insert_chat_message(&message, &chat::searched(&message.parts))?;
+    tx.insert_chat_message(&message, &chat::words_of(&message.parts))?;
     row.messages += 1;
     row.last_message = Some(message.id);
     row.updated_at = message.created_at;

@@ -4,8 +4,8 @@
 use serde_json::json;
 use warren_fleet::Error;
 use warren_model::{
-    ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
-    Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind,
+    Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Knowledge, Next, Outcome};
 use warren_rules::{delegation, tasks};

@@ -4,9 +4,9 @@ use serde_json::{Map, json};
 use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent, OrgId, Principal,
-    PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind, Vitals, Workspace,
-    WorkspaceId,
+    ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
+    OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
+    Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::dispatch;
 use warren_rules::queue::{self, Admission, Door};

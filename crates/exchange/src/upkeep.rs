@@ -35,6 +35,7 @@ impl Exchange {
                 warn_of(self.look_over_lanes().await, "the queues could not be looked over");
             }
             warn_of(self.deal_with_due().await, "messages that are due could not be dealt with");
+            warn_of(self.expire_approvals().await, "questions that are late could not be noted");
             if round.is_multiple_of(CLEAR_EVERY) {
                 warn_of(self.clear_old().await, "what is old could not be cleared");
                 self.watchers().clear();
@@ -82,13 +83,19 @@ impl Exchange {
         let (now, terms) = (self.clock().now(), *self.terms());
         let repeats_before = now.plus_ms(-terms.repeat_window_ms);
         let tasks_before = terms.keep_tasks_ms.map(|kept| now.plus_ms(-kept));
+        let runs_before = terms.keep_schedule_runs_ms.map(|kept| now.plus_ms(-kept));
+        let approvals_before = terms.keep_approvals_ms.map(|kept| now.plus_ms(-kept));
         loop {
             let cleared: u64 = self
                 .store()
                 .write(move |tx| {
                     let repeats = tx.prune_repeats(repeats_before, BATCH)?;
                     let tasks = tasks_before.map_or(Ok(0), |before| tx.prune_tasks(before, BATCH))?;
-                    Ok::<_, Error>(repeats.max(tasks))
+                    let runs = runs_before.map_or(Ok(0), |before| tx.prune_schedule_runs(before, BATCH))?;
+                    let approvals =
+                        approvals_before.map_or(Ok(0), |before| tx.prune_approvals(before, BATCH))?;
+                    let memories = tx.prune_memories(now, BATCH)?;
+                    Ok::<_, Error>(repeats.max(tasks).max(runs).max(approvals).max(memories))
                 })
                 .await?;
             if cleared < u64::from(BATCH) || self.stopping().is_cancelled() {

@@ -144,7 +144,8 @@ impl Fleet {
         let drafts: Vec<Draft> = seeds.iter().map(|seed| self.draft(who, ground, seed)).collect();
         let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let max = u64::from(self.limits().max_workspaces_per_org);
-        let planting = Planting { ground, max, moment, actor };
+        let max_schedules = u64::from(self.limits().max_schedules_per_org);
+        let planting = Planting { ground, max, max_schedules, moment, actor };
         let outcomes = self.store().write(move |tx| insert_all(tx, &planting, &drafts)).await?;
         for row in outcomes.iter().flatten() {
             self.take_up_drafted(row);
@@ -236,6 +237,8 @@ struct Planting {
     ground: Ground,
     /// Workspaces that the org may have.
     max: u64,
+    /// Schedules that the org may have.
+    max_schedules: u64,
     moment: Moment,
     actor: Actor,
 }
@@ -285,7 +288,7 @@ fn insert_at(
     planting: &Planting,
 ) -> Result<Workspace, Error> {
     let moment = &planting.moment;
-    insert_drafted(tx, &row, &moment.by, &planting.actor)?;
+    insert_drafted(tx, &row, &moment.by, &planting.actor, planting.max_schedules)?;
     row.spec.desired = desired;
     if let Some(signal) = signal_towards(row.status, desired) {
         apply_signal(tx, &mut row, signal, moment, &Particulars::default())?;

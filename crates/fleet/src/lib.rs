@@ -19,6 +19,7 @@ mod refs;
 mod refusals;
 mod registration;
 mod removal;
+mod schedules;
 mod secrets;
 mod sweeps;
 mod templates;
@@ -45,6 +46,8 @@ pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 pub use warren_rules::access;
 /// How fast one caller may ask.
 pub use warren_rules::rate;
+/// When schedules fire.
+pub use warren_rules::schedules as schedule_rules;
 /// How long things are kept.
 pub use warren_rules::sweeps::Retention;
 /// What a template leads to.

@@ -18,7 +18,7 @@ use warren_store::{Page, WorkspaceQuery, WriteTx};
 use crate::audit::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Wish, event_of, follow_wish};
 use crate::tree::{check_move, check_parent};
-use crate::{Error, Fleet, Identity};
+use crate::{Error, Fleet, Identity, schedules};
 
 const MAX_ROLE_CHARACTERS: usize = 100;
 /// The longest time that a spec may name.
@@ -167,6 +167,7 @@ impl Fleet {
         let workspace = self.draft_workspace(who, who.token.org_id, wish)?;
         let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
         let max = u64::from(self.limits().max_workspaces_per_org);
+        let max_schedules = u64::from(self.limits().max_schedules_per_org);
         self.store()
             .write(move |tx| {
                 if tx.count_workspaces(row.org_id)? >= max {
@@ -175,7 +176,7 @@ impl Fleet {
                 if let Some(parent_id) = row.parent_id {
                     check_parent(tx, row.id, row.org_id, parent_id)?;
                 }
-                insert_drafted(tx, &row, &by, &actor)
+                insert_drafted(tx, &row, &by, &actor, max_schedules)
             })
             .await?;
         self.take_up_drafted(&workspace);
@@ -193,6 +194,7 @@ impl Fleet {
         let capabilities = wish.capabilities.unwrap_or(offered);
         self.registry().check(&wish.provider, capabilities)?;
         wish.traits.check()?;
+        schedules::check(&wish.agent.schedules, self.clock().now(), self.limits())?;
         let tier = tier::decide(wish.tier, &wish.provider, who.is_operator()).map_err(|refusal| {
             let code = match refusal {
                 tier::Refusal::TooLow { .. } => ErrorCode::InvalidRequest,
@@ -270,8 +272,10 @@ pub(crate) fn insert_drafted(
     row: &Workspace,
     by: &Principal,
     actor: &Actor,
+    max_schedules: u64,
 ) -> Result<(), Error> {
     tx.insert_workspace(row)?;
+    schedules::insert(tx, row, by, max_schedules)?;
     let data = json!({
         "name": row.name.as_str(),
         "provider": row.spec.provider.kind().as_str(),

@@ -53,6 +53,18 @@ audit_words! {
         SecretSet = "secret.set",
         SecretRemoved = "secret.removed",
         SecretKeyRotated = "secret.key_rotated",
+        WebhookCreated = "webhook.created",
+        WebhookChanged = "webhook.changed",
+        WebhookRemoved = "webhook.removed",
+        ChannelCreated = "channel.created",
+        ChannelRemoved = "channel.removed",
+        ScheduleCreated = "schedule.created",
+        ScheduleChanged = "schedule.changed",
+        ScheduleRemoved = "schedule.removed",
+        /// Somebody had a schedule fire now.
+        ScheduleRun = "schedule.run",
+        ApprovalApproved = "approval.approved",
+        ApprovalDenied = "approval.denied",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -66,6 +78,10 @@ audit_words! {
         /// By name; the details say whose.
         Secret = "secret",
         SecretKey = "secret_key",
+        Webhook = "webhook",
+        Channel = "channel",
+        Schedule = "schedule",
+        Approval = "approval",
     }
 }
 

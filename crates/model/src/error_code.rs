@@ -116,6 +116,14 @@ error_codes! {
     ProgramNotFound = "program_not_found", 422, "The program was not found, or is not executable.", "Name a program that exists in the workspace's PATH.";
     ProcessNotFound = "process_not_found", 404, "There is no such process.", "List processes; finished ones are forgotten after a while.";
     ToolNotFound = "tool_not_found", 404, "The workspace has no such tool.", "List its tools with GET …/tools.";
+    // Calls to others
+    OutboundRefused = "outbound_refused", 422, "The address is not one that Warren calls.", "`detail` says why. Use a public http or https address, or open a private range with `outbound.allow_private`.";
+    PeerFailed = "peer_failed", 502, "The peer gave no answer that can be used.", "See whether it runs and can be reached; the log has the cause under the `request_id`.";
+    WebhookNotFound = "webhook_not_found", 404, "There is no such webhook, or no such call of it.", "List them with `warren webhook ls`.";
+    WebhookLimit = "webhook_limit", 409, "There are as many webhooks or channels as allowed.", "Remove one, or raise `limits.max_webhooks_per_org`.";
+    ChannelNotFound = "channel_not_found", 404, "There is no such channel.", "List them with `warren webhook doors`.";
+    HookRefused = "hook_refused", 403, "The message is not signed as it should be, or the channel does not exist.", "Sign it with the channel's secret, at the time at which it is sent.";
+    HopLimit = "hop_limit", 508, "The message has passed through too many Warrens.", "Look for agents that send to each other in a circle.";
     // Messages, tasks and delegations
     InvalidMessage = "invalid_message", 422, "The message is not one that can be delivered.", "`detail` names what is wrong; a message has an id and at least one part.";
     TaskNotFound = "task_not_found", 404, "There is no such task.", "List the workspace's tasks with GET …/tasks.";
@@ -132,6 +140,24 @@ error_codes! {
     // Chat
     ConversationNotFound = "conversation_not_found", 404, "There is no such conversation.", "List them with `warren chat ls WORKSPACE`.";
     ConversationLimit = "conversation_limit", 409, "The workspace has as many conversations, or this one as many messages, as allowed.", "Delete a conversation, or begin a new one; `exchange.max_conversations` and `exchange.max_chat_messages` are the limits.";
+    // Schedules
+    ScheduleNotFound = "schedule_not_found", 404, "There is no such schedule.", "List a workspace's schedules with `warren schedule ls`.";
+    InvalidSchedule = "invalid_schedule", 422, "The schedule is not valid.", "`detail` names the field and what it may be.";
+    ScheduleNeverFires = "schedule_never_fires", 422, "No moment matches the cron expression.", "Name a day that exists: the 30th of February never comes.";
+    UnknownTimeZone = "unknown_time_zone", 422, "There is no such time zone.", "Use a name of the IANA database such as `Europe/Zurich`; `detail` names the nearest.";
+    ScheduleTooFrequent = "schedule_too_frequent", 422, "The schedule fires more often than allowed.", "Choose a longer interval, or lower `limits.min_schedule_interval_seconds`.";
+    ScheduleExists = "schedule_exists", 409, "The workspace already has a schedule by this name.", "Choose another name, or change the one that is there.";
+    ScheduleLimit = "schedule_limit", 409, "There are already as many schedules as allowed.", "Remove one, or raise `limits.max_schedules_per_workspace` or `limits.max_schedules_per_org`.";
+    // Memory and approvals
+    MemoryNotFound = "memory_not_found", 404, "Nothing is remembered under this key.", "Search with `warren memory search`, or look in another scope.";
+    InvalidMemory = "invalid_memory", 422, "The key or value cannot be remembered.", "`detail` says what is wrong; a key has 1 to 200 characters and is no credential.";
+    MemoryTooLarge = "memory_too_large", 413, "The value is larger than is remembered.", "Keep large things in a file of the workspace, or raise `limits.max_memory_bytes`.";
+    MemoryLimit = "memory_limit", 409, "As much is remembered there as may be.", "Forget something, use a time to live, or raise `limits.max_memories_per_place`.";
+    ApprovalNotFound = "approval_not_found", 404, "There is no such question.", "List them with `warren approval ls`.";
+    InvalidApproval = "invalid_approval", 422, "The question is not valid.", "`detail` names the field and what it may be.";
+    ApprovalOver = "approval_over", 409, "The question is decided already, or nobody decided it in time.", "See what was decided with `warren approval show`.";
+    ApprovalLimit = "approval_limit", 409, "As many questions of this workspace wait as may.", "Decide some, or raise `limits.max_pending_approvals`.";
+    NotAPerson = "not_a_person", 403, "Only a person decides this.", "Decide it with a person's token, on the page or with `warren approval approve`.";
     // Platform
     PlatformUnavailable = "platform_unavailable", 503, "Warren cannot reach its database.", "Check the database; Warren recovers by itself when it is back.";
     ShuttingDown = "shutting_down", 503, "Warren is shutting down.", "Try again in a moment.";

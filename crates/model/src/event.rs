@@ -79,6 +79,28 @@ event_kinds! {
     ConversationRemoved = "chat.conversation.removed", "conversation_id, messages";
     /// A message stands in a conversation, under this id and no other. What it says is read from the conversation.
     ChatMessagePosted = "chat.message.posted", "conversation_id, message_id, task_id, author";
+    /// Somebody wants to be told about a task at an address of theirs.
+    PushConfigSet = "exchange.push_config.set", "task_id, config_id";
+    /// Somebody does not want to be told about a task any more.
+    PushConfigRemoved = "exchange.push_config.removed", "task_id, config_id";
+    /// An address did not take what it was told about a task, as often as it was tried.
+    PushGivenUp = "exchange.push_config.given_up", "task_id, config_id, attempts";
+    /// A schedule was made, changed, paused, resumed or removed; `change` says which.
+    ScheduleChanged = "exchange.schedule.changed", "schedule_id, name, change";
+    /// A schedule fired: its message is on its way.
+    ScheduleFired = "exchange.schedule.fired", "schedule_id, run_id, name, slot, cause, task_id";
+    /// Slots of a schedule did not fire.
+    ScheduleSkipped = "exchange.schedule.skipped", "schedule_id, run_id, name, slot, slots, reason";
+    /// A slot of a schedule could not be fired.
+    ScheduleFailed = "exchange.schedule.failed", "schedule_id, run_id, name, slot, reason";
+    /// Something was remembered, under a new key or in place of what was there.
+    MemoryWritten = "exchange.memory.written", "memory_id, scope, key, version, masked";
+    /// Something was forgotten.
+    MemoryForgotten = "exchange.memory.forgotten", "memory_id, scope, key";
+    /// A workspace asks for a person's decision.
+    ApprovalRequested = "exchange.approval.requested", "approval_id, action, expires_at";
+    /// A question was decided, or nobody decided it in time; `state` says which.
+    ApprovalDecided = "exchange.approval.decided", "approval_id, action, state";
     /// A token was made.
     TokenCreated = "identity.token.created", "token_id, kind, name";
     /// A token was revoked.
@@ -91,6 +113,20 @@ event_kinds! {
     SecretRemoved = "secret.value.removed", "name, owner, workspaces";
     /// All secrets are sealed under another key.
     SecretKeyRotated = "secret.key.rotated", "key_id, resealed, unreadable";
+    /// Somebody outside is told of events from now on.
+    WebhookCreated = "webhook.subscription.created", "webhook_id, name, origin";
+    /// A webhook was stopped, by a person or because its receiver said that it is gone.
+    WebhookStopped = "webhook.subscription.stopped", "webhook_id, reason";
+    /// A webhook that was stopped goes on.
+    WebhookResumed = "webhook.subscription.resumed", "webhook_id";
+    /// A webhook was removed, with what was owed to it.
+    WebhookRemoved = "webhook.subscription.removed", "webhook_id";
+    /// An event could not be delivered to a webhook and is a dead letter now. Told to people, never to webhooks.
+    WebhookCallDead = "webhook.call.dead", "webhook_id, call_id, attempts, reason";
+    /// A door was made through which another system sends messages to a workspace.
+    ChannelCreated = "channel.door.created", "channel_id, name";
+    /// Such a door was removed.
+    ChannelRemoved = "channel.door.removed", "channel_id";
     /// Warren started.
     ServerStarted = "server.process.started", "version";
     /// Warren was asked to stop and is closing.

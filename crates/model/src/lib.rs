@@ -3,6 +3,7 @@
 //! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
 //! others do not, since `Serialize` is a promise to strangers.
 
+mod approval;
 mod audit;
 mod bundle;
 mod capability;
@@ -13,11 +14,14 @@ mod error_code;
 mod event;
 mod id;
 mod limits;
+mod memory;
 mod message;
 mod principal;
 mod provider_config;
+mod push_config;
 mod reference;
 mod registration;
+mod schedule;
 mod secret;
 mod task;
 mod template;
@@ -26,8 +30,10 @@ mod text_enum;
 mod time;
 mod token;
 mod vitals;
+mod webhook;
 mod workspace;
 
+pub use approval::{Approval, ApprovalState};
 pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
     canonical_json,
@@ -40,13 +46,14 @@ pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document}
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
-    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChatMessageId, ChatMessageKind, ConversationId,
-    ConversationKind, DelegationId, DelegationKind, DeliveryId, DeliveryKind, Id, IdKind, InvalidId,
-    MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind, ScheduleId, ScheduleKind, ScheduleRunId,
-    ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId, WebhookCallId, WebhookCallKind,
-    WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
+    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
+    ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
+    DeliveryKind, Id, IdKind, InvalidId, MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind,
+    ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId,
+    WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
+pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
@@ -54,8 +61,12 @@ pub use provider_config::{
     MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
     TmpfsMount, Ulimit, max_timeout_problem,
 };
+pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use schedule::{
+    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleRun, SkipReason, Timing,
+};
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
 };
@@ -68,6 +79,7 @@ pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
 pub use vitals::{Displaced, RuntimeState, Vitals};
+pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
 pub use workspace::{
     Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,

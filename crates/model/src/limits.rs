@@ -22,6 +22,23 @@ pub struct Limits {
     pub max_secrets_per_owner: u32,
     /// Templates of one org.
     pub max_templates_per_org: u32,
+    /// Webhooks of one org, and channels of one workspace.
+    pub max_webhooks_per_org: u32,
+    /// Schedules of one org.
+    pub max_schedules_per_org: u32,
+    /// Schedules of one workspace.
+    pub max_schedules_per_workspace: u32,
+    /// The shortest time between two slots of a schedule, in seconds.
+    pub min_schedule_interval_seconds: u32,
+    /// Slots of one schedule that are caught up with after they were missed, and runs of it that may wait for the one
+    /// before.
+    pub max_schedule_catch_up: u32,
+    /// What is remembered in one place: by one workspace, one team, or the org.
+    pub max_memories_per_place: u32,
+    /// Bytes of one value that is remembered.
+    pub max_memory_bytes: u64,
+    /// Questions of one workspace that wait for a person.
+    pub max_pending_approvals: u32,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
@@ -48,6 +65,14 @@ impl Default for Limits {
             max_secret_bytes: 64 << 10,
             max_secrets_per_owner: 100,
             max_templates_per_org: 1_000,
+            max_webhooks_per_org: 100,
+            max_schedules_per_org: 10_000,
+            max_schedules_per_workspace: 100,
+            min_schedule_interval_seconds: 10,
+            max_schedule_catch_up: 100,
+            max_memories_per_place: 10_000,
+            max_memory_bytes: 64 << 10,
+            max_pending_approvals: 100,
             max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,

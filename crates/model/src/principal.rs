@@ -48,6 +48,14 @@ impl Principal {
         Self { kind: PrincipalKind::Workspace, id: id.to_string() }
     }
 
+    pub fn channel(id: crate::ChannelId) -> Self {
+        Self { kind: PrincipalKind::Channel, id: id.to_string() }
+    }
+
+    pub fn schedule(id: crate::ScheduleId) -> Self {
+        Self { kind: PrincipalKind::Schedule, id: id.to_string() }
+    }
+
     /// A part of Warren itself, such as `reconciler`.
     pub fn system(part: &str) -> Self {
         Self { kind: PrincipalKind::System, id: part.to_owned() }

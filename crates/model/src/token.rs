@@ -79,10 +79,13 @@ pub enum Scope {
     SecretsRead,
     #[serde(rename = "secrets:write")]
     SecretsWrite,
+    /// Decide what workspaces ask people for.
+    #[serde(rename = "approvals:decide")]
+    ApprovalsDecide,
 }
 
 impl Scope {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::WorkspacesRead,
         Self::WorkspacesWrite,
         Self::WorkspacesUse,
@@ -91,6 +94,7 @@ impl Scope {
         Self::TokensWrite,
         Self::SecretsRead,
         Self::SecretsWrite,
+        Self::ApprovalsDecide,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -103,6 +107,7 @@ impl Scope {
             Self::TokensWrite => "tokens:write",
             Self::SecretsRead => "secrets:read",
             Self::SecretsWrite => "secrets:write",
+            Self::ApprovalsDecide => "approvals:decide",
         }
     }
 

@@ -29,6 +29,8 @@ pub enum Action {
     /// See which secrets there are; nobody sees their values.
     ReadSecrets,
     WriteSecrets,
+    /// Decide what workspaces ask people for.
+    DecideApprovals,
     /// What only operators do: reset, metrics, sign-in links.
     Operate,
     /// Ask who one is, and sign out.
@@ -36,7 +38,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ReadWorkspaces,
         Self::WriteWorkspaces,
         Self::UseWorkspace,
@@ -46,6 +48,7 @@ impl Action {
         Self::WriteTokens,
         Self::ReadSecrets,
         Self::WriteSecrets,
+        Self::DecideApprovals,
         Self::Operate,
         Self::KnowOneself,
     ];
@@ -137,6 +140,7 @@ fn decide_user(caller: &Caller, action: Action, target: Target) -> Access {
         Action::WriteTokens => Scope::TokensWrite,
         Action::ReadSecrets => Scope::SecretsRead,
         Action::WriteSecrets => Scope::SecretsWrite,
+        Action::DecideApprovals => Scope::ApprovalsDecide,
     };
     if caller.scopes.contains(needed) { Access::Allowed } else { Access::Forbidden(Some(needed)) }
 }
@@ -166,6 +170,7 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
             | Action::WriteTokens
             | Action::ReadSecrets
             | Action::WriteSecrets
+            | Action::DecideApprovals
             | Action::Operate,
             _,
         ) => Access::Forbidden(None),

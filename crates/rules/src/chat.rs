@@ -3,12 +3,12 @@
 use serde_json::json;
 use warren_model::{ChatMessageId, Content, Conversation, Part, Role, Task, TaskUpdate};
 
-use crate::tasks;
+use crate::{memory, tasks};
 
-/// Words of one message that can be searched for; what is behind them cannot be found.
+/// Of the words of one message; what is behind them is not found.
 pub const MAX_SEARCHED_BYTES: usize = 64 << 10;
 /// Words that one search may have.
-pub const MAX_WORDS: usize = 16;
+pub const MAX_QUERY_WORDS: usize = 16;
 
 /// The id of the next message. Clocks differ and two messages may be of one millisecond: what is said later still comes
 /// later, since its id is greater than all before it.
@@ -25,9 +25,8 @@ pub fn next_id(fresh: ChatMessageId, last: Option<ChatMessageId>) -> ChatMessage
 /// What is wrong with a title.
 pub fn title_problem(title: &str) -> Option<String> {
     let max = Conversation::MAX_TITLE_BYTES;
-    let is_good = (1..=max).contains(&title.trim().len())
-        && title.len() <= max
-        && !title.chars().any(char::is_control);
+    let is_good =
+        (1..=max).contains(&title.trim().len()) && title.len() <= max && !title.chars().any(char::is_control);
     (!is_good).then(|| format!("title: expected 1 to {max} bytes without control characters"))
 }
 
@@ -84,38 +83,32 @@ pub fn fit(parts: Vec<Part>, max_bytes: usize) -> Vec<Part> {
         }
     }
     if left_out.0 > 0 {
-        kept.push(Part::data(json!({ "left_out": { "parts": left_out.0, "bytes": left_out.1, "see": "task" } })));
+        kept.push(Part::data(
+            json!({ "left_out": { "parts": left_out.0, "bytes": left_out.1, "see": "task" } }),
+        ));
     }
     kept
 }
 
-/// The words of a text as a search knows them: letters and digits, in lower case, each engine alike (X35).
-pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-}
-
-/// What of a message can be searched for. A word that does not fit as a whole is left out.
-pub fn searched(parts: &[Part]) -> String {
-    let mut text = String::new();
+/// What a message is found by (X35): the words of its texts and file names, spelled as for memory.
+pub fn words_of(parts: &[Part]) -> String {
+    let mut found = String::new();
     for part in parts {
-        let named = part.filename.iter().map(String::as_str);
         let said = match &part.content {
             Content::Text(said) => Some(said.as_str()),
             Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
         };
-        for word in said.into_iter().chain(named).flat_map(words) {
-            if text.len() + word.len() + 1 > MAX_SEARCHED_BYTES {
-                return text;
+        for word in said.into_iter().chain(part.filename.as_deref()).flat_map(memory::words) {
+            if found.len() + word.len() + 1 > MAX_SEARCHED_BYTES {
+                return found;
             }
-            if !text.is_empty() {
-                text.push(' ');
+            if !found.is_empty() {
+                found.push(' ');
             }
-            text.push_str(&word);
+            found.push_str(&word);
         }
     }
-    text
+    found
 }
 
 #[cfg(test)]
@@ -188,8 +181,16 @@ mod tests {
         let updates = [says(TaskState::Working, "hm"), says(TaskState::Completed, "here")];
         assert_eq!(answer(&done, &updates), [Part::text("here")]);
         done.artifacts = vec![artifact(vec![Part::text("here"), Part::data(json!(1))])];
-        assert_eq!(answer(&done, &updates), [Part::text("here"), Part::data(json!(1))], "the same is said once");
-        assert_eq!(answer(&done, &updates[..1]), [Part::text("here"), Part::data(json!(1))], "`hm` is no answer");
+        assert_eq!(
+            answer(&done, &updates),
+            [Part::text("here"), Part::data(json!(1))],
+            "the same is said once"
+        );
+        assert_eq!(
+            answer(&done, &updates[..1]),
+            [Part::text("here"), Part::data(json!(1))],
+            "`hm` is no answer"
+        );
         let asks = Task { state: TaskState::InputRequired, ..done.clone() };
         assert_eq!(answer(&asks, &[says(TaskState::InputRequired, "which?")]), [Part::text("which?")]);
     }
@@ -226,13 +227,11 @@ mod tests {
 
     // X35
     #[test]
-    fn words_are_letters_and_digits_in_lower_case() {
-        let found: Vec<_> = words("Hello, WORLD-wide foo.bar/baz_9 \"* OR Größe\u{0}").collect();
-        assert_eq!(found, ["hello", "world", "wide", "foo", "bar", "baz", "9", "or", "größe"]);
+    fn a_message_is_found_by_its_texts_and_the_names_of_its_files() {
         let file = Part { filename: Some("Report.pdf".into()), ..Part::data(json!("hidden")) };
-        assert_eq!(searched(&[Part::text("See it"), file]), "see it report pdf");
-        let long = Part::text("word ".repeat(MAX_SEARCHED_BYTES));
-        let kept = searched(&[long]);
+        assert_eq!(words_of(&[Part::text("See it, GRÖSSE"), file]), "see it grösse report pdf");
+        let long: Vec<Part> = (0..100).map(|_| Part::text("word ".repeat(1_000))).collect();
+        let kept = words_of(&long);
         assert!(kept.len() <= MAX_SEARCHED_BYTES && kept.ends_with("word"), "{}", kept.len());
     }
 }

@@ -4,6 +4,7 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod approvals;
 pub mod audit;
 pub mod backoff;
 pub mod budget;
@@ -13,14 +14,19 @@ pub mod command_policy;
 pub mod delegation;
 pub mod dispatch;
 pub mod images;
+pub mod json_bounds;
 pub mod lifecycle;
+pub mod memory;
+pub mod outbound;
 pub mod peers;
+pub mod pushes;
 pub mod queue;
 pub mod rate;
 pub mod reconcile;
 pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod schedules;
 pub mod secrets;
 pub mod startup;
 pub mod sweeps;
@@ -28,3 +34,4 @@ pub mod tasks;
 pub mod templates;
 pub mod tier;
 pub mod vitals;
+pub mod webhooks;

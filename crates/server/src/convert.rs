@@ -138,7 +138,7 @@ fn stamp(stamp: &model::TemplateStamp) -> api::TemplateStamp {
 }
 
 fn agent(agent: &model::AgentSpec) -> api::Agent {
-    let schedule = |one: &model::ScheduleSpec| api::Schedule {
+    let schedule = |one: &model::ScheduleSpec| api::ScheduleSpec {
         name: one.name.clone(),
         cron: one.cron.clone(),
         every_seconds: one.every_seconds,
@@ -250,7 +250,7 @@ pub(crate) fn sweep(report: &SweepReport) -> api::Sweep {
     }
 }
 
-fn principal(principal: &model::Principal) -> api::Principal {
+pub(crate) fn principal(principal: &model::Principal) -> api::Principal {
     let kind = match principal.kind {
         model::PrincipalKind::User => api::PrincipalKind::User,
         model::PrincipalKind::Workspace => api::PrincipalKind::Workspace,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
@@ -12,7 +11,8 @@ use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use warren_model::{
-    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, WorkspaceId, WorkspaceKind, parse_yaml,
+    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId,
+    WorkspaceKind, parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
@@ -37,6 +37,18 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         }
         let bytes = read_body(request.into_body(), BodyLimits::of(app.limits())).await?;
         parse(&bytes).map(Self)
+    }
+}
+
+/// A body of any kind: limited in size and time.
+#[derive(Debug)]
+pub(crate) struct Body(pub(crate) Bytes);
+
+impl FromRequest<Arc<App>> for Body {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        read_body(request.into_body(), BodyLimits::of(app.limits())).await.map(Self)
     }
 }
 
@@ -87,7 +99,7 @@ impl BodyLimits {
     }
 }
 
-pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+pub(crate) async fn read_body(body: axum::body::Body, limits: BodyLimits) -> Result<Bytes, Failure> {
     let max = limits.max_bytes;
     let body = Limited::new(body, usize::try_from(max).unwrap_or(usize::MAX));
     match tokio::time::timeout(limits.timeout, body.collect()).await {
@@ -153,6 +165,9 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
     async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
         let not_found = || match K::NOUN {
             "token" => Failure::from(ErrorCode::TokenNotFound),
+            "webhook" => Failure::from(ErrorCode::WebhookNotFound),
+            "schedule" => Failure::from(ErrorCode::ScheduleNotFound),
+            "approval" => Failure::from(ErrorCode::ApprovalNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
@@ -196,6 +211,21 @@ impl FromRequestParts<Arc<App>> for PathName {
         let params = params.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
         let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_owned());
         name.map(Self).ok_or_else(|| ErrorCode::RouteNotFound.into())
+    }
+}
+
+/// The `{scope}` of the path: of what is remembered.
+#[derive(Debug)]
+pub(crate) struct PathScope(pub(crate) MemoryScope);
+
+impl FromRequestParts<Arc<App>> for PathScope {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let unknown = || Failure::new(ErrorCode::InvalidRequest, "scope: expected local, team or org");
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| unknown())?;
+        let text = params.iter().find(|(name, _)| *name == "scope").map(|(_, value)| value);
+        text.and_then(MemoryScope::parse).map(Self).ok_or_else(unknown)
     }
 }
 

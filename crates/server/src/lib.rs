@@ -9,6 +9,7 @@
 //! decides nothing. Every route but the few named in `auth::PUBLIC` needs a token: a new route is closed until
 //! somebody opens it.
 
+mod a2a;
 mod app;
 mod auth;
 mod convert;
@@ -28,6 +29,7 @@ mod routes;
 mod standing;
 mod telemetry;
 
+pub use a2a::{A2aRoute, routes as a2a_routes};
 pub use app::{App, ServerConfig};
 pub use auth::PUBLIC;
 pub use guard::Guard;

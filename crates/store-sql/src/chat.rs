@@ -1,4 +1,4 @@
-//! Conversations in SQL. The two engines keep their indexes of words in different ways: see `WordSearch`.
+//! Conversations in SQL. Both engines search the same words; how they do is behind `Session::words_condition`.
 
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, Principal, Role, TaskId, WorkspaceId,
@@ -6,7 +6,7 @@ use warren_model::{
 use warren_store::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, Error, Page};
 
 use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, WordSearch, read_count};
+use crate::session::{Columns, Value, read_count};
 use crate::tasks::json_of;
 use crate::transaction::Transaction;
 
@@ -26,10 +26,8 @@ macro_rules! message_columns {
 
 const GET: &str = concat!("SELECT ", conversation_columns!(), " FROM conversations WHERE id = $1");
 /// Writing what is there keeps the row on both engines.
-const HOLD: &str = concat!(
-    "UPDATE conversations SET version = version WHERE id = $1 RETURNING ",
-    conversation_columns!()
-);
+const HOLD: &str =
+    concat!("UPDATE conversations SET version = version WHERE id = $1 RETURNING ", conversation_columns!());
 const LIST: &str = concat!("SELECT ", conversation_columns!(), " FROM conversations");
 const COUNT: &str = "SELECT count(*) FROM conversations WHERE workspace_id = $1";
 const INSERT: &str = concat!(
@@ -49,7 +47,7 @@ const OF_TASK: &str =
 const INSERT_MESSAGE: &str = concat!(
     "INSERT INTO chat_messages (",
     message_columns!(),
-    ", searched) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    ", words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 );
 
 impl ChatReads for Transaction<'_> {
@@ -57,7 +55,10 @@ impl ChatReads for Transaction<'_> {
         self.first("conversations", GET, &[id.into()], read_conversation)
     }
 
-    fn conversations(&mut self, query: &ConversationQuery) -> Result<Page<Conversation, ConversationId>, Error> {
+    fn conversations(
+        &mut self,
+        query: &ConversationQuery,
+    ) -> Result<Page<Conversation, ConversationId>, Error> {
         let mut select = Select::new(LIST);
         select.and_value("workspace_id =", query.workspace_id);
         if let Some(before) = query.before {
@@ -107,22 +108,9 @@ impl ChatReads for Transaction<'_> {
         if search.words.is_empty() || !search.words.iter().all(|word| is_word(word)) {
             return Err(Error::Refused("a search needs words of letters and digits".into()));
         }
-        let engine = self.word_search();
-        let asked = engine.all_of(&search.words);
+        let words = self.words_condition("chat_messages", &search.words);
         let mut select = Select::new(MESSAGES);
-        match engine {
-            WordSearch::Fts5 => {
-                select.and_value(
-                    "number IN (SELECT rowid FROM chat_words WHERE chat_words MATCH",
-                    asked.as_str(),
-                );
-                select.close();
-            }
-            WordSearch::Tsvector => {
-                select.and_value("words @@ CAST(", asked.as_str());
-                select.close_as("tsquery");
-            }
-        }
+        select.and_around(&words.head, words.value.as_str(), words.tail);
         if let Some(org_id) = search.org_id {
             select.and_value("org_id =", org_id);
         }
@@ -193,7 +181,7 @@ impl ChatWrites for Transaction<'_> {
         Ok(self.execute(REMOVE, &[id.into()])? > 0)
     }
 
-    fn insert_chat_message(&mut self, message: &ChatMessage, searched: &str) -> Result<(), Error> {
+    fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error> {
         let (author, parts) = (message.author.to_string(), json_of(&message.parts)?);
         let values = [
             message.id.into(),
@@ -205,7 +193,7 @@ impl ChatWrites for Transaction<'_> {
             Value::Json(Some(&parts)),
             message.task_id.into(),
             message.created_at.into(),
-            searched.into(),
+            words.into(),
         ];
         self.execute(INSERT_MESSAGE, &values).map(drop)
     }

@@ -11,14 +11,18 @@
 //! event numbers come from a locked row, not from a sequence, since a sequence leaves gaps and is not in commit
 //! order; so transactions that append events commit one after the other.
 
+mod approvals;
 mod audit;
 mod chat;
 mod delegations;
 mod deliveries;
 mod events;
 mod leases;
+mod memory;
 pub mod migrations;
 pub mod postgres;
+mod push_configs;
+mod schedules;
 mod secrets;
 mod select;
 mod session;
@@ -29,6 +33,7 @@ mod templates;
 mod tokens;
 mod transaction;
 mod vitals;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;

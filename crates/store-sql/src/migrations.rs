@@ -40,7 +40,11 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    10 "0010_schedules",
+    11 "0011_memory_approvals",
+    12 "0012_webhooks",
     13 "0013_chat",
+    14 "0014_push_configs",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -53,7 +57,11 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     7 "0007_audit",
     8 "0008_templates",
     9 "0009_exchange",
+    10 "0010_schedules",
+    11 "0011_memory_approvals",
+    12 "0012_webhooks",
     13 "0013_chat",
+    14 "0014_push_configs",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -32,14 +32,10 @@ impl<'a> Select<'a> {
         self.push_value(value.into());
     }
 
-    /// Ends a condition that opened a bracket before its value.
-    pub(crate) fn close(&mut self) {
-        self.sql.push(')');
-    }
-
-    /// The same for a `CAST(`.
-    pub(crate) fn close_as(&mut self, kind: &str) {
-        let _ = write!(self.sql, " AS {kind})");
+    /// A condition around its value, such as `(at IS NULL OR at >`, the value, `)`.
+    pub(crate) fn and_around(&mut self, head: &str, value: impl Into<Value<'a>>, tail: &str) {
+        self.and_value(head, value);
+        self.sql.push_str(tail);
     }
 
     /// Only rows behind the pair of values in the order of the pair of columns.

@@ -29,36 +29,17 @@ pub(crate) trait Session {
     /// What a `SELECT` ends with so that its row stays as it is until the commit.
     fn keeps_row(&self) -> &'static str;
 
-    /// How rows with words in them are found.
-    fn word_search(&self) -> WordSearch;
+    /// How a table's column `words` is searched: each of these words begins one of the row's. They are letters and digits
+    /// only.
+    fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition;
 }
 
-/// The two ways in which the engines keep an index of words. What is asked is text in the engine's own language, made of
-/// words that hold nothing but letters and digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WordSearch {
-    /// SQLite: a table beside the table, asked with `MATCH`.
-    Fts5,
-    /// Postgres: a column, asked with `@@`.
-    Tsvector,
-}
-
-impl WordSearch {
-    /// All of these words; the last may be the beginning of one.
-    pub(crate) fn all_of(self, words: &[String]) -> String {
-        let last = words.len().saturating_sub(1);
-        let terms = words.iter().enumerate().map(|(at, word)| match (self, at == last) {
-            (Self::Fts5, false) => format!("\"{word}\""),
-            (Self::Fts5, true) => format!("\"{word}\"*"),
-            (Self::Tsvector, false) => format!("'{word}'"),
-            (Self::Tsvector, true) => format!("'{word}':*"),
-        });
-        let between = match self {
-            Self::Fts5 => " AND ",
-            Self::Tsvector => " & ",
-        };
-        terms.collect::<Vec<_>>().join(between)
-    }
+/// A condition around one value.
+#[derive(Debug)]
+pub(crate) struct WordsCondition {
+    pub(crate) head: String,
+    pub(crate) value: String,
+    pub(crate) tail: &'static str,
 }
 
 pub(crate) type Visit<'v> = dyn FnMut(&dyn Row) -> Result<(), Error> + 'v;

@@ -12,7 +12,7 @@ use warren_store::{Error, ReadWork, Verdict, WriteWork};
 
 use crate::audit;
 use crate::events::PendingEvent;
-use crate::session::{Columns, Session, Value, WordSearch};
+use crate::session::{Columns, Session, Value, WordsCondition};
 
 pub(crate) struct Transaction<'s> {
     session: &'s mut dyn Session,
@@ -63,8 +63,8 @@ impl<'s> Transaction<'s> {
         self.session.keeps_row()
     }
 
-    pub(crate) fn word_search(&self) -> WordSearch {
-        self.session.word_search()
+    pub(crate) fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {
+        self.session.words_condition(table, words)
     }
 
     /// Refuses work after a failure, and values that only one engine could keep. The latter never reach the

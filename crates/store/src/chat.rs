@@ -22,7 +22,7 @@ pub enum ChatSpan {
     Before(Option<ChatMessageId>),
 }
 
-/// Messages that hold all of these words, the youngest first. The last word may be the beginning of one.
+/// Messages with words that these words begin, all of them; the youngest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatSearch {
     /// Letters and digits alone, in lower case; at least one word.
@@ -35,7 +35,10 @@ pub struct ChatSearch {
 
 pub trait ChatReads {
     fn conversation(&mut self, id: ConversationId) -> Result<Option<Conversation>, Error>;
-    fn conversations(&mut self, query: &ConversationQuery) -> Result<Page<Conversation, ConversationId>, Error>;
+    fn conversations(
+        &mut self,
+        query: &ConversationQuery,
+    ) -> Result<Page<Conversation, ConversationId>, Error>;
     fn count_conversations(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error>;
     fn chat_message(&mut self, id: ChatMessageId) -> Result<Option<ChatMessage>, Error>;
     fn chat_messages(
@@ -61,6 +64,6 @@ pub trait ChatWrites {
     ) -> Result<u64, Error>;
     /// Deletes a conversation with its messages. Answers whether there was one.
     fn remove_conversation(&mut self, id: ConversationId) -> Result<bool, Error>;
-    /// `searched` is what can be found of it: words with a space between them.
-    fn insert_chat_message(&mut self, message: &ChatMessage, searched: &str) -> Result<(), Error>;
+    /// `words` are what it is found by, with a space between them.
+    fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error>;
 }

@@ -7,13 +7,17 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 
+use crate::approvals::{ApprovalReads, ApprovalWrites};
 use crate::chat::{ChatReads, ChatWrites};
 use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
+use crate::memory::{MemoryReads, MemoryWrites};
+use crate::push_configs::{PushConfigReads, PushConfigWrites};
+use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
-use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
+use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
@@ -34,6 +38,11 @@ pub trait ReadTx:
     + RepeatReads
     + DelegationReads
     + ChatReads
+    + PushConfigReads
+    + WebhookReads
+    + ScheduleReads
+    + MemoryReads
+    + ApprovalReads
 {
 }
 impl<T> ReadTx for T where
@@ -53,6 +62,11 @@ impl<T> ReadTx for T where
         + RepeatReads
         + DelegationReads
         + ChatReads
+        + PushConfigReads
+        + WebhookReads
+        + ScheduleReads
+        + MemoryReads
+        + ApprovalReads
         + ?Sized
 {
 }
@@ -76,6 +90,11 @@ pub trait WriteTx:
     + RepeatWrites
     + DelegationWrites
     + ChatWrites
+    + PushConfigWrites
+    + WebhookWrites
+    + ScheduleWrites
+    + MemoryWrites
+    + ApprovalWrites
 {
 }
 impl<T> WriteTx for T where
@@ -96,6 +115,11 @@ impl<T> WriteTx for T where
         + RepeatWrites
         + DelegationWrites
         + ChatWrites
+        + PushConfigWrites
+        + WebhookWrites
+        + ScheduleWrites
+        + MemoryWrites
+        + ApprovalWrites
         + ?Sized
 {
 }

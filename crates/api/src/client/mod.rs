@@ -9,6 +9,7 @@
 //! out with a cookie, events over a WebSocket) have no method here. Proxies named in the environment are not used, and
 //! redirects are not followed: a token must not travel to an address that nobody wrote down.
 
+mod approvals;
 mod audit;
 mod chat;
 mod commands;
@@ -19,13 +20,16 @@ mod files;
 mod frames;
 mod identity;
 mod mcp;
+mod memory;
 mod platform;
 mod processes;
 mod runtimes;
+mod schedules;
 mod secrets;
 pub mod sse;
 mod templates;
 mod terminal;
+mod webhooks;
 mod workspaces;
 
 pub use audit::AuditQuery;

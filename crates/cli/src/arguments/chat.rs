@@ -35,7 +35,7 @@ pub(crate) enum ChatCommand {
     Search {
         /// By id or name
         workspace: String,
-        /// Words that must all be there; the last may be the beginning of one
+        /// Each must begin a word of what is found
         #[arg(required = true)]
         words: Vec<String>,
     },

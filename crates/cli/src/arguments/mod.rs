@@ -3,21 +3,27 @@
 mod audit;
 mod chat;
 mod duration;
+mod memory;
 mod process;
 mod queue;
+mod schedule;
 mod secret;
 mod template;
+mod webhook;
 mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
+pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
+pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
+pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -100,12 +106,24 @@ pub(crate) enum TopCommand {
     /// Set, list and remove secrets: variables that commands get and nobody reads back
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Have other systems told of events, and let them send messages
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Show and verify the audit log: who did what to which
     #[command(subcommand)]
     Audit(AuditCommand),
     /// Keep templates: what workspaces are made from
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// Have things said to workspaces at set times
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
+    /// Keep what agents remember: their own, their team's and their org's
+    #[command(subcommand)]
+    Memory(MemoryCommand),
+    /// Decide what workspaces ask people for
+    #[command(subcommand)]
+    Approval(ApprovalCommand),
     /// Make whole trees of workspaces
     #[command(subcommand)]
     Org(OrgCommand),

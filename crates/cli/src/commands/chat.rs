@@ -29,8 +29,7 @@ pub(crate) async fn run(context: &Context, arguments: ChatArguments) -> Outcome<
         None => {
             let workspace = arguments.workspace.unwrap_or_default();
             let workspace = resolve(&client, &workspace).await?;
-            let mut talk =
-                Talk { context, client: &client, workspace, conversation: arguments.conversation };
+            let mut talk = Talk { context, client: &client, workspace, conversation: arguments.conversation };
             match arguments.message {
                 Some(message) => talk.say(&message).await,
                 None => talk.follow_lines().await,

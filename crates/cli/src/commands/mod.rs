@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod approval;
 mod audit;
 mod bundle;
 mod chat;
@@ -11,12 +12,15 @@ mod exec;
 mod files;
 mod local_files;
 mod mcp;
+mod memory;
 mod processes;
 mod queue;
+mod schedule;
 mod secret;
 mod shell;
 mod template;
 mod token;
+mod webhook;
 mod workspace;
 
 use std::future::Future;
@@ -40,8 +44,12 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
+        TopCommand::Webhook(command) => block_on(webhook::run(context, command)),
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Template(command) => block_on(template::run(context, command)),
+        TopCommand::Schedule(command) => block_on(schedule::run(context, command)),
+        TopCommand::Memory(command) => block_on(memory::run(context, command)),
+        TopCommand::Approval(command) => block_on(approval::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),

@@ -34,6 +34,10 @@ pub struct ExchangeSection {
     /// Messages of one conversation. What was asked before is still answered beyond it.
     #[schemars(range(min = 1))]
     pub max_chat_messages: u32,
+    /// Days that runs of schedules are kept after they are over. 0: for ever.
+    pub keep_schedule_runs_days: u32,
+    /// Days that questions to people are kept after they are over. 0: for ever.
+    pub keep_approvals_days: u32,
 }
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
@@ -42,6 +46,7 @@ impl Default for ExchangeSection {
     fn default() -> Self {
         let terms = Terms::default();
         let seconds = |ms: i64| u32::try_from(ms / 1_000).unwrap_or(u32::MAX);
+        let days = |kept: Option<i64>| kept.map_or(0, |ms| u32::try_from(ms / DAY_MS).unwrap_or(u32::MAX));
         Self {
             max_message_bytes: u32::try_from(terms.max_message_bytes).unwrap_or(u32::MAX),
             max_waiting: u32::try_from(terms.max_waiting).unwrap_or(u32::MAX),
@@ -49,9 +54,9 @@ impl Default for ExchangeSection {
             agent_call_seconds: seconds(terms.agent_call_ceiling_ms),
             repeat_window_seconds: seconds(terms.repeat_window_ms),
             lease_seconds: seconds(terms.lease_ms),
-            keep_tasks_days: terms
-                .keep_tasks_ms
-                .map_or(0, |ms| u32::try_from(ms / DAY_MS).unwrap_or(u32::MAX)),
+            keep_tasks_days: days(terms.keep_tasks_ms),
+            keep_schedule_runs_days: days(terms.keep_schedule_runs_ms),
+            keep_approvals_days: days(terms.keep_approvals_ms),
             max_conversations: u32::try_from(terms.max_conversations).unwrap_or(u32::MAX),
             max_chat_messages: u32::try_from(terms.max_chat_messages).unwrap_or(u32::MAX),
         }
@@ -61,6 +66,7 @@ impl Default for ExchangeSection {
 impl ExchangeSection {
     pub(crate) fn terms(&self) -> Terms {
         let ms = |seconds: u32| i64::from(seconds) * 1_000;
+        let kept = |days: u32| Some(days).filter(|days| *days > 0).map(|days| i64::from(days) * DAY_MS);
         Terms {
             max_message_bytes: self.max_message_bytes as usize,
             max_waiting: u64::from(self.max_waiting),
@@ -68,9 +74,9 @@ impl ExchangeSection {
             agent_call_ceiling_ms: ms(self.agent_call_seconds),
             repeat_window_ms: ms(self.repeat_window_seconds),
             lease_ms: ms(self.lease_seconds),
-            keep_tasks_ms: Some(self.keep_tasks_days)
-                .filter(|days| *days > 0)
-                .map(|days| i64::from(days) * DAY_MS),
+            keep_tasks_ms: kept(self.keep_tasks_days),
+            keep_schedule_runs_ms: kept(self.keep_schedule_runs_days),
+            keep_approvals_ms: kept(self.keep_approvals_days),
             max_conversations: u64::from(self.max_conversations),
             max_chat_messages: u64::from(self.max_chat_messages),
         }

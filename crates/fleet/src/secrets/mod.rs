@@ -4,8 +4,11 @@
 //! change is written together with what it means for running workspaces: their generation goes up in the same
 //! transaction, and whoever reconciles them restarts them, a few at a time (`rules::secrets::roll_out`).
 
+mod aside;
+mod derived;
 mod key_file;
 mod keys;
+mod own;
 mod rollout;
 mod rotation;
 mod sealing;
@@ -23,6 +26,7 @@ use warren_model::{
     SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
+use warren_rules::redaction::Redactor;
 use warren_rules::secrets;
 use warren_store::{Page, Reach, SecretQuery, WriteTx};
 use warren_workspace::SecretVariables;
@@ -147,11 +151,18 @@ impl Fleet {
         if !secrets::concerns(row) {
             return Ok(SecretVariables::default());
         }
+        Ok(SecretVariables::new(self.open_secrets(row).await?))
+    }
+
+    /// Knows the workspace's secrets when it sees them, for text that is to be kept.
+    pub async fn redactor_of(&self, row: &Workspace) -> Result<Redactor, Error> {
+        let values = self.open_secrets(row).await?;
+        Ok(Redactor::new(values.values().map(|value| value.as_str())))
+    }
+
+    async fn open_secrets(&self, row: &Workspace) -> Result<BTreeMap<String, Zeroizing<String>>, Error> {
         let (org_id, id) = (row.org_id, row.id);
         let rows = self.store().read(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await?;
-        if rows.is_empty() {
-            return Ok(SecretVariables::default());
-        }
         let in_effect = secrets::in_effect(rows);
         let keys = self.keys_for(in_effect.values());
         let mut values = BTreeMap::new();
@@ -163,7 +174,7 @@ impl Fleet {
             })?;
             values.insert(name.as_str().to_owned(), Zeroizing::new(value.reveal().to_owned()));
         }
-        Ok(SecretVariables::new(values))
+        Ok(values)
     }
 
     pub(crate) fn keys(&self) -> &Keys {

@@ -2,6 +2,7 @@
 //! OpenAPI document come.
 
 mod admin;
+mod approvals;
 mod audit;
 mod budgets;
 mod bundles;
@@ -10,15 +11,19 @@ mod events;
 mod exchange;
 mod files;
 mod info;
+mod keys;
 mod lifecycle;
+mod memory;
 mod operations;
 mod paging;
 mod runtimes;
+mod schedules;
 mod secrets;
 mod session;
 mod templates;
 mod tokens;
 mod tools;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;
@@ -35,7 +40,7 @@ use warren_model::ErrorCode;
 use self::commands::{exec, processes, terminal};
 use self::exchange::{conversations, delegations, messages, peers, queue, runtime};
 use crate::problem::Failure;
-use crate::{App, auth, guard, mcp, page, problem};
+use crate::{App, a2a, auth, guard, mcp, page, problem};
 
 /// Every route of the API, with its description.
 pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
@@ -57,6 +62,22 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(templates::list))
         .routes(routes!(templates::show, templates::put, templates::remove))
         .routes(routes!(templates::import))
+        .routes(routes!(schedules::create, schedules::list_of_workspace))
+        .routes(routes!(schedules::list))
+        .routes(routes!(schedules::preview))
+        .routes(routes!(schedules::show, schedules::patch, schedules::remove))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::run))
+        .routes(routes!(schedules::runs))
+        .routes(routes!(memory::list))
+        .routes(routes!(memory::search))
+        .routes(routes!(memory::put, memory::show, memory::remove))
+        .routes(routes!(approvals::create, approvals::list_of_workspace))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::show))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::deny))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))
@@ -106,6 +127,14 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::show, webhooks::patch, webhooks::remove))
+        .routes(routes!(webhooks::calls))
+        .routes(routes!(webhooks::redeliver))
+        .routes(routes!(webhooks::create_channel, webhooks::channels))
+        .routes(routes!(webhooks::remove_channel))
+        .routes(routes!(webhooks::receive))
+        .routes(routes!(keys::keys))
         .routes(routes!(info::info))
         .routes(routes!(info::openapi))
 }
@@ -115,7 +144,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let (api, document) = api().split_for_parts();
     let document = serde_json::to_value(&document).expect("the document is plain data");
     let mcp = mcp::router(app, api.clone().with_state(Arc::clone(app)), &document);
-    let api = api.merge(mcp);
+    let api = api.merge(mcp).merge(a2a::router());
     let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
     Router::new()

@@ -308,7 +308,7 @@ pub(super) fn etag(workspace: &model::Workspace) -> String {
     format!("\"{}\"", workspace.version)
 }
 
-fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
+pub(super) fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();
     if text == "*" {
@@ -316,6 +316,6 @@ fn expected_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
     }
     let version =
         text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse().ok());
-    let detail = "If-Match: expected the ETag of a workspace, such as \"7\"";
+    let detail = "If-Match: expected an ETag that Warren gave out, such as \"7\"";
     version.map(Some).ok_or_else(|| Failure::new(ErrorCode::InvalidRequest, detail))
 }

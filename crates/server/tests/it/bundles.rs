@@ -25,7 +25,7 @@ async fn planted(warren: &Warren) -> String {
     let tree = json!({
         "name": "lead", "provider": { "kind": "local", "run": { "allow": ["ls"] } }, "role": "boss",
         "runtime": "external", "capabilities": ["fs"], "tier": "privileged", "model": "m", "skills": ["s"],
-        "schedules": [{ "name": "pulse", "every_seconds": 5, "prompt": "Go on." }],
+        "schedules": [{ "name": "pulse", "every_seconds": 50, "prompt": "Go on." }],
         "provision_timeout_seconds": 77, "hibernate_after_seconds": 88, "max_concurrent_tasks": 9,
         "children": [
             { "template": "member", "name": "z" },

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod a2a;
+mod a2a_clients;
 mod access;
+mod approvals;
 mod audit;
 mod bad_input;
 mod bundles;
@@ -17,12 +20,14 @@ mod lifecycle;
 mod limits;
 mod matrix;
 mod mcp;
+mod memories;
 mod operations;
 mod processes;
 mod redaction;
 mod registration;
 mod removal;
 mod replicas;
+mod schedules;
 mod secrets;
 mod sweeps;
 mod templates;

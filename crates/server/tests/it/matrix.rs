@@ -32,6 +32,8 @@ enum Need {
     On(Deed),
     /// Events: one's own workspace's, or a scope.
     Events,
+    /// Events for somebody outside: the right to read them, and to hand out access.
+    Telling,
     Operator,
     /// The door of join tokens, and the one of runners.
     Joining,
@@ -50,6 +52,8 @@ enum Deed {
     SeeSecrets,
     WriteSecrets,
     Operate,
+    /// What only people decide.
+    Decide,
     /// To be its runtime: nobody answers in another's name.
     Serve,
 }
@@ -102,6 +106,40 @@ const NEEDS: &[(&str, Need)] = &[
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
+    ("signing_keys", Need::Public),
+    ("receive_hook", Need::Public),
+    ("create_webhook", Need::Telling),
+    ("list_webhooks", Need::InOrg(Scope::EventsRead)),
+    ("show_webhook", Need::InOrg(Scope::EventsRead)),
+    ("change_webhook", Need::Telling),
+    ("list_webhook_calls", Need::InOrg(Scope::EventsRead)),
+    ("redeliver_webhook_call", Need::Telling),
+    ("remove_webhook", Need::Telling),
+    ("create_channel", Need::On(Deed::Write)),
+    ("list_channels", Need::On(Deed::See)),
+    ("remove_channel", Need::On(Deed::Write)),
+    ("create_schedule", Need::On(Deed::Write)),
+    ("list_workspace_schedules", Need::On(Deed::See)),
+    ("list_schedules", Need::InOrg(Scope::WorkspacesRead)),
+    ("preview_schedule", Need::Oneself),
+    ("show_schedule", Need::On(Deed::See)),
+    ("change_schedule", Need::On(Deed::Write)),
+    ("pause_schedule", Need::On(Deed::Write)),
+    ("resume_schedule", Need::On(Deed::Write)),
+    ("run_schedule", Need::On(Deed::Use)),
+    ("list_schedule_runs", Need::On(Deed::See)),
+    ("remove_schedule", Need::On(Deed::Write)),
+    ("remember", Need::On(Deed::Use)),
+    ("recall", Need::On(Deed::See)),
+    ("list_memories", Need::On(Deed::See)),
+    ("search_memories", Need::On(Deed::See)),
+    ("forget", Need::On(Deed::Use)),
+    ("request_approval", Need::On(Deed::Use)),
+    ("list_workspace_approvals", Need::On(Deed::See)),
+    ("list_approvals", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_approval", Need::On(Deed::See)),
+    ("approve", Need::On(Deed::Decide)),
+    ("deny", Need::On(Deed::Decide)),
     ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
     ("show_template", Need::InOrg(Scope::WorkspacesRead)),
     ("put_template", Need::InOrg(Scope::WorkspacesWrite)),
@@ -139,6 +177,19 @@ const NEEDS: &[(&str, Need)] = &[
     ("list_peers", Need::On(Deed::See)),
     ("show_peer_policy", Need::On(Deed::See)),
     ("set_peer_policy", Need::On(Deed::Write)),
+    ("a2a_call", Need::On(Deed::Use)),
+    ("a2a_call_with_slash", Need::On(Deed::Use)),
+    ("a2a_card", Need::On(Deed::Use)),
+    ("a2a_extended_card", Need::On(Deed::Use)),
+    ("a2a_send", Need::On(Deed::Use)),
+    ("a2a_stream", Need::On(Deed::Use)),
+    ("a2a_list_tasks", Need::On(Deed::Use)),
+    ("a2a_get_task", Need::On(Deed::Use)),
+    ("a2a_act_on_task", Need::On(Deed::Use)),
+    ("a2a_list_push_configs", Need::On(Deed::Use)),
+    ("a2a_create_push_config", Need::On(Deed::Use)),
+    ("a2a_get_push_config", Need::On(Deed::Use)),
+    ("a2a_delete_push_config", Need::On(Deed::Use)),
     // What changes the workspace as a whole comes last, so that all before meet one that runs.
     ("change_workspace", Need::On(Deed::Write)),
     ("pause_workspace", Need::On(Deed::Write)),
@@ -247,12 +298,16 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
             return false;
         }
         Need::InOrg(scope) | Need::OnToken(scope) => scope,
+        Need::Telling => {
+            return scopes.contains(&Scope::EventsRead) && scopes.contains(&Scope::TokensWrite);
+        }
         Need::Events => Scope::EventsRead,
         Need::On(Deed::See) => Scope::WorkspacesRead,
         Need::On(Deed::Use | Deed::Run) => Scope::WorkspacesUse,
         Need::On(Deed::Write) => Scope::WorkspacesWrite,
         Need::On(Deed::SeeSecrets) => Scope::SecretsRead,
         Need::On(Deed::WriteSecrets) => Scope::SecretsWrite,
+        Need::On(Deed::Decide) => Scope::ApprovalsDecide,
     };
     scopes.contains(&needed)
 }
@@ -285,6 +340,11 @@ fn operations() -> BTreeMap<String, Operation> {
             assert!(all.insert(id, operation).is_none(), "an operation's id is its own");
         }
     }
+    // Described by their own protocol, and closed like any other.
+    for route in warren_server::a2a_routes() {
+        let (id, method, path) = (route.name.to_owned(), route.method.to_owned(), route.path.to_owned());
+        assert!(all.insert(id.clone(), Operation { id, method, path }).is_none());
+    }
     all
 }
 
@@ -304,7 +364,13 @@ fn other_org() -> OrgId {
 impl Stage {
     async fn set() -> Self {
         let clock = clock();
-        let limits = Limits { max_tokens_per_owner: 100_000, ..Limits::default() };
+        let limits = Limits {
+            max_tokens_per_owner: 100_000,
+            max_webhooks_per_org: 100_000,
+            max_schedules_per_workspace: 10_000,
+            max_pending_approvals: 10_000,
+            ..Limits::default()
+        };
         let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
         let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
         let mut stage = Self { warren, clock, target, other, secrets: Vec::new() };
@@ -453,17 +519,26 @@ impl Stage {
             ("revoke_token", _) => {
                 self.mint(&json!({ "kind": "user", "name": "victim", "scopes": ["tokens:write"] })).await.1
             }
+            _ if operation.path.starts_with("/api/v1/approvals/{id}") => self.new_approval().await,
+            _ if operation.path.starts_with("/api/v1/schedules/{id}") => self.new_schedule().await,
             _ => self.target.to_string(),
         };
         let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
-        let path = operation.path.replace("{id}", &target).replace("{name}", name).replace("{process}", "1");
+        let path = operation
+            .path
+            .replace("{id}", &target)
+            .replace("{name}", name)
+            .replace("{process}", "1")
+            .replace("{scope}", "local");
         let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
-        let path = ["{task}", "{delivery}", "{delegation}", "{conversation}"]
+        let path = ["{task}", "{delivery}", "{delegation}", "{config}", "{conversation}"]
             .iter()
             .fold(path, |path, name| path.replace(name, nobody));
         let query = match operation.id.as_str() {
             "write_file" | "delete_file" | "make_directory" => "?path=some",
             "search_conversations" => "?q=word",
+            "a2a_act_on_task" => ":cancel",
+            "search_memories" => "?q=x",
             _ => "",
         };
         let call = self.warren.call(&operation.method, &format!("{path}{query}"));
@@ -473,12 +548,32 @@ impl Stage {
                 .header("upgrade", "websocket")
                 .header("sec-websocket-version", "13")
                 .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
-            _ => call.header("accept", "application/json"),
+            _ => call.header("accept", "application/json").header("a2a-version", "1.0"),
         };
         match self.body(&operation.id).await {
             Some(body) => call.json(&body),
             None => call,
         }
+    }
+
+    /// A question of the target, which nobody has decided.
+    async fn new_approval(&self) -> String {
+        let path = format!("/api/v1/workspaces/{}/approvals", self.target);
+        let body = self.body("request_approval").await.unwrap();
+        let secret =
+            self.insert(TokenKind::Workspace, ScopeSet::EMPTY, Some(self.target), OrgId::DEFAULT).await;
+        let made = self.warren.call("POST", &path).token(&secret).json(&body).send().await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A schedule of the target: the same deeds are asked of it as of its workspace.
+    async fn new_schedule(&self) -> String {
+        let path = format!("/api/v1/workspaces/{}/schedules", self.target);
+        let body = self.body("create_schedule").await.unwrap();
+        let made = self.warren.post(&path, &body).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
     }
 
     async fn body(&self, operation: &str) -> Option<Value> {
@@ -498,6 +593,15 @@ impl Stage {
                 let path = format!("/api/v1/workspaces/{}/bundle?tree=false", self.other);
                 json!({ "bundle": self.warren.get(&path).await.json() })
             }
+            "a2a_call" | "a2a_call_with_slash" => {
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {} })
+            }
+            "a2a_send" | "a2a_stream" => json!({
+                "message": { "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": "hello" }] },
+                "configuration": { "returnImmediately": true },
+            }),
+            "a2a_act_on_task" => json!({}),
+            "a2a_create_push_config" => json!({ "url": "https://93.184.216.34/hook" }),
             "send_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
             "claim_message" | "create_conversation" | "change_conversation" => json!({}),
             "post_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
@@ -505,7 +609,18 @@ impl Stage {
             "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),
             "set_peer_policy" => json!({ "circle": "family" }),
+            "create_schedule" => {
+                json!({ "name": format!("n{}", unique()), "every_seconds": 86_400, "prompt": "p" })
+            }
+            "remember" => json!({ "value": "x" }),
+            "request_approval" => json!({ "action": "a", "reason": "r" }),
+            "approve" | "deny" => json!({}),
+            "preview_schedule" => json!({ "every_seconds": 60 }),
+            "change_schedule" => json!({ "prompt": "q" }),
             "put_position" => json!({ "x": 0.0, "y": 0.0 }),
+            "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
+            "change_webhook" => json!({ "is_active": false }),
+            "create_channel" => json!({ "name": "made" }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),
@@ -522,7 +637,9 @@ impl Stage {
     async fn verdict_of(&self, call: Call) -> (Verdict, String) {
         let response = call.open().await;
         let status = response.status().as_u16();
-        if status == 101 {
+        let is_stream =
+            response.headers().get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        if status == 101 || is_stream {
             return (Verdict::LetIn, String::new());
         }
         let text = response.text().await.unwrap_or_default();
@@ -531,9 +648,14 @@ impl Stage {
             .and_then(|json| json["code"].as_str().map(str::to_owned));
         let verdict = match (status, code.as_deref()) {
             (401, _) => Verdict::Unauthenticated,
+            // The door of channels is open; what comes through it must be signed.
+            (403, Some("hook_refused")) => Verdict::LetIn,
             (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
             (403, _) => Verdict::Forbidden,
-            (404, Some("workspace_not_found" | "token_not_found")) => Verdict::Hidden,
+            (
+                404,
+                Some("workspace_not_found" | "token_not_found" | "schedule_not_found" | "approval_not_found"),
+            ) => Verdict::Hidden,
             (429 | 500.., _) => panic!("{status}: {text}"),
             _ => Verdict::LetIn,
         };
@@ -608,7 +730,8 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
                 ));
             }
             // Otherwise the call shows nothing: it was refused for what it said and not for who said it.
-            let is_about_state = ["sign_out", "resize_process"].contains(&operation.id.as_str());
+            let is_about_state =
+                ["sign_out", "resize_process", "a2a_extended_card"].contains(&operation.id.as_str());
             if who == Who::Admin && answer.starts_with("400 ") && !is_about_state {
                 wrong.push(format!("{} is not called as it should be: {answer}", operation.id));
             }

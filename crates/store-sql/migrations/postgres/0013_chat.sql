@@ -14,7 +14,7 @@ CREATE TABLE conversations (
 
 CREATE INDEX conversations_by_workspace ON conversations (workspace_id, id);
 
--- `searched` holds the words of a message, as `rules` cuts them; `words` is their index, which knows no language.
+-- `words` are those of what it says, in the one spelling that both databases search.
 CREATE TABLE chat_messages (
     id              uuid    NOT NULL PRIMARY KEY,
     conversation_id uuid    NOT NULL REFERENCES conversations (id),
@@ -25,15 +25,15 @@ CREATE TABLE chat_messages (
     parts           json    NOT NULL,
     task_id         uuid,
     created_at      bigint  NOT NULL,
-    searched        text    NOT NULL,
-    words           tsvector GENERATED ALWAYS AS (
-        array_to_tsvector(array_remove(string_to_array(searched, ' '), ''))) STORED
+    words           text    NOT NULL
 );
 
 CREATE INDEX chat_messages_by_conversation ON chat_messages (conversation_id, id);
 CREATE INDEX chat_messages_by_workspace ON chat_messages (workspace_id, id);
 CREATE INDEX chat_messages_by_task ON chat_messages (task_id, id) WHERE task_id IS NOT NULL;
-CREATE INDEX chat_words ON chat_messages USING gin (words);
+
+-- What messages are found by (X35).
+CREATE INDEX chat_messages_words ON chat_messages USING gin (array_to_tsvector(string_to_array(words, ' ')));
 
 CREATE FUNCTION chat_messages_are_final() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

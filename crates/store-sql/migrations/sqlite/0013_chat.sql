@@ -14,9 +14,9 @@ CREATE TABLE conversations (
 
 CREATE INDEX conversations_by_workspace ON conversations (workspace_id, id);
 
--- `number` is what the index of words calls a row by. `searched` holds its words, as `rules` cuts them.
+-- `words` are those of what it says, in the one spelling that both databases search.
 CREATE TABLE chat_messages (
-    number          INTEGER PRIMARY KEY,
+    row             INTEGER PRIMARY KEY,
     id              TEXT    NOT NULL UNIQUE,
     conversation_id TEXT    NOT NULL REFERENCES conversations (id),
     org_id          TEXT    NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE chat_messages (
     parts           TEXT    NOT NULL,
     task_id         TEXT,
     created_at      INTEGER NOT NULL,
-    searched        TEXT    NOT NULL
+    words           TEXT    NOT NULL
 ) STRICT;
 
 CREATE INDEX chat_messages_by_conversation ON chat_messages (conversation_id, id);
@@ -39,17 +39,15 @@ BEGIN
     SELECT RAISE(ABORT, 'a chat message does not change');
 END;
 
--- The index of words (X35).
-CREATE VIRTUAL TABLE chat_words USING fts5 (
-    searched, content = 'chat_messages', content_rowid = 'number', tokenize = "unicode61 remove_diacritics 0"
+-- What messages are found by (X35).
+CREATE VIRTUAL TABLE chat_messages_words USING fts5 (
+    words, content = 'chat_messages', content_rowid = 'row', tokenize = 'unicode61 remove_diacritics 0'
 );
 
-CREATE TRIGGER chat_words_come AFTER INSERT ON chat_messages
-BEGIN
-    INSERT INTO chat_words (rowid, searched) VALUES (NEW.number, NEW.searched);
+CREATE TRIGGER chat_messages_words_insert AFTER INSERT ON chat_messages BEGIN
+    INSERT INTO chat_messages_words (rowid, words) VALUES (new.row, new.words);
 END;
 
-CREATE TRIGGER chat_words_go AFTER DELETE ON chat_messages
-BEGIN
-    INSERT INTO chat_words (chat_words, rowid, searched) VALUES ('delete', OLD.number, OLD.searched);
+CREATE TRIGGER chat_messages_words_delete AFTER DELETE ON chat_messages BEGIN
+    INSERT INTO chat_messages_words (chat_messages_words, rowid, words) VALUES ('delete', old.row, old.words);
 END;

@@ -10,7 +10,7 @@ use warren_store::Error;
 
 use super::error::{asks_to_run_again, translate};
 use crate::events::PendingEvent;
-use crate::session::{Row, Session, Value, Visit, WordSearch};
+use crate::session::{Row, Session, Value, Visit, WordsCondition};
 
 /// Takes the numbers and writes the events in one go: the lock on the counter is held for this statement and the
 /// commit, and for nothing else.
@@ -93,12 +93,18 @@ impl Session for PostgresSession {
             .ok_or_else(|| Error::Corrupt("the counter of events is missing".into()))
     }
 
-    fn keeps_row(&self) -> &'static str {
-        " FOR SHARE"
+    /// Neither side is parsed: what counts as a word was decided before.
+    fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {
+        let wanted: Vec<String> = words.iter().map(|word| format!("'{word}':*")).collect();
+        WordsCondition {
+            head: format!("array_to_tsvector(string_to_array({table}.words, ' ')) @@ CAST(CAST("),
+            value: wanted.join(" & "),
+            tail: " AS text) AS tsquery)",
+        }
     }
 
-    fn word_search(&self) -> WordSearch {
-        WordSearch::Tsvector
+    fn keeps_row(&self) -> &'static str {
+        " FOR SHARE"
     }
 }
 

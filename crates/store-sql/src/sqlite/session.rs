@@ -7,7 +7,7 @@ use warren_store::Error;
 
 use super::error::translate;
 use crate::events::PendingEvent;
-use crate::session::{Row, Session, Value, Visit, WordSearch};
+use crate::session::{Row, Session, Value, Visit, WordsCondition};
 
 const COUNT_EVENTS: &str = "UPDATE event_sequence SET newest = newest + $1 WHERE id = 1 RETURNING newest";
 const INSERT_EVENT: &str = "INSERT INTO events (seq, at, kind, org_id, workspace_id, principal, data) \
@@ -86,13 +86,18 @@ impl Session for SqliteSession<'_> {
         Ok(newest)
     }
 
+    fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {
+        let wanted: Vec<String> = words.iter().map(|word| format!("\"{word}\"*")).collect();
+        WordsCondition {
+            head: format!("row IN (SELECT rowid FROM {table}_words WHERE {table}_words MATCH"),
+            value: wanted.join(" "),
+            tail: ")",
+        }
+    }
+
     /// The one writer holds the whole file.
     fn keeps_row(&self) -> &'static str {
         ""
-    }
-
-    fn word_search(&self) -> WordSearch {
-        WordSearch::Fts5
     }
 }
 

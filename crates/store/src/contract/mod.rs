@@ -4,18 +4,23 @@
 //! function that opens a fresh, empty database, and gets one test per case. What that function returns must have
 //! a method `store(&self) -> Arc<dyn Store>`; it is dropped at the end of the case, and may then clear up.
 
+pub mod approvals;
 pub mod audit;
 pub mod chat;
 pub mod events;
 pub mod exchange;
 pub mod leases;
 pub mod ledgers;
+pub mod memory;
+pub mod push_configs;
 mod samples;
+pub mod schedules;
 pub mod secrets;
 pub mod templates;
 pub mod tokens;
 pub mod transactions;
 pub mod vitals;
+pub mod webhooks;
 pub mod workspaces;
 
 /// Makes one `#[tokio::test]` for each case of the suite, in one module per noun.
@@ -67,6 +72,13 @@ macro_rules! contract_tests {
                 a_lease_ends_at_the_very_moment_it_expires
                 a_released_lease_is_free_and_its_fence_still_grows
                 a_lost_lease_rolls_back_the_write_it_guards
+            }
+            webhooks {
+                webhooks_and_channels_come_back_as_they_were_written
+                an_event_is_owed_to_a_webhook_once
+                a_call_is_claimed_once_and_ends_once
+                what_is_due_is_found_by_webhook_and_not_for_stopped_ones
+                they_go_with_what_they_belong_to
             }
             ledgers {
                 spending_adds_up_by_workspace_and_month
@@ -131,6 +143,34 @@ macro_rules! contract_tests {
                 messages_are_found_by_their_words
                 a_conversation_goes_with_its_messages_and_with_its_workspace
             }
+            push_configs {
+                a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
+                a_call_is_owed_while_the_task_is_newer_than_what_was_told
+                a_call_is_taken_up_by_one_of_many
+            }
+            schedules {
+                every_field_comes_back_as_it_was_written
+                a_schedule_is_written_only_at_the_version_it_was_read
+                lists_are_filtered_and_come_in_pages
+                what_is_due_is_found_the_longest_overdue_first
+                a_slot_is_claimed_by_one_of_many
+                a_run_is_written_once_per_state_and_attempt
+                unfinished_and_waiting_runs_are_found_again
+                runs_go_with_their_schedule_and_old_ones_are_cleared
+            }
+            memory {
+                every_field_comes_back_as_it_was_written
+                a_memory_is_written_only_at_the_version_it_was_read
+                all_words_must_begin_a_word_in_a_place_that_is_asked_for
+                what_has_expired_is_not_shown_and_then_cleared
+                memories_end_with_their_workspace_and_the_orgs_stay
+            }
+            approvals {
+                a_question_comes_back_as_it_was_written_and_with_its_answer
+                of_many_that_decide_one_does
+                questions_are_listed_newest_first_and_late_ones_are_found
+                what_was_decided_goes_after_its_time_and_all_with_the_workspace
+            }
             transactions {
                 an_error_leaves_nothing_behind
                 a_transaction_sees_its_own_writes_and_others_do_not
@@ -169,6 +209,7 @@ mod tests {
             include_str!("exchange.rs"),
             include_str!("leases.rs"),
             include_str!("ledgers.rs"),
+            include_str!("push_configs.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
             include_str!("secrets.rs"),
@@ -176,6 +217,10 @@ mod tests {
             include_str!("chat.rs"),
             include_str!("vitals.rs"),
             include_str!("templates.rs"),
+            include_str!("webhooks.rs"),
+            include_str!("schedules.rs"),
+            include_str!("memory.rs"),
+            include_str!("approvals.rs"),
         ];
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {

@@ -142,7 +142,8 @@ pub(crate) async fn post(
     };
     let mut accepted = app.exchange.say(&who, conversation, send).await?;
     // Deleted between the look and the writing.
-    let message = accepted.chat_message.take().ok_or_else(|| Failure::from(ErrorCode::ConversationNotFound))?;
+    let message =
+        accepted.chat_message.take().ok_or_else(|| Failure::from(ErrorCode::ConversationNotFound))?;
     let mut answer = None;
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
@@ -214,7 +215,7 @@ pub(crate) async fn messages(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SearchParams {
-    /// Words that must all be there, 1 to 16; the last may be the beginning of one.
+    /// 1 to 16 words; each must begin a word of what is found.
     q: String,
     /// From `next_cursor` of the page before.
     cursor: Option<String>,

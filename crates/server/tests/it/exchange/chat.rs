@@ -77,7 +77,11 @@ async fn what_is_shown_live_is_what_a_reload_shows() {
     assert_eq!(lines(&shown), expected.collect::<Vec<_>>());
     let told = told(&warren, id, &chat).await;
     let ids = |rows: &[Value], name: &str| rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&told, "message_id"), ids(&shown, "id"), "the events name the same messages in the same order");
+    assert_eq!(
+        ids(&told, "message_id"),
+        ids(&shown, "id"),
+        "the events name the same messages in the same order"
+    );
     assert!(!json!(told).to_string().contains("echo"), "an event never says what was said: {told:?}");
     let warren = warren.restart().await;
     assert_eq!(read(&warren, id, &chat).await, shown, "nothing is lost, doubled or changed");
@@ -142,7 +146,8 @@ async fn whatever_comes_under_the_context_is_shown_with_its_true_author() {
     warren.exchange.settled(tick.task.id, None).await.unwrap();
     // By another agent, which claims to be a person.
     peer.next([Act::Outcome(warren_exchange::Outcome::Failed { reason: "failed" })]);
-    body = json!({ "message": { "role": "user", "parts": [{ "text": "from next door" }] }, "context_id": chat });
+    body =
+        json!({ "message": { "role": "user", "parts": [{ "text": "from next door" }] }, "context_id": chat });
     let path = format!("/api/v1/workspaces/{id}/messages");
     let sent = warren.call("POST", &path).token(&secret).json(&body).send().await;
     assert_eq!(sent.status, 200, "{}", sent.text());
@@ -176,12 +181,24 @@ async fn a_reply_goes_to_the_work_that_asked() {
     let chat = begin(&warren, id).await;
     peer.next([Act::SayIn(TaskState::InputRequired, "which one?".into())]);
     let asked = post(&warren, id, &chat, "paint it").await.json();
-    assert_eq!((&asked["task_state"], &asked["answer"]["parts"][0]["text"]), (&json!("input_required"), &json!("which one?")));
-    peer.next([Act::Work("painting".into()), Act::Leave("picture".into()), Act::SayIn(TaskState::Completed, "blue".into())]);
+    assert_eq!(
+        (&asked["task_state"], &asked["answer"]["parts"][0]["text"]),
+        (&json!("input_required"), &json!("which one?"))
+    );
+    peer.next([
+        Act::Work("painting".into()),
+        Act::Leave("picture".into()),
+        Act::SayIn(TaskState::Completed, "blue".into()),
+    ]);
     let replied = post(&warren, id, &chat, "the door").await.json();
     assert_eq!((&replied["task_id"], &replied["task_state"]), (&asked["task_id"], &json!("completed")));
-    let parts: Vec<_> = replied["answer"]["parts"].as_array().unwrap().iter().map(|part| part["text"].clone()).collect();
-    assert_eq!(parts, ["blue", "picture"], "what was said at the end and what the work left, not what was on the way");
+    let parts: Vec<_> =
+        replied["answer"]["parts"].as_array().unwrap().iter().map(|part| part["text"].clone()).collect();
+    assert_eq!(
+        parts,
+        ["blue", "picture"],
+        "what was said at the end and what the work left, not what was on the way"
+    );
     let next = post(&warren, id, &chat, "thanks").await.json();
     assert_ne!(next["task_id"], asked["task_id"]);
 }
@@ -227,8 +244,15 @@ async fn conversations_are_listed_named_and_deleted() {
     made.sort_by_key(ToString::to_string);
     assert_eq!(ids, made);
     let named = warren.patch(&at(id, &old), &json!({ "title": "Report" })).await;
-    assert_eq!((named.status, &named.json()["title"], &named.json()["version"]), (200, &json!("Report"), &json!(2)));
-    assert_eq!(warren.patch(&at(id, &old), &json!({})).await.json()["title"], "Report", "absent means unchanged");
+    assert_eq!(
+        (named.status, &named.json()["title"], &named.json()["version"]),
+        (200, &json!("Report"), &json!(2))
+    );
+    assert_eq!(
+        warren.patch(&at(id, &old), &json!({})).await.json()["title"],
+        "Report",
+        "absent means unchanged"
+    );
     let bad = warren.patch(&at(id, &old), &json!({ "title": "two\nlines" })).await;
     assert_eq!((bad.status, bad.code().as_str()), (400, "invalid_request"));
     post(&warren, id, &old, "hello").await;
@@ -277,7 +301,10 @@ async fn conversations_are_searched_by_words_within_a_workspace() {
     let find = async |q: &str| {
         let answer = warren.get(&format!("/api/v1/workspaces/{id}/search?q={q}")).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
-        lines(answer.json()["items"].as_array().unwrap()).into_iter().map(|(_, text)| text).collect::<Vec<_>>()
+        lines(answer.json()["items"].as_array().unwrap())
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect::<Vec<_>>()
     };
     let both = ["echo: The quarterly report, please", "The quarterly report, please"];
     assert_eq!(find("REPORT").await, both, "the youngest first, and of this workspace");

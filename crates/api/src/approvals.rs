@@ -1,0 +1,79 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Principal;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    Pending,
+    Approved,
+    Denied,
+    /// Nobody decided in time.
+    Expired,
+}
+
+/// A question to people.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestApproval {
+    /// What is to be done, in a few words, such as `deploy`.
+    #[schema(min_length = 1, max_length = 200)]
+    pub action: String,
+    /// Why, for the person who decides.
+    pub reason: String,
+    /// What else they should see.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::unique_keys::optional"
+    )]
+    #[schema(value_type = Option<Object>)]
+    pub context: Option<serde_json::Value>,
+    /// Nobody decided after so long: expired. Absent: a day; 30 days at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 2592000)]
+    pub expires_in_seconds: Option<u32>,
+    /// The task that waits for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uuid")]
+    pub task_id: Option<String>,
+}
+
+/// What a person says with a decision.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DecideApproval {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A question of a workspace, with its answer once there is one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Approval {
+    #[schema(format = "uuid")]
+    pub id: String,
+    #[schema(format = "uuid")]
+    pub workspace_id: String,
+    #[schema(format = "uuid")]
+    pub task_id: Option<String>,
+    pub action: String,
+    pub reason: String,
+    #[schema(value_type = Object)]
+    pub context: serde_json::Value,
+    pub state: ApprovalState,
+    pub asked_by: Principal,
+    /// A person, or `system:policy/NAME`.
+    pub decided_by: Option<Principal>,
+    pub decided_at: Option<String>,
+    pub note: Option<String>,
+    pub created_at: String,
+    pub expires_at: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalPage {
+    pub items: Vec<Approval>,
+    /// Pass as `cursor` for the next page; absent on the last.
+    pub next_cursor: Option<String>,
+}

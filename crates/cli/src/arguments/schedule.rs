@@ -1,0 +1,112 @@
+//! The command line of `warren schedule`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScheduleCommand {
+    /// Have something said to a workspace again and again
+    Add(AddScheduleArguments),
+    /// List schedules
+    Ls {
+        /// Those of this workspace, by id or name [default: all]
+        workspace: Option<String>,
+    },
+    /// Show a schedule with its next slots
+    Show {
+        /// As `warren schedule ls` shows it
+        id: String,
+    },
+    /// Pause a schedule; slots that pass meanwhile are not missed
+    Pause {
+        /// As `warren schedule ls` shows it
+        id: String,
+    },
+    /// Resume a schedule from now on
+    Resume {
+        /// As `warren schedule ls` shows it
+        id: String,
+    },
+    /// Have a schedule fire now
+    Run {
+        /// As `warren schedule ls` shows it
+        id: String,
+    },
+    /// Remove a schedule and the record of its runs
+    Rm {
+        /// As `warren schedule ls` shows it
+        id: String,
+    },
+    /// Show what became of a schedule's slots, the newest first
+    History {
+        /// As `warren schedule ls` shows it
+        id: String,
+        /// At most so many
+        #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show when a cron or an interval would fire, without making a schedule
+    Next(NextArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddScheduleArguments {
+    /// By id, or by name where only one has it
+    pub(crate) workspace: String,
+    /// Its own within the workspace
+    pub(crate) name: String,
+    /// What is said to the agent
+    pub(crate) prompt: String,
+    #[command(flatten)]
+    pub(crate) timing: TimingArguments,
+    /// Each slot fires up to so many seconds later
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) jitter: Option<u32>,
+    /// What becomes of slots that passed while nobody could fire them
+    #[arg(long, value_enum, default_value_t = Missed::Once)]
+    pub(crate) missed: Missed,
+    /// What becomes of a slot while the task of the one before is not over
+    #[arg(long, value_enum, default_value_t = Overlap::Skip)]
+    pub(crate) overlap: Overlap,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NextArguments {
+    #[command(flatten)]
+    pub(crate) timing: TimingArguments,
+    /// How many slots
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) count: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TimingArguments {
+    /// Five fields, or six with seconds in front, such as `0 9 * * 1-5`
+    #[arg(long, required_unless_present = "every", conflicts_with = "every")]
+    pub(crate) cron: Option<String>,
+    /// Every so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) every: Option<u32>,
+    /// Of the IANA database, such as `Europe/Zurich` [default: UTC]
+    #[arg(long, value_name = "ZONE", requires = "cron")]
+    pub(crate) time_zone: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Missed {
+    /// None of them fires
+    Skip,
+    /// The last one fires, for all
+    Once,
+    /// Each fires, up to a limit
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Overlap {
+    /// It does not fire
+    Skip,
+    /// It fires when that task is over
+    Queue,
+    /// It fires all the same
+    Allow,
+}

@@ -1,0 +1,106 @@
+//! `warren memory`: what agents remember.
+
+use warren_api::client::Client;
+use warren_api::{Memory, Remember};
+
+use super::cursors::Cursors;
+use crate::arguments::{MemoryCommand, SetMemoryArguments};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::{Outcome, Report};
+use crate::workspace_name::resolve;
+
+/// Of a value, in a list.
+const SHOWN_CHARACTERS: usize = 60;
+
+pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Exit> {
+    let client = context.client()?;
+    match command {
+        MemoryCommand::Set(arguments) => set(context, &client, arguments).await?,
+        MemoryCommand::Get(at) => {
+            let id = resolve(&client, &at.workspace).await?;
+            let memory = client.recall(&id, at.scope.as_str(), &at.key).await?;
+            if context.output.is_json {
+                context.output.json(&memory)?;
+            } else {
+                context.output.line(&memory.value)?;
+            }
+        }
+        MemoryCommand::Ls { workspace, scope } => {
+            let id = resolve(&client, &workspace).await?;
+            let (mut found, mut cursors, mut cursor) = (Vec::new(), Cursors::default(), None::<String>);
+            loop {
+                let scope = scope.map(|scope| scope.as_str());
+                let page = client.memories(&id, scope, cursor.as_deref()).await?;
+                found.extend(page.items);
+                cursor = cursors.follow(page.next_cursor)?;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            tell(context, &found, "Nothing is remembered.")?;
+        }
+        MemoryCommand::Search { workspace, words, scope } => {
+            let id = resolve(&client, &workspace).await?;
+            let scope = scope.map(|scope| scope.as_str());
+            let found = client.search_memories(&id, scope, &words).await?.items;
+            tell(context, &found, "Nothing is found.")?;
+        }
+        MemoryCommand::Rm(at) => {
+            let id = resolve(&client, &at.workspace).await?;
+            client.forget(&id, at.scope.as_str(), &at.key).await?;
+            context.output.note("It is forgotten.");
+        }
+    }
+    Ok(Exit::OK)
+}
+
+async fn set(context: &Context, client: &Client, arguments: SetMemoryArguments) -> Outcome<()> {
+    let ttl_seconds = match arguments.ttl.map(|span| u32::try_from(span.ms / 1_000)) {
+        Some(Ok(seconds)) => Some(seconds),
+        Some(Err(_)) => {
+            return Err(Report::new(warren_model::ErrorCode::InvalidUsage)
+                .because("--ttl: it is too long")
+                .into());
+        }
+        None => None,
+    };
+    let id = resolve(client, &arguments.at.workspace).await?;
+    let wish = Remember {
+        value: arguments.value,
+        ttl_seconds,
+        task_id: None,
+        expected_version: arguments.if_version,
+    };
+    let memory = client.remember(&id, arguments.at.scope.as_str(), &arguments.at.key, &wish).await?;
+    if context.output.is_json {
+        return context.output.json(&memory);
+    }
+    context.output.line(&format!("{}  version {}", memory.key, memory.version))?;
+    if memory.masked > 0 {
+        context.output.note(&format!("Credentials in it were masked: {}.", memory.masked));
+    }
+    Ok(())
+}
+
+fn tell(context: &Context, found: &[Memory], nothing: &str) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(&found);
+    }
+    if found.is_empty() {
+        context.output.note(nothing);
+        return Ok(());
+    }
+    let row = |one: &Memory| {
+        let scope = serde_json::json!(one.scope).as_str().unwrap_or_default().to_owned();
+        let author =
+            format!("{}:{}", serde_json::json!(one.author.kind).as_str().unwrap_or_default(), one.author.id);
+        let mut value: String = one.value.chars().take(SHOWN_CHARACTERS).collect();
+        if value.len() < one.value.len() {
+            value.push('…');
+        }
+        vec![scope, one.key.clone(), one.version.to_string(), author, value]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    context.output.table(&["scope", "key", "version", "author", "value"], &rows)
+}

@@ -1,0 +1,191 @@
+//! `warren schedule`: messages at set times.
+
+use warren_api::client::Client;
+use warren_api::{
+    CreateSchedule, MissedPolicy, OverlapPolicy, PreviewSchedule, RunCause, RunState, Schedule, ScheduleRun,
+};
+
+use super::cursors::Cursors;
+use crate::arguments::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::Outcome;
+use crate::workspace_name::resolve;
+
+pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<Exit> {
+    let client = context.client()?;
+    match command {
+        ScheduleCommand::Add(arguments) => {
+            let made = add(&client, arguments).await?;
+            tell(context, &made)?;
+        }
+        ScheduleCommand::Ls { workspace } => list(context, &client, workspace).await?,
+        ScheduleCommand::Show { id } => show(context, &client.schedule(&id).await?)?,
+        ScheduleCommand::Pause { id } => tell(context, &client.pause_schedule(&id).await?)?,
+        ScheduleCommand::Resume { id } => tell(context, &client.resume_schedule(&id).await?)?,
+        ScheduleCommand::Run { id } => {
+            let run = client.run_schedule(&id).await?;
+            if context.output.is_json {
+                context.output.json(&run)?;
+            } else {
+                context.output.line(&run.id)?;
+                context.output.note(&format!("See `warren schedule history {id}` for what became of it."));
+            }
+        }
+        ScheduleCommand::Rm { id } => {
+            client.remove_schedule(&id).await?;
+            context.output.note("The schedule is removed.");
+        }
+        ScheduleCommand::History { id, limit } => history(context, &client, &id, limit).await?,
+        ScheduleCommand::Next(arguments) => next(context, &client, arguments).await?,
+    }
+    Ok(Exit::OK)
+}
+
+async fn add(client: &Client, arguments: AddScheduleArguments) -> Outcome<Schedule> {
+    let workspace_id = resolve(client, &arguments.workspace).await?;
+    let schedule = CreateSchedule {
+        name: arguments.name,
+        cron: arguments.timing.cron,
+        every_seconds: arguments.timing.every,
+        time_zone: arguments.timing.time_zone,
+        prompt: arguments.prompt,
+        jitter_seconds: arguments.jitter,
+        missed: Some(match arguments.missed {
+            Missed::Skip => MissedPolicy::Skip,
+            Missed::Once => MissedPolicy::Once,
+            Missed::All => MissedPolicy::All,
+        }),
+        overlap: Some(match arguments.overlap {
+            Overlap::Skip => OverlapPolicy::Skip,
+            Overlap::Queue => OverlapPolicy::Queue,
+            Overlap::Allow => OverlapPolicy::Allow,
+        }),
+    };
+    Ok(client.create_schedule(&workspace_id, &schedule).await?)
+}
+
+/// One line: its id and when it fires next.
+fn tell(context: &Context, schedule: &Schedule) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(schedule);
+    }
+    context.output.line(&format!("{}  {}", schedule.id, next_of(schedule)))
+}
+
+fn next_of(schedule: &Schedule) -> String {
+    match &schedule.next_at {
+        Some(at) => at.clone(),
+        None if schedule.is_paused => "paused".into(),
+        None => "never again".into(),
+    }
+}
+
+fn timing_of(schedule: &Schedule) -> String {
+    match (&schedule.cron, &schedule.time_zone, schedule.every_seconds) {
+        (Some(cron), Some(zone), _) => format!("{cron} ({zone})"),
+        (Some(cron), None, _) => cron.clone(),
+        (None, _, Some(seconds)) => format!("every {seconds} s"),
+        (None, _, None) => "-".into(),
+    }
+}
+
+async fn list(context: &Context, client: &Client, workspace: Option<String>) -> Outcome<()> {
+    let workspace_id = match workspace {
+        Some(workspace) => Some(resolve(client, &workspace).await?),
+        None => None,
+    };
+    let mut found: Vec<Schedule> = Vec::new();
+    let (mut cursors, mut cursor) = (Cursors::default(), None::<String>);
+    loop {
+        let page = client.schedules(workspace_id.as_deref(), cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = cursors.follow(page.next_cursor)?;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if context.output.is_json {
+        return context.output.json(&found);
+    }
+    if found.is_empty() {
+        context.output.note("No schedules. Make one with `warren schedule add`.");
+        return Ok(());
+    }
+    let row = |one: &Schedule| {
+        vec![one.id.clone(), one.name.clone(), one.workspace_id.clone(), timing_of(one), next_of(one)]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    context.output.table(&["id", "name", "workspace", "when", "next"], &rows)
+}
+
+fn show(context: &Context, schedule: &Schedule) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(schedule);
+    }
+    let policy = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let fields = [
+        ("id", schedule.id.clone()),
+        ("name", schedule.name.clone()),
+        ("workspace", schedule.workspace_id.clone()),
+        ("when", timing_of(schedule)),
+        ("jitter", format!("{} s", schedule.jitter_seconds)),
+        ("missed", policy(serde_json::json!(schedule.missed))),
+        ("overlap", policy(serde_json::json!(schedule.overlap))),
+        ("next", next_of(schedule)),
+        ("upcoming", schedule.upcoming.join(", ")),
+        ("prompt", schedule.prompt.clone()),
+    ];
+    let rows: Vec<_> = fields.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    context.output.table(&["field", "value"], &rows)
+}
+
+async fn history(context: &Context, client: &Client, id: &str, limit: u32) -> Outcome<()> {
+    let runs = client.schedule_runs(id, None, limit).await?.items;
+    if context.output.is_json {
+        return context.output.json(&runs);
+    }
+    if runs.is_empty() {
+        context.output.note("It has not fired yet.");
+        return Ok(());
+    }
+    let row = |run: &ScheduleRun| {
+        let state = match run.state {
+            RunState::Claimed => "claimed",
+            RunState::Waiting => "waiting",
+            RunState::Fired => "fired",
+            RunState::Skipped => "skipped",
+            RunState::Failed => "failed",
+        };
+        let slot = match (&run.slot, run.cause) {
+            (Some(slot), _) if run.slots > 1 => format!("{slot} and {} more", run.slots - 1),
+            (Some(slot), _) => slot.clone(),
+            (None, RunCause::Manual | RunCause::Slot | RunCause::Missed) => {
+                format!("{} (asked for)", run.created_at)
+            }
+        };
+        let dash = || "-".to_owned();
+        vec![
+            slot,
+            state.to_owned(),
+            run.reason.clone().unwrap_or_else(dash),
+            run.task_id.clone().unwrap_or_else(dash),
+        ]
+    };
+    let rows: Vec<_> = runs.iter().map(row).collect();
+    context.output.table(&["slot", "outcome", "reason", "task"], &rows)
+}
+
+async fn next(context: &Context, client: &Client, arguments: NextArguments) -> Outcome<()> {
+    let preview = PreviewSchedule {
+        cron: arguments.timing.cron,
+        every_seconds: arguments.timing.every,
+        time_zone: arguments.timing.time_zone,
+        count: Some(arguments.count),
+    };
+    let preview = client.preview_schedule(&preview).await?;
+    if context.output.is_json {
+        return context.output.json(&preview);
+    }
+    preview.slots.iter().try_for_each(|slot| context.output.line(slot))
+}

@@ -1,0 +1,312 @@
+//! Questions of workspaces to people: asked, decided once, and waited for (X51).
+//!
+//! ```text
+//!   agent ── ask ──▶ row, event ──▶ people see it
+//!     │                              │ decide: compare-and-set on `pending`, event, audit entry
+//!     └── GET …?wait_ms ◀── woken by the event, on this replica or another; the row is the truth
+//! ```
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use warren_fleet::access::Action;
+use warren_fleet::{Actor, Error, Identity};
+use warren_model::{
+    Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventKind, NewEvent,
+    Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
+};
+use warren_rules::approvals::{self, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS, Refusal};
+use warren_rules::memory::scrub;
+use warren_rules::redaction::Redactor;
+use warren_store::{ApprovalQuery, Page, WriteTx};
+
+use crate::Exchange;
+
+pub use warren_rules::approvals::Decision as ApprovalDecision;
+
+/// How long one request may wait for a decision.
+pub const MAX_APPROVAL_WAIT_MS: u64 = 60_000;
+/// Between two looks at the row while other things happen.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const BATCH: u32 = 100;
+
+/// A question that a workspace has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskApproval {
+    pub action: String,
+    pub reason: String,
+    /// An object.
+    pub context: Value,
+    /// Nobody decided after so long: expired. Absent: after a day.
+    pub expires_in_seconds: Option<u32>,
+    pub task_id: Option<TaskId>,
+}
+
+impl Exchange {
+    /// Asks people. Credentials in what they are shown are masked.
+    pub async fn ask_approval(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        ask: AskApproval,
+    ) -> Result<Approval, Error> {
+        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        check(&ask)?;
+        let known = self.fleet().redactor_of(&row).await?;
+        let now = self.clock().now();
+        let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
+        let approval = Approval {
+            id: self.entropy().id(now),
+            org_id: row.org_id,
+            workspace_id,
+            task_id: ask.task_id,
+            action: scrub(&ask.action, &known).text,
+            reason: scrub(&ask.reason, &known).text,
+            context: scrub_json(ask.context, &known),
+            asked_by: who.principal.clone(),
+            state: ApprovalState::Pending,
+            decided_by: None,
+            decided_at: None,
+            note: None,
+            created_at: now,
+            expires_at: now.plus_ms(i64::from(wait) * 1_000),
+        };
+        let (asked, max) = (approval.clone(), u64::from(self.fleet().limits().max_pending_approvals));
+        self.store()
+            .write(move |tx| {
+                let place = tx.workspace(workspace_id)?.filter(|row| row.status != Status::Removed);
+                place.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+                if let Some(task_id) = asked.task_id {
+                    let task = tx.task(task_id)?.filter(|task| task.workspace_id == workspace_id);
+                    task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+                }
+                if tx.count_pending_approvals(workspace_id)? >= max {
+                    return Err(Error::new(ErrorCode::ApprovalLimit));
+                }
+                tx.insert_approval(&asked)?;
+                let data = json!({
+                    "approval_id": asked.id.to_string(),
+                    "action": asked.action,
+                    "expires_at": asked.expires_at.to_string(),
+                });
+                let kind = EventKind::ApprovalRequested;
+                Ok(tx.append_event(&event_of(&asked, kind, &asked.asked_by, asked.created_at, data))?)
+            })
+            .await?;
+        Ok(approval)
+    }
+
+    /// As it is now: what is late is expired, whether somebody has noted that or not.
+    pub async fn approval(&self, who: &Identity, id: ApprovalId) -> Result<Approval, Error> {
+        let row = self.find_approval(id).await?;
+        self.may_with_approval(who, Action::ReadWorkspaces, &row).await?;
+        Ok(approvals::expire(&row, self.clock().now()).unwrap_or(row))
+    }
+
+    /// The same, once it is decided, or after a while.
+    pub async fn wait_for_approval(
+        &self,
+        who: &Identity,
+        id: ApprovalId,
+        wait_ms: u64,
+    ) -> Result<Approval, Error> {
+        // Listening begins before the row is read, so that nothing falls between.
+        let mut newest = self.store().newest_event();
+        let wait = Duration::from_millis(wait_ms.min(MAX_APPROVAL_WAIT_MS));
+        let mut over = std::pin::pin!(tokio::time::sleep(wait));
+        loop {
+            newest.borrow_and_update();
+            let row = self.approval(who, id).await?;
+            if row.state != ApprovalState::Pending || over.is_elapsed() {
+                return Ok(row);
+            }
+            tokio::select! {
+                () = self.stopping().cancelled() => return Ok(row),
+                () = &mut over => {}
+                _ = newest.changed() => tokio::time::sleep(LOOK_AGAIN).await,
+            }
+        }
+    }
+
+    /// Those of one workspace, or all that the caller may see; the newest first.
+    pub async fn approvals(
+        &self,
+        who: &Identity,
+        mut query: ApprovalQuery,
+    ) -> Result<Page<Approval, ApprovalId>, Error> {
+        match query.workspace_id {
+            Some(id) => drop(self.fleet().workspace(who, Action::ReadWorkspaces, id).await?),
+            None => who.may_in_own_org(Action::ReadWorkspaces)?,
+        }
+        query.org_id = who.visible_org();
+        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await
+    }
+
+    /// Decides, as a person.
+    pub async fn decide_approval(
+        &self,
+        who: &Identity,
+        id: ApprovalId,
+        decision: Decision,
+        note: Option<String>,
+    ) -> Result<Approval, Error> {
+        let row = self.find_approval(id).await?;
+        if !is_person(who) {
+            self.may_with_approval(who, Action::ReadWorkspaces, &row).await?;
+            return Err(Error::new(ErrorCode::NotAPerson));
+        }
+        self.may_with_approval(who, Action::DecideApprovals, &row).await?;
+        if note.as_ref().is_some_and(|note| note.len() > Approval::MAX_NOTE_BYTES || note.contains('\0')) {
+            let detail = format!("note: at most {} bytes, without NUL", Approval::MAX_NOTE_BYTES);
+            return Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
+        }
+        let decider = Decider::Caller { principal: who.principal.clone(), token: who.token.kind };
+        self.decide(id, decider, Actor::of(who), decision, note).await
+    }
+
+    /// Decides by a rule that people wrote down beforehand.
+    pub async fn decide_approval_by_policy(
+        &self,
+        policy: &str,
+        id: ApprovalId,
+        decision: Decision,
+    ) -> Result<Approval, Error> {
+        let row = self.find_approval(id).await?;
+        let actor = Actor::system(&format!("policy/{policy}"), row.org_id);
+        self.decide(id, Decider::Policy(policy.to_owned()), actor, decision, None).await
+    }
+
+    async fn decide(
+        &self,
+        id: ApprovalId,
+        decider: Decider,
+        actor: Actor,
+        decision: Decision,
+        note: Option<String>,
+    ) -> Result<Approval, Error> {
+        let now = self.clock().now();
+        self.store()
+            .write(move |tx| {
+                let row = tx.approval(id)?.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))?;
+                let decided =
+                    approvals::decide(&row, &decider, decision, note.clone(), now).map_err(of_refusal)?;
+                if !tx.settle_approval(&decided)? {
+                    return Err(Error::new(ErrorCode::ApprovalOver));
+                }
+                tell_decided(tx, &decided, &decider.principal(), now)?;
+                let action = match decision {
+                    Decision::Approve => AuditAction::ApprovalApproved,
+                    Decision::Deny => AuditAction::ApprovalDenied,
+                };
+                let details =
+                    json!({ "action": decided.action, "workspace_id": decided.workspace_id.to_string() });
+                let kind = AuditTargetKind::Approval;
+                tx.append_audit(&actor.did(now, action, kind, &id.to_string(), details))?;
+                Ok(decided)
+            })
+            .await
+    }
+
+    /// Notes what nobody decided in time, so that who waits is told.
+    pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
+        let now = self.clock().now();
+        let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
+        if late.is_empty() {
+            return Ok(());
+        }
+        self.store()
+            .write(move |tx| {
+                for row in &late {
+                    let Some(expired) = approvals::expire(row, now) else { continue };
+                    if tx.settle_approval(&expired)? {
+                        tell_decided(tx, &expired, &Principal::system("exchange"), now)?;
+                    }
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    async fn find_approval(&self, id: ApprovalId) -> Result<Approval, Error> {
+        let row = self.store().read(move |tx| tx.approval(id).map_err(Error::from)).await?;
+        row.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))
+    }
+
+    /// To those who may not know its workspace, the question does not exist.
+    async fn may_with_approval(&self, who: &Identity, action: Action, row: &Approval) -> Result<(), Error> {
+        match self.fleet().workspace(who, action, row.workspace_id).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.code == ErrorCode::WorkspaceNotFound => {
+                Err(Error::new(ErrorCode::ApprovalNotFound))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn is_person(who: &Identity) -> bool {
+    let is_persons = matches!(who.token.kind, TokenKind::Admin | TokenKind::Session | TokenKind::User);
+    is_persons && who.principal.kind == PrincipalKind::User
+}
+
+fn of_refusal(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::NotAPerson => Error::new(ErrorCode::NotAPerson),
+        Refusal::OwnQuestion => {
+            Error::with_detail(ErrorCode::Forbidden, "nobody decides a question of their own")
+        }
+        Refusal::Over(state) => {
+            Error::with_detail(ErrorCode::ApprovalOver, format!("the question is {state}"))
+        }
+    }
+}
+
+fn check(ask: &AskApproval) -> Result<(), Error> {
+    let invalid = |detail: String| Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
+    let characters = ask.action.chars().count();
+    if !(1..=Approval::MAX_ACTION_CHARACTERS).contains(&characters)
+        || ask.action.chars().any(char::is_control)
+    {
+        let max = Approval::MAX_ACTION_CHARACTERS;
+        return invalid(format!("action: expected 1 to {max} characters without control characters"));
+    }
+    if !(1..=Approval::MAX_REASON_BYTES).contains(&ask.reason.len()) || ask.reason.contains('\0') {
+        return invalid(format!("reason: expected 1 to {} bytes, without NUL", Approval::MAX_REASON_BYTES));
+    }
+    let context = ask.context.to_string();
+    if !ask.context.is_object() || context.len() > Approval::MAX_CONTEXT_BYTES || context.contains("\\u0000")
+    {
+        let max = Approval::MAX_CONTEXT_BYTES;
+        return invalid(format!("context: expected an object of at most {max} bytes, without NUL"));
+    }
+    if ask.expires_in_seconds.is_some_and(|seconds| !(1..=MAX_WAIT_SECONDS).contains(&seconds)) {
+        return invalid(format!("expires_in_seconds: expected 1 to {MAX_WAIT_SECONDS}"));
+    }
+    Ok(())
+}
+
+/// Texts at any depth; names of fields too.
+fn scrub_json(value: Value, known: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(scrub(&text, known).text),
+        Value::Array(items) => items.into_iter().map(|item| scrub_json(item, known)).collect(),
+        Value::Object(fields) => {
+            let scrubbed =
+                |(name, value): (String, Value)| (scrub(&name, known).text, scrub_json(value, known));
+            Value::Object(fields.into_iter().map(scrubbed).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+fn tell_decided(tx: &mut dyn WriteTx, row: &Approval, by: &Principal, now: Timestamp) -> Result<(), Error> {
+    let data =
+        json!({ "approval_id": row.id.to_string(), "action": row.action, "state": row.state.as_str() });
+    Ok(tx.append_event(&event_of(row, EventKind::ApprovalDecided, by, now, data))?)
+}
+
+fn event_of(row: &Approval, kind: EventKind, by: &Principal, at: Timestamp, data: Value) -> NewEvent {
+    let (org_id, workspace_id) = (row.org_id, Some(row.workspace_id));
+    NewEvent { at, kind, org_id, workspace_id, principal: by.clone(), data }
+}

@@ -1,0 +1,303 @@
+//! What agents remember: written, found and forgotten through a workspace, from where it stands in its tree (X50).
+
+use serde_json::json;
+use warren_fleet::access::Action;
+use warren_fleet::{Error, Identity};
+use warren_model::{
+    ErrorCode, EventKind, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
+    Workspace, WorkspaceId,
+};
+use warren_rules::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
+use warren_store::{MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
+
+use crate::{Exchange, tree};
+
+/// What a search looks at before it is put in order: the newest of what has all the words.
+const MAX_CANDIDATES: u32 = 500;
+/// Of one search.
+pub const MAX_FOUND: u32 = 100;
+const MAX_TTL_SECONDS: u32 = 10 * 366 * 24 * 3_600;
+/// A write that names no version is the last word; so often it is tried against others.
+const MAX_TRIES: usize = 5;
+
+/// Something to be remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remember {
+    pub scope: MemoryScope,
+    pub key: String,
+    pub value: String,
+    /// Forgotten after so long; absent: never.
+    pub ttl_seconds: Option<u32>,
+    /// The work in which it is written.
+    pub task_id: Option<TaskId>,
+    /// Only if this is still the version that is there; 0: only if nothing is.
+    pub expected_version: Option<u64>,
+}
+
+impl Exchange {
+    /// Remembers something, in place of what is there under its key. Credentials in it are masked first. Answers also
+    /// whether the key is new.
+    pub async fn remember(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        wish: Remember,
+    ) -> Result<(Memory, bool), Error> {
+        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.check_memory(&wish)?;
+        let known = self.fleet().redactor_of(&row).await?;
+        if memory::scrub(&wish.key, &known).masked > 0 {
+            return Err(Error::with_detail(
+                ErrorCode::InvalidMemory,
+                "key: it holds what looks like a credential",
+            ));
+        }
+        let scrubbed = memory::scrub(&wish.value, &known);
+        let now = self.clock().now();
+        let writing = Writing {
+            workspace_id,
+            author: who.principal.clone(),
+            now,
+            max: self.fleet().limits().max_memories_per_place.into(),
+            expires_at: wish.ttl_seconds.map(|seconds| now.plus_ms(i64::from(seconds) * 1_000)),
+            scrubbed,
+            wish,
+        };
+        let mut tries = 1;
+        loop {
+            let (work, id) = (writing.clone(), self.entropy().id(now));
+            match self.store().write(move |tx| work.write(tx, id)).await {
+                Err(error)
+                    if error.code == ErrorCode::VersionConflict
+                        && writing.wish.expected_version.is_none()
+                        && tries < MAX_TRIES =>
+                {
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn check_memory(&self, wish: &Remember) -> Result<(), Error> {
+        let invalid = |detail: &str| Err(Error::with_detail(ErrorCode::InvalidMemory, detail));
+        if !memory::is_key(&wish.key) {
+            return invalid("key: expected 1 to 200 characters without control characters");
+        }
+        if wish.value.contains('\0') {
+            return invalid("value: it holds the character NUL");
+        }
+        if wish.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
+            return invalid("ttl_seconds: expected 1 to 316224000");
+        }
+        let max = self.fleet().limits().max_memory_bytes;
+        if wish.value.len() as u64 > max {
+            let detail = format!("the limit is {max} bytes (`limits.max_memory_bytes`)");
+            return Err(Error::with_detail(ErrorCode::MemoryTooLarge, detail));
+        }
+        Ok(())
+    }
+
+    /// What is remembered under a key: of several places of a team, the nearest counts.
+    pub async fn recall(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        scope: MemoryScope,
+        key: String,
+    ) -> Result<Memory, Error> {
+        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        let now = self.clock().now();
+        self.store()
+            .read(move |tx| {
+                let stand = Stand::of(tx, workspace_id)?;
+                for place in memory::places_of(scope, stand.point()) {
+                    if let Some(found) = tx.memory(place, &key)?.filter(|one| !one.is_expired(now)) {
+                        return Ok(found);
+                    }
+                }
+                Err(Error::new(ErrorCode::MemoryNotFound))
+            })
+            .await
+    }
+
+    /// All that a workspace can read, in one scope or in all.
+    pub async fn memories(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        scope: Option<MemoryScope>,
+        after: Option<MemoryId>,
+        limit: u32,
+    ) -> Result<Page<Memory, MemoryId>, Error> {
+        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        let (now, limit) = (self.clock().now(), limit.clamp(1, self.fleet().limits().max_page_size));
+        self.store()
+            .read(move |tx| {
+                let places = Stand::of(tx, workspace_id)?.places(scope);
+                Ok(tx.memories(&MemoryQuery { places, now, after, limit })?)
+            })
+            .await
+    }
+
+    /// What a workspace can read that has all these words, or words that begin with them; the best first.
+    pub async fn search_memories(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        scope: Option<MemoryScope>,
+        query: &str,
+        limit: u32,
+    ) -> Result<Vec<Memory>, Error> {
+        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        let words = memory::words(query);
+        if words.is_empty() || words.len() > MAX_QUERY_WORDS {
+            let detail = format!("q: expected 1 to {MAX_QUERY_WORDS} words");
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        let (now, wanted) = (self.clock().now(), words.clone());
+        let mut found = self
+            .store()
+            .read(move |tx| {
+                let places = Stand::of(tx, workspace_id)?.places(scope);
+                let search = MemorySearch { places, words: wanted.clone(), now, limit: MAX_CANDIDATES };
+                tx.search_memories(&search).map_err(Error::from)
+            })
+            .await?;
+        found.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
+        found.truncate(limit.clamp(1, MAX_FOUND) as usize);
+        Ok(found)
+    }
+
+    /// Forgets what a workspace could write itself: its own, its team's, its org's.
+    pub async fn forget(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        scope: MemoryScope,
+        key: String,
+    ) -> Result<(), Error> {
+        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let (now, by) = (self.clock().now(), who.principal.clone());
+        self.store()
+            .write(move |tx| {
+                let stand = Stand::of(tx, workspace_id)?;
+                let found = tx.memory(memory::place_of(scope, stand.point()), &key)?;
+                let found = found.filter(|one| !one.is_expired(now));
+                let found = found.ok_or_else(|| Error::new(ErrorCode::MemoryNotFound))?;
+                if !tx.delete_memory(found.id, found.version)? {
+                    return Err(Error::new(ErrorCode::VersionConflict));
+                }
+                let data =
+                    json!({ "memory_id": found.id.to_string(), "scope": scope.as_str(), "key": found.key });
+                let event = event_of(&found, workspace_id, EventKind::MemoryForgotten, &by, now, data);
+                Ok(tx.append_event(&event)?)
+            })
+            .await
+    }
+}
+
+/// A workspace with its way to the root.
+#[derive(Debug)]
+struct Stand {
+    row: Workspace,
+    above: Vec<WorkspaceId>,
+}
+
+impl Stand {
+    fn of(tx: &mut dyn ReadTx, id: WorkspaceId) -> Result<Self, Error> {
+        let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
+        let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        let above = tree::above(tx, &row)?;
+        Ok(Self { row, above })
+    }
+
+    fn point(&self) -> Standpoint<'_> {
+        Standpoint { id: self.row.id, org_id: self.row.org_id, above: &self.above }
+    }
+
+    fn places(&self, scope: Option<MemoryScope>) -> Vec<warren_model::MemoryPlace> {
+        let scopes = scope.map_or_else(|| MemoryScope::ALL.to_vec(), |scope| vec![scope]);
+        scopes.into_iter().flat_map(|scope| memory::places_of(scope, self.point())).collect()
+    }
+}
+
+/// One write, with all that the transaction may not make up itself.
+#[derive(Debug, Clone)]
+struct Writing {
+    workspace_id: WorkspaceId,
+    author: Principal,
+    now: Timestamp,
+    max: u64,
+    expires_at: Option<Timestamp>,
+    scrubbed: Scrubbed,
+    wish: Remember,
+}
+
+impl Writing {
+    fn write(&self, tx: &mut dyn WriteTx, id: MemoryId) -> Result<(Memory, bool), Error> {
+        let stand = Stand::of(tx, self.workspace_id)?;
+        if let Some(task_id) = self.wish.task_id {
+            let task = tx.task(task_id)?.filter(|task| task.workspace_id == self.workspace_id);
+            task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+        }
+        let place = memory::place_of(self.wish.scope, stand.point());
+        let before = tx.memory(place, &self.wish.key)?;
+        let is_new = before.as_ref().is_none_or(|one| one.is_expired(self.now));
+        self.check_version(before.as_ref().filter(|_| !is_new))?;
+        let mut memory = Memory {
+            id: before.as_ref().map_or(id, |one| one.id),
+            org_id: stand.row.org_id,
+            place,
+            key: self.wish.key.clone(),
+            value: self.scrubbed.text.clone(),
+            words: memory::words_of(&self.wish.key, &self.scrubbed.text),
+            masked: self.scrubbed.masked,
+            author: self.author.clone(),
+            workspace_id: self.workspace_id,
+            task_id: self.wish.task_id,
+            created_at: before.as_ref().filter(|_| !is_new).map_or(self.now, |one| one.created_at),
+            updated_at: self.now,
+            expires_at: self.expires_at,
+            version: 1,
+        };
+        match &before {
+            Some(before) => memory.version = tx.update_memory(&memory, before.version)?,
+            None if tx.count_memories(place)? >= self.max => return Err(Error::new(ErrorCode::MemoryLimit)),
+            None => tx.insert_memory(&memory)?,
+        }
+        let data = json!({
+            "memory_id": memory.id.to_string(),
+            "scope": self.wish.scope.as_str(),
+            "key": memory.key,
+            "version": memory.version,
+            "masked": memory.masked,
+        });
+        let kind = EventKind::MemoryWritten;
+        tx.append_event(&event_of(&memory, self.workspace_id, kind, &self.author, self.now, data))?;
+        Ok((memory, is_new))
+    }
+
+    fn check_version(&self, before: Option<&Memory>) -> Result<(), Error> {
+        let current = before.map_or(0, |one| one.version);
+        match self.wish.expected_version {
+            Some(expected) if expected != current => {
+                let detail = format!("the current version is {current}");
+                Err(Error::with_detail(ErrorCode::PreconditionFailed, detail))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn event_of(
+    memory: &Memory,
+    workspace_id: WorkspaceId,
+    kind: EventKind,
+    by: &Principal,
+    at: Timestamp,
+    data: serde_json::Value,
+) -> NewEvent {
+    let (org_id, principal) = (memory.org_id, by.clone());
+    NewEvent { at, kind, org_id, workspace_id: Some(workspace_id), principal, data }
+}

@@ -1,0 +1,145 @@
+//! Sends what a run is to say. The run's id is the message's: however often it is sent, it is one task (X41).
+
+use serde_json::json;
+use warren_fleet::Error;
+use warren_model::{
+    ErrorCode, EventKind, Message, Part, Role, RunState, Schedule, ScheduleRun, TaskId, Timestamp,
+};
+use warren_store::WriteTx;
+
+use super::event_of;
+use crate::{Exchange, Send, Sender};
+
+impl Exchange {
+    /// Whoever asked does not wait. What fails is found again from its row.
+    pub(crate) fn fire_in_background(&self, run: ScheduleRun) {
+        let exchange = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = exchange.fire(&run).await {
+                tracing::warn!(
+                    schedule.id = %run.schedule_id, run.id = %run.id, attempts = run.attempts, %error,
+                    "a schedule could not be fired; it is tried again"
+                );
+            }
+        });
+    }
+
+    /// Accepted is enough: what becomes of the task is the exchange's business, and nobody waits for it here.
+    async fn send_run(&self, schedule: &Schedule, run: &ScheduleRun) -> Result<TaskId, Error> {
+        let sender = Sender { principal: schedule.principal(), org_id: schedule.org_id };
+        let send = Send {
+            idempotency_key: Some(run.id.to_string()),
+            ..Send::new(schedule.workspace_id, message_of(schedule, run))
+        };
+        Ok(self.send_as(&sender, send).await?.task.id)
+    }
+
+    async fn fire(&self, run: &ScheduleRun) -> Result<(), Error> {
+        let id = run.schedule_id;
+        // Removed in the meantime, and its runs with it.
+        let Some(schedule) = self.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await? else {
+            return Ok(());
+        };
+        let sent = self.send_run(&schedule, run).await;
+        let now = self.clock().now();
+        let run = run.clone();
+        match sent {
+            Ok(task_id) => {
+                self.store().write(move |tx| settle(tx, &schedule, run.clone(), Some(task_id), now)).await?;
+            }
+            Err(error) if is_passing(error.code) => return Err(error),
+            // It was sent before, and the schedule says something else since: what was sent counts.
+            Err(error) if error.code == ErrorCode::KeyReused => {
+                self.store().write(move |tx| settle(tx, &schedule, run.clone(), None, now)).await?;
+            }
+            Err(error) => {
+                self.store().write(move |tx| fail(tx, run.clone(), error.code.as_str(), now)).await?;
+            }
+        }
+        // The next one may have waited for it.
+        self.schedules_changed();
+        Ok(())
+    }
+}
+
+/// What may be otherwise in a while: it is tried again.
+const fn is_passing(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::PlatformUnavailable
+            | ErrorCode::VersionConflict
+            | ErrorCode::StorageFull
+            | ErrorCode::ShuttingDown
+            | ErrorCode::Internal
+            | ErrorCode::QueueFull
+            | ErrorCode::RuntimeBusy
+    )
+}
+
+fn message_of(schedule: &Schedule, run: &ScheduleRun) -> Message {
+    let mut message =
+        Message::new(run.id.to_string(), Role::User, vec![Part::text(schedule.prompt.as_str())]);
+    let about = json!({
+        "id": schedule.id.to_string(),
+        "name": schedule.name,
+        "slot": run.slot.map(|slot| slot.to_string()),
+        "cause": run.cause.as_str(),
+    });
+    message.metadata.insert("schedule".into(), about);
+    message
+}
+
+fn settle(
+    tx: &mut dyn WriteTx,
+    schedule: &Schedule,
+    mut run: ScheduleRun,
+    task_id: Option<TaskId>,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let attempts = run.attempts;
+    run.state = RunState::Fired;
+    run.task_id = task_id;
+    run.lease_until = None;
+    run.ended_at = Some(now);
+    // Somebody else was faster, with the same message.
+    if !tx.update_schedule_run(&run, RunState::Claimed, attempts)? {
+        return Ok(());
+    }
+    let data = json!({
+        "schedule_id": schedule.id.to_string(),
+        "run_id": run.id.to_string(),
+        "name": schedule.name,
+        "slot": run.slot.map(|slot| slot.to_string()),
+        "cause": run.cause.as_str(),
+        "task_id": task_id.map(|id| id.to_string()),
+    });
+    let kind = EventKind::ScheduleFired;
+    Ok(tx.append_event(&event_of(schedule, kind, &schedule.principal(), now, data))?)
+}
+
+/// Nobody will try again.
+pub(super) fn fail(
+    tx: &mut dyn WriteTx,
+    mut run: ScheduleRun,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let attempts = run.attempts;
+    run.state = RunState::Failed;
+    run.reason = Some(reason.to_owned());
+    run.lease_until = None;
+    run.ended_at = Some(now);
+    if !tx.update_schedule_run(&run, RunState::Claimed, attempts)? {
+        return Ok(());
+    }
+    let Some(schedule) = tx.schedule(run.schedule_id)? else { return Ok(()) };
+    let data = json!({
+        "schedule_id": schedule.id.to_string(),
+        "run_id": run.id.to_string(),
+        "name": schedule.name,
+        "slot": run.slot.map(|slot| slot.to_string()),
+        "reason": reason,
+    });
+    let kind = EventKind::ScheduleFailed;
+    Ok(tx.append_event(&event_of(&schedule, kind, &schedule.principal(), now, data))?)
+}

@@ -1,0 +1,338 @@
+//! Schedules: made, changed, paused and asked for here; `scheduler` finds what is due, `fire` sends it (X40 to X42).
+
+mod fire;
+mod scheduler;
+
+pub use scheduler::Rest;
+pub(crate) use scheduler::Wake;
+
+use serde_json::json;
+use warren_fleet::access::Action;
+use warren_fleet::schedule_rules::{self, Clockwork, FIRE_LEASE_MS, Making};
+use warren_fleet::{Actor, Error, Identity};
+use warren_model::{
+    AuditAction, AuditTargetKind, ErrorCode, EventKind, MissedPolicy, NewEvent, OverlapPolicy, Principal,
+    RunCause, RunState, Schedule, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp, Timing,
+    WorkspaceId,
+};
+use warren_store::{Page, ScheduleQuery, ScheduleRunQuery, WriteTx};
+
+use crate::Exchange;
+
+pub use warren_fleet::schedule_rules::Wish as NewSchedule;
+
+/// Slots of one preview.
+pub const MAX_PREVIEW: u32 = 100;
+
+/// Absent means unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PatchSchedule {
+    pub timing: Option<Timing>,
+    pub prompt: Option<String>,
+    pub jitter_seconds: Option<u32>,
+    pub missed: Option<MissedPolicy>,
+    pub overlap: Option<OverlapPolicy>,
+}
+
+impl Exchange {
+    pub async fn create_schedule(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        wish: NewSchedule,
+    ) -> Result<Schedule, Error> {
+        let place = self.fleet().workspace(who, Action::WriteWorkspaces, workspace_id).await?;
+        let (now, limits) = (self.clock().now(), self.fleet().limits().clone());
+        let making = Making {
+            id: self.entropy().id(now),
+            org_id: place.org_id,
+            workspace_id,
+            by: who.principal.clone(),
+            now,
+            min_seconds: limits.min_schedule_interval_seconds,
+        };
+        let schedule = schedule_rules::draft(wish, making).map_err(|problem| Error::from(&problem))?;
+        let (row, changed) = (schedule.clone(), Changed::by(who, "created", now));
+        self.store()
+            .write(move |tx| {
+                let place = tx.workspace(row.workspace_id)?;
+                if place.is_none_or(|place| place.status == Status::Removed) {
+                    return Err(Error::new(ErrorCode::WorkspaceNotFound));
+                }
+                let is_full = tx.count_schedules_of(row.workspace_id)?
+                    >= limits.max_schedules_per_workspace.into()
+                    || tx.count_schedules(row.org_id)? >= limits.max_schedules_per_org.into();
+                if is_full {
+                    return Err(Error::new(ErrorCode::ScheduleLimit));
+                }
+                tx.insert_schedule(&row).map_err(|error| match error {
+                    warren_store::Error::AlreadyExists => Error::new(ErrorCode::ScheduleExists),
+                    other => other.into(),
+                })?;
+                changed.tell(tx, &row, AuditAction::ScheduleCreated)
+            })
+            .await?;
+        self.schedules_changed();
+        Ok(schedule)
+    }
+
+    pub async fn schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
+        self.schedule_for(who, Action::ReadWorkspaces, id).await
+    }
+
+    /// Those of one workspace, or all that the caller may see.
+    pub async fn schedules(
+        &self,
+        who: &Identity,
+        workspace_id: Option<WorkspaceId>,
+        after: Option<ScheduleId>,
+        limit: u32,
+    ) -> Result<Page<Schedule, ScheduleId>, Error> {
+        match workspace_id {
+            Some(id) => drop(self.fleet().workspace(who, Action::ReadWorkspaces, id).await?),
+            None => who.may_in_own_org(Action::ReadWorkspaces)?,
+        }
+        let limit = limit.clamp(1, self.fleet().limits().max_page_size);
+        let query = ScheduleQuery { org_id: who.visible_org(), workspace_id, after, limit };
+        self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await
+    }
+
+    /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
+    /// looks for the next slot from now on: those that are past are not missed.
+    pub async fn patch_schedule(
+        &self,
+        who: &Identity,
+        id: ScheduleId,
+        patch: PatchSchedule,
+        expected_version: Option<u64>,
+    ) -> Result<Schedule, Error> {
+        let is_retimed = patch.timing.is_some() || patch.jitter_seconds.is_some();
+        let min_seconds = self.fleet().limits().min_schedule_interval_seconds;
+        let now = self.clock().now();
+        self.change_schedule(who, id, "changed", expected_version, move |row| {
+            let before = (row.next_slot, row.next_at);
+            row.timing = patch.timing.clone().unwrap_or_else(|| row.timing.clone());
+            row.prompt = patch.prompt.clone().unwrap_or_else(|| row.prompt.clone());
+            row.jitter_seconds = patch.jitter_seconds.unwrap_or(row.jitter_seconds);
+            row.missed = patch.missed.unwrap_or(row.missed);
+            row.overlap = patch.overlap.unwrap_or(row.overlap);
+            schedule_rules::settle(row, now, min_seconds).map_err(|problem| Error::from(&problem))?;
+            if !is_retimed {
+                (row.next_slot, row.next_at) = before;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// No slot fires, and none is missed, until it is resumed.
+    pub async fn pause_schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
+        self.change_schedule(who, id, "paused", None, |row| {
+            row.is_paused = true;
+            (row.next_slot, row.next_at) = (None, None);
+            Ok(())
+        })
+        .await
+    }
+
+    pub async fn resume_schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
+        let now = self.clock().now();
+        self.change_schedule(who, id, "resumed", None, move |row| {
+            row.is_paused = false;
+            // What was too frequent when it was made is its maker's business no more.
+            schedule_rules::settle(row, now, 1).map_err(|problem| Error::from(&problem))
+        })
+        .await
+    }
+
+    pub async fn remove_schedule(&self, who: &Identity, id: ScheduleId) -> Result<(), Error> {
+        self.schedule_for(who, Action::WriteWorkspaces, id).await?;
+        let changed = Changed::by(who, "removed", self.clock().now());
+        self.store()
+            .write(move |tx| {
+                let row = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
+                tx.delete_schedule(id)?;
+                changed.tell(tx, &row, AuditAction::ScheduleRemoved)
+            })
+            .await
+    }
+
+    /// Fires it now, whether it is paused or not; its slots stay as they are. What it sends is the schedule's own word,
+    /// not that of whoever asked (X4).
+    pub async fn run_schedule(&self, who: &Identity, id: ScheduleId) -> Result<ScheduleRun, Error> {
+        self.schedule_for(who, Action::UseWorkspace, id).await?;
+        let now = self.clock().now();
+        let (run_id, actor, by) = (self.entropy().id(now), Actor::of(who), who.principal.clone());
+        let run = self
+            .store()
+            .write(move |tx| {
+                let row = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
+                let run = ScheduleRun {
+                    asked_by: Some(by.clone()),
+                    cause: RunCause::Manual,
+                    state: RunState::Claimed,
+                    attempts: 1,
+                    lease_until: Some(now.plus_ms(FIRE_LEASE_MS)),
+                    ..new_run(run_id, &row, None, now)
+                };
+                tx.insert_schedule_run(&run)?;
+                let details = json!({ "run_id": run.id.to_string(), "name": row.name });
+                let target = (AuditTargetKind::Schedule, id.to_string());
+                tx.append_audit(&actor.did(now, AuditAction::ScheduleRun, target.0, &target.1, details))?;
+                Ok::<_, Error>(run)
+            })
+            .await?;
+        self.fire_in_background(run.clone());
+        Ok(run)
+    }
+
+    /// What became of its slots, the newest first.
+    pub async fn schedule_runs(
+        &self,
+        who: &Identity,
+        id: ScheduleId,
+        before: Option<ScheduleRunId>,
+        limit: u32,
+    ) -> Result<Page<ScheduleRun, ScheduleRunId>, Error> {
+        self.schedule_for(who, Action::ReadWorkspaces, id).await?;
+        let limit = limit.clamp(1, self.fleet().limits().max_page_size);
+        let query = ScheduleRunQuery { schedule_id: id, before, limit };
+        self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await
+    }
+
+    /// When a schedule with this timing would fire next.
+    pub fn preview_schedule(
+        &self,
+        who: &Identity,
+        timing: &Timing,
+        count: u32,
+    ) -> Result<Vec<Timestamp>, Error> {
+        who.may_in_own_org(Action::KnowOneself)?;
+        let (now, min) = (self.clock().now(), self.fleet().limits().min_schedule_interval_seconds);
+        let found = Clockwork::read(timing, now).and_then(|clockwork| {
+            let first = clockwork.check(now, min, 0)?;
+            Ok(clockwork.following(first).take(count.min(MAX_PREVIEW) as usize).collect())
+        });
+        found.map_err(|problem| Error::from(&problem))
+    }
+
+    /// Slots from its next one on; none while it is paused.
+    pub fn upcoming(&self, schedule: &Schedule, count: u32) -> Vec<Timestamp> {
+        let clockwork = Clockwork::read(&schedule.timing, schedule.created_at);
+        match (clockwork, schedule.next_slot) {
+            (Ok(clockwork), Some(next)) => {
+                clockwork.following(next).take(count.min(MAX_PREVIEW) as usize).collect()
+            }
+            (Ok(_), None) | (Err(_), _) => Vec::new(),
+        }
+    }
+
+    /// A schedule whose workspace the caller may act on; to others it does not exist.
+    async fn schedule_for(&self, who: &Identity, action: Action, id: ScheduleId) -> Result<Schedule, Error> {
+        let not_found = || Error::new(ErrorCode::ScheduleNotFound);
+        let row = self.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?;
+        let row = row.ok_or_else(not_found)?;
+        match self.fleet().workspace(who, action, row.workspace_id).await {
+            Ok(_) => Ok(row),
+            Err(error) if error.code == ErrorCode::WorkspaceNotFound => Err(not_found()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn change_schedule(
+        &self,
+        who: &Identity,
+        id: ScheduleId,
+        change: &'static str,
+        expected_version: Option<u64>,
+        apply: impl Fn(&mut Schedule) -> Result<(), Error> + Send + 'static,
+    ) -> Result<Schedule, Error> {
+        self.schedule_for(who, Action::WriteWorkspaces, id).await?;
+        let changed = Changed::by(who, change, self.clock().now());
+        let row = self
+            .store()
+            .write(move |tx| {
+                let before = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
+                if let Some(version) = expected_version.filter(|version| *version != before.version) {
+                    let detail = format!("the current version is {}, not {version}", before.version);
+                    return Err(Error::with_detail(ErrorCode::PreconditionFailed, detail));
+                }
+                let mut row = before.clone();
+                apply(&mut row)?;
+                if row == before {
+                    return Ok(row);
+                }
+                row.updated_at = changed.now;
+                row.version = tx.update_schedule(&row, before.version)?;
+                changed.tell(tx, &row, AuditAction::ScheduleChanged)?;
+                Ok(row)
+            })
+            .await?;
+        self.schedules_changed();
+        Ok(row)
+    }
+}
+
+/// A change by somebody, to be told in the transaction that makes it.
+#[derive(Debug)]
+struct Changed {
+    by: Principal,
+    actor: Actor,
+    change: &'static str,
+    now: Timestamp,
+}
+
+impl Changed {
+    fn by(who: &Identity, change: &'static str, now: Timestamp) -> Self {
+        Self { by: who.principal.clone(), actor: Actor::of(who), change, now }
+    }
+
+    fn tell(&self, tx: &mut dyn WriteTx, row: &Schedule, action: AuditAction) -> Result<(), Error> {
+        let data = json!({ "schedule_id": row.id.to_string(), "name": row.name, "change": self.change });
+        tx.append_event(&event_of(row, EventKind::ScheduleChanged, &self.by, self.now, data))?;
+        let details =
+            json!({ "name": row.name, "change": self.change, "workspace_id": row.workspace_id.to_string() });
+        let kind = AuditTargetKind::Schedule;
+        tx.append_audit(&self.actor.did(self.now, action, kind, &row.id.to_string(), details))?;
+        Ok(())
+    }
+}
+
+fn event_of(
+    row: &Schedule,
+    kind: EventKind,
+    principal: &Principal,
+    at: Timestamp,
+    data: serde_json::Value,
+) -> NewEvent {
+    NewEvent {
+        at,
+        kind,
+        org_id: row.org_id,
+        workspace_id: Some(row.workspace_id),
+        principal: principal.clone(),
+        data,
+    }
+}
+
+/// A run that nobody has decided about.
+fn new_run(id: ScheduleRunId, of: &Schedule, slot: Option<Timestamp>, now: Timestamp) -> ScheduleRun {
+    ScheduleRun {
+        id,
+        schedule_id: of.id,
+        org_id: of.org_id,
+        workspace_id: of.workspace_id,
+        slot,
+        last_slot: None,
+        slots: 1,
+        cause: RunCause::Slot,
+        state: RunState::Waiting,
+        reason: None,
+        task_id: None,
+        asked_by: None,
+        attempts: 0,
+        lease_until: None,
+        created_at: now,
+        ended_at: None,
+    }
+}

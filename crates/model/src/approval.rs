@@ -1,0 +1,51 @@
+//! Questions that only a person may decide (X51).
+//!
+//! ```text
+//!   pending ─▶ approved | denied      by a person or a policy, never by a workspace
+//!        └───▶ expired                nobody decided in time
+//! ```
+
+use serde_json::Value;
+
+use crate::text_enum::text_enum;
+use crate::{ApprovalId, OrgId, Principal, TaskId, Timestamp, WorkspaceId};
+
+text_enum! {
+    ApprovalState {
+        Pending = "pending",
+        Approved = "approved",
+        Denied = "denied",
+        Expired = "expired",
+    }
+}
+
+/// A question of a workspace, with its answer once there is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    pub id: ApprovalId,
+    pub org_id: OrgId,
+    pub workspace_id: WorkspaceId,
+    /// The work that waits for it, where the asker said so.
+    pub task_id: Option<TaskId>,
+    /// What is to be done, in a few words, such as `deploy`.
+    pub action: String,
+    /// Why, for the person who decides.
+    pub reason: String,
+    /// What else they should see. A JSON object.
+    pub context: Value,
+    pub asked_by: Principal,
+    pub state: ApprovalState,
+    pub decided_by: Option<Principal>,
+    pub decided_at: Option<Timestamp>,
+    /// What the person said with it.
+    pub note: Option<String>,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+impl Approval {
+    pub const MAX_ACTION_CHARACTERS: usize = 200;
+    pub const MAX_REASON_BYTES: usize = 4 << 10;
+    pub const MAX_NOTE_BYTES: usize = 4 << 10;
+    pub const MAX_CONTEXT_BYTES: usize = 64 << 10;
+}

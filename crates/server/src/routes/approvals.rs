@@ -1,0 +1,207 @@
+//! Questions of workspaces that only a person may decide (X51).
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
+use warren_exchange::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
+use warren_fleet::Identity;
+use warren_model as model;
+use warren_model::ErrorCode;
+use warren_store::ApprovalQuery;
+
+use super::paging::{cursor, page_size};
+use crate::App;
+use crate::auth::Caller;
+use crate::convert;
+use crate::extract::{Json, PathId, Query};
+use crate::problem::Failure;
+
+/// Ask people for a decision, as a workspace.
+#[utoipa::path(
+    post, path = "/api/v1/workspaces/{id}/approvals", operation_id = "request_approval", tag = "approvals",
+    params(("id" = String, Path)), request_body = RequestApproval,
+    responses((status = 201, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Json(body): Json<RequestApproval>,
+) -> Result<(StatusCode, axum::Json<Approval>), Failure> {
+    let ask = AskApproval {
+        action: body.action,
+        reason: body.reason,
+        context: body.context.unwrap_or_else(|| serde_json::json!({})),
+        expires_in_seconds: body.expires_in_seconds,
+        task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
+    };
+    let approval = app.exchange.ask_approval(&who, id, ask).await?;
+    Ok((StatusCode::CREATED, axum::Json(told(&approval))))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParams {
+    /// Only in this state; absent: in any.
+    #[param(inline)]
+    state: Option<ApprovalState>,
+    /// From `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// At most so many; 100 unless told, 500 at most.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<u32>,
+}
+
+/// List all questions, the newest first.
+#[utoipa::path(
+    get, path = "/api/v1/approvals", operation_id = "list_approvals", tag = "approvals", params(ListParams),
+    responses((status = 200, body = ApprovalPage), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    Query(params): Query<ListParams>,
+) -> Result<axum::Json<ApprovalPage>, Failure> {
+    page(&app, &who, None, params).await
+}
+
+/// List the questions of a workspace, the newest first.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/approvals", operation_id = "list_workspace_approvals", tag = "approvals",
+    params(("id" = String, Path), ListParams),
+    responses((status = 200, body = ApprovalPage), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn list_of_workspace(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<ListParams>,
+) -> Result<axum::Json<ApprovalPage>, Failure> {
+    page(&app, &who, Some(id), params).await
+}
+
+async fn page(
+    app: &App,
+    who: &Identity,
+    workspace_id: Option<model::WorkspaceId>,
+    params: ListParams,
+) -> Result<axum::Json<ApprovalPage>, Failure> {
+    let query = ApprovalQuery {
+        org_id: None,
+        workspace_id,
+        state: params.state.map(state_from),
+        before: cursor(params.cursor)?,
+        limit: page_size(params.limit, app.limits().max_page_size)?,
+    };
+    let page = app.exchange.approvals(who, query).await?;
+    Ok(axum::Json(ApprovalPage {
+        items: page.rows.iter().map(told).collect(),
+        next_cursor: page.next.map(|id| id.to_string()),
+    }))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WaitParams {
+    /// Answer once it is decided, or after so long; 0 unless told.
+    #[param(maximum = 60000)]
+    wait_ms: Option<u64>,
+}
+
+/// Show a question, or wait for its answer.
+///
+/// With `wait_ms` the answer comes at once when it is decided, on whichever replica that happens. Who waits longer asks
+/// again; nothing is lost in between, not by a restart either.
+#[utoipa::path(
+    get, path = "/api/v1/approvals/{id}", operation_id = "show_approval", tag = "approvals",
+    params(("id" = String, Path), WaitParams),
+    responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::ApprovalKind>,
+    Query(params): Query<WaitParams>,
+) -> Result<axum::Json<Approval>, Failure> {
+    let wait_ms = params.wait_ms.unwrap_or(0);
+    if wait_ms > MAX_APPROVAL_WAIT_MS {
+        let detail = format!("wait_ms: expected 0 to {MAX_APPROVAL_WAIT_MS}");
+        return Err(Failure::new(ErrorCode::InvalidRequest, detail));
+    }
+    // A server that stops lets go of those who wait; they ask again.
+    let approval = tokio::select! {
+        waited = app.exchange.wait_for_approval(&who, id, wait_ms) => waited?,
+        () = app.stopping.cancelled() => app.exchange.approval(&who, id).await?,
+    };
+    Ok(axum::Json(told(&approval)))
+}
+
+/// Approve what a workspace asks for. People only.
+#[utoipa::path(
+    post, path = "/api/v1/approvals/{id}/approve", operation_id = "approve", tag = "approvals",
+    params(("id" = String, Path)), request_body = DecideApproval,
+    responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn approve(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::ApprovalKind>,
+    Json(body): Json<DecideApproval>,
+) -> Result<axum::Json<Approval>, Failure> {
+    let decided = app.exchange.decide_approval(&who, id, ApprovalDecision::Approve, body.note).await?;
+    Ok(axum::Json(told(&decided)))
+}
+
+/// Deny what a workspace asks for. People only.
+#[utoipa::path(
+    post, path = "/api/v1/approvals/{id}/deny", operation_id = "deny", tag = "approvals",
+    params(("id" = String, Path)), request_body = DecideApproval,
+    responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn deny(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::ApprovalKind>,
+    Json(body): Json<DecideApproval>,
+) -> Result<axum::Json<Approval>, Failure> {
+    let decided = app.exchange.decide_approval(&who, id, ApprovalDecision::Deny, body.note).await?;
+    Ok(axum::Json(told(&decided)))
+}
+
+fn told(row: &model::Approval) -> Approval {
+    Approval {
+        id: row.id.to_string(),
+        workspace_id: row.workspace_id.to_string(),
+        task_id: row.task_id.map(|id| id.to_string()),
+        action: row.action.clone(),
+        reason: row.reason.clone(),
+        context: row.context.clone(),
+        state: match row.state {
+            model::ApprovalState::Pending => ApprovalState::Pending,
+            model::ApprovalState::Approved => ApprovalState::Approved,
+            model::ApprovalState::Denied => ApprovalState::Denied,
+            model::ApprovalState::Expired => ApprovalState::Expired,
+        },
+        asked_by: convert::principal(&row.asked_by),
+        decided_by: row.decided_by.as_ref().map(convert::principal),
+        decided_at: row.decided_at.map(|at| at.to_string()),
+        note: row.note.clone(),
+        created_at: row.created_at.to_string(),
+        expires_at: row.expires_at.to_string(),
+    }
+}
+
+fn state_from(state: ApprovalState) -> model::ApprovalState {
+    match state {
+        ApprovalState::Pending => model::ApprovalState::Pending,
+        ApprovalState::Approved => model::ApprovalState::Approved,
+        ApprovalState::Denied => model::ApprovalState::Denied,
+        ApprovalState::Expired => model::ApprovalState::Expired,
+    }
+}

@@ -1,0 +1,190 @@
+//! What agents remember, seen from where a workspace stands (X50).
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use warren_api::{FoundMemories, Memory, MemoryPage, MemoryScope, Problem, Remember};
+use warren_exchange::{MAX_FOUND, Remember as Wish};
+use warren_model as model;
+
+use super::paging::{cursor, page_size};
+use crate::App;
+use crate::auth::Caller;
+use crate::convert;
+use crate::extract::{Json, PathId, PathName, PathScope, Query};
+use crate::problem::Failure;
+
+const DEFAULT_FOUND: u32 = 20;
+
+/// Remember something, in place of what is there under its key.
+///
+/// Credentials in the value are masked before it is written: the secrets of the workspace and its org, and what looks like
+/// one.
+#[utoipa::path(
+    put, path = "/api/v1/workspaces/{id}/memory/{scope}/{name}", operation_id = "remember", tag = "memory",
+    params(("id" = String, Path), ("scope" = MemoryScope, Path), ("name" = String, Path, description = "The key.")),
+    request_body = Remember,
+    responses(
+        (status = 200, body = Memory, description = "It has a new value."),
+        (status = 201, body = Memory, description = "It is new."),
+        (status = "default", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    PathScope(scope): PathScope,
+    PathName(key): PathName,
+    Json(body): Json<Remember>,
+) -> Result<Response, Failure> {
+    let wish = Wish {
+        scope,
+        key,
+        value: body.value,
+        ttl_seconds: body.ttl_seconds,
+        task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
+        expected_version: body.expected_version,
+    };
+    let (memory, is_new) = app.exchange.remember(&who, id, wish).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, answer(&memory)).into_response())
+}
+
+/// Recall what is remembered under a key.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/memory/{scope}/{name}", operation_id = "recall", tag = "memory",
+    params(("id" = String, Path), ("scope" = MemoryScope, Path), ("name" = String, Path, description = "The key.")),
+    responses((status = 200, body = Memory), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    PathScope(scope): PathScope,
+    PathName(key): PathName,
+) -> Result<Response, Failure> {
+    Ok(answer(&app.exchange.recall(&who, id, scope, key).await?))
+}
+
+/// Forget something.
+#[utoipa::path(
+    delete, path = "/api/v1/workspaces/{id}/memory/{scope}/{name}", operation_id = "forget", tag = "memory",
+    params(("id" = String, Path), ("scope" = MemoryScope, Path), ("name" = String, Path, description = "The key.")),
+    responses((status = 204), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn remove(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    PathScope(scope): PathScope,
+    PathName(key): PathName,
+) -> Result<StatusCode, Failure> {
+    app.exchange.forget(&who, id, scope, key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParams {
+    /// Only of this scope; absent: of all.
+    #[param(inline)]
+    scope: Option<MemoryScope>,
+    /// From `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// At most so many; 100 unless told, 500 at most.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<u32>,
+}
+
+/// List all that a workspace can read, in order of creation.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/memory", operation_id = "list_memories", tag = "memory",
+    params(("id" = String, Path), ListParams),
+    responses((status = 200, body = MemoryPage), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<ListParams>,
+) -> Result<axum::Json<MemoryPage>, Failure> {
+    let (after, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
+    let page = app.exchange.memories(&who, id, params.scope.map(scope_from), after, limit).await?;
+    Ok(axum::Json(MemoryPage {
+        items: page.rows.iter().map(told).collect(),
+        next_cursor: page.next.map(|id| id.to_string()),
+    }))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SearchParams {
+    /// Words that must all be there, or begin one that is.
+    q: String,
+    /// Only of this scope; absent: of all.
+    #[param(inline)]
+    scope: Option<MemoryScope>,
+    /// At most so many; 20 unless told.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+}
+
+/// Search what a workspace can read, the best first.
+///
+/// Words of the key count most, then how often they come, then how new it is.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/memory/search", operation_id = "search_memories", tag = "memory",
+    params(("id" = String, Path), SearchParams),
+    responses((status = 200, body = FoundMemories), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn search(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<SearchParams>,
+) -> Result<axum::Json<FoundMemories>, Failure> {
+    let limit = page_size(params.limit.or(Some(DEFAULT_FOUND)), MAX_FOUND)?;
+    let scope = params.scope.map(scope_from);
+    let found = app.exchange.search_memories(&who, id, scope, &params.q, limit).await?;
+    Ok(axum::Json(FoundMemories { items: found.iter().map(told).collect() }))
+}
+
+fn answer(memory: &model::Memory) -> Response {
+    ([(header::ETAG, format!("\"{}\"", memory.version))], axum::Json(told(memory))).into_response()
+}
+
+fn told(memory: &model::Memory) -> Memory {
+    Memory {
+        id: memory.id.to_string(),
+        scope: match memory.place.scope() {
+            model::MemoryScope::Local => MemoryScope::Local,
+            model::MemoryScope::Team => MemoryScope::Team,
+            model::MemoryScope::Org => MemoryScope::Org,
+        },
+        key: memory.key.clone(),
+        value: memory.value.clone(),
+        version: memory.version,
+        masked: memory.masked,
+        author: convert::principal(&memory.author),
+        workspace_id: memory.workspace_id.to_string(),
+        task_id: memory.task_id.map(|id| id.to_string()),
+        created_at: memory.created_at.to_string(),
+        updated_at: memory.updated_at.to_string(),
+        expires_at: memory.expires_at.map(|at| at.to_string()),
+    }
+}
+
+fn scope_from(scope: MemoryScope) -> model::MemoryScope {
+    match scope {
+        MemoryScope::Local => model::MemoryScope::Local,
+        MemoryScope::Team => model::MemoryScope::Team,
+        MemoryScope::Org => model::MemoryScope::Org,
+    }
+}
