@@ -80,6 +80,50 @@ pub struct PostMessage {
     pub wait_ms: u64,
 }
 
+/// A file of the agent's own workspace that goes with what it tells people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attachment {
+    /// Relative to the workspace root.
+    pub path: String,
+    /// What it is; absent: what its bytes look like. One that its bytes contradict is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 128)]
+    pub media_type: Option<String>,
+}
+
+/// What an agent tells people of its own accord.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Notify {
+    #[schema(min_length = 1)]
+    pub text: String,
+    /// Where; absent: in the youngest conversation, or a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 20)]
+    pub attachments: Vec<Attachment>,
+}
+
+/// What a workspace does, for people who watch: the last lines, with repeats folded into one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Feed {
+    /// At most 20, the oldest first.
+    pub lines: Vec<FeedLine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FeedLine {
+    /// When it happened last.
+    pub at: String,
+    /// The kind of the event, such as `exchange.task.progressed`.
+    pub kind: String,
+    pub text: String,
+    /// How often it happened in a row.
+    pub count: u32,
+}
+
 /// A message that stands in its conversation, and the work that it led to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PostedMessage {

@@ -33,8 +33,8 @@ pub use approvals::{Approval, ApprovalPage, ApprovalState, DecideApproval, Reque
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
-    ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage, CreateConversation,
-    PostMessage, PostedMessage,
+    Attachment, ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage,
+    CreateConversation, Feed, FeedLine, Notify, PostMessage, PostedMessage,
 };
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};

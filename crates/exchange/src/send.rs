@@ -170,18 +170,8 @@ impl Exchange {
         origin: Option<TaskOrigin>,
     ) -> Result<Request, Error> {
         let terms = *self.terms();
-        tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes).map_err(
-            |problem| {
-                let code = match problem {
-                    InvalidMessage::TooLarge { .. } => ErrorCode::PayloadTooLarge,
-                    InvalidMessage::Id
-                    | InvalidMessage::ContextId
-                    | InvalidMessage::NoParts
-                    | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
-                };
-                Error::with_detail(code, problem.to_string())
-            },
-        )?;
+        tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes)
+            .map_err(invalid_message)?;
         if !PRIORITIES.contains(&send.priority) {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, "priority: expected -100 to 100"));
         }
@@ -222,6 +212,17 @@ impl Exchange {
             tracing::warn!(%error, "a refused message could not be recorded");
         }
     }
+}
+
+pub(crate) fn invalid_message(problem: InvalidMessage) -> Error {
+    let code = match problem {
+        InvalidMessage::TooLarge { .. } => ErrorCode::PayloadTooLarge,
+        InvalidMessage::Id
+        | InvalidMessage::ContextId
+        | InvalidMessage::NoParts
+        | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
+    };
+    Error::with_detail(code, problem.to_string())
 }
 
 /// The workspace in whose name the caller talks to its peers.

@@ -63,6 +63,8 @@ event_kinds! {
     TaskSubmitted = "exchange.task.submitted", "task_id, delivery_id, context_id, position";
     /// A task's state changed.
     TaskChanged = "exchange.task.changed", "task_id, delivery_id, from, to, reason";
+    /// An agent said something about work under way; the first line of it.
+    TaskProgressed = "exchange.task.progressed", "task_id, line";
     /// A message was put back into the queue, to be tried again.
     DeliveryRequeued = "exchange.delivery.requeued", "task_id, delivery_id, reason, attempts";
     /// A message was refused because the agent is busy and keeps its own session: nothing was queued.

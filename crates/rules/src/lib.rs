@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod approvals;
+pub mod attachments;
 pub mod audit;
 pub mod backoff;
 pub mod budget;
@@ -13,6 +14,7 @@ pub mod chat;
 pub mod command_policy;
 pub mod delegation;
 pub mod dispatch;
+pub mod feed;
 pub mod images;
 pub mod json_bounds;
 pub mod lifecycle;

@@ -3,6 +3,7 @@
 pub(super) mod conversations;
 pub(super) mod delegations;
 pub(super) mod messages;
+pub(super) mod notices;
 pub(super) mod peers;
 pub(super) mod queue;
 pub(super) mod runtime;

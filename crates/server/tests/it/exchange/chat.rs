@@ -6,7 +6,7 @@ use warren_model::{Message, OrgId, Part, Principal, PrincipalKind, Role, TaskSta
 use warren_testkit::{Act, Answer, ScriptedAgent, Warren};
 
 use super::{agent, boot, said, send, task_in, with_agent};
-use crate::fleet::{create, events, eventually};
+use crate::fleet::{create, events, eventually, reporting};
 use crate::memory;
 
 pub(super) async fn begin(warren: &Warren, id: WorkspaceId) -> String {
@@ -49,7 +49,7 @@ fn line(kind: &str, text: &str) -> (String, String) {
 }
 
 /// The ids of the messages of a conversation, as the log told them.
-async fn told(warren: &Warren, id: WorkspaceId, conversation: &str) -> Vec<Value> {
+async fn told_ids(warren: &Warren, id: WorkspaceId, conversation: &str) -> Vec<Value> {
     let posted = events(warren, Some(id)).await.into_iter().filter(|event| {
         event["kind"] == "chat.message.posted" && event["data"]["conversation_id"] == conversation
     });
@@ -75,7 +75,7 @@ async fn what_is_shown_live_is_what_a_reload_shows() {
         .iter()
         .flat_map(|text| [line("user", text), line("workspace", &format!("echo: {text}"))]);
     assert_eq!(lines(&shown), expected.collect::<Vec<_>>());
-    let told = told(&warren, id, &chat).await;
+    let told = told_ids(&warren, id, &chat).await;
     let ids = |rows: &[Value], name: &str| rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
     assert_eq!(
         ids(&told, "message_id"),
@@ -224,7 +224,7 @@ async fn a_crash_loses_no_message_and_its_end_is_told_once() {
     assert_eq!(after[..2], before[..], "what was acknowledged stands as it stood");
     let kinds: Vec<_> = lines(&after).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["user", "user", "system", "workspace"]);
-    assert_eq!(told(&warren, id, &chat).await.len(), 4);
+    assert_eq!(told_ids(&warren, id, &chat).await.len(), 4);
 }
 
 // X30
@@ -315,4 +315,112 @@ async fn conversations_are_searched_by_words_within_a_workspace() {
         let refused = warren.get(&format!("/api/v1/workspaces/{id}/search?q={bad}")).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "invalid_request"), "{bad}");
     }
+}
+
+async fn notify(warren: &Warren, id: WorkspaceId, secret: &str, body: &Value) -> Answer {
+    let path = format!("/api/v1/workspaces/{id}/notify");
+    warren.call("POST", &path).token(secret).json(body).send().await
+}
+
+// X31, X4
+#[tokio::test]
+async fn an_agent_tells_people_with_files_and_is_seen_as_an_agent() {
+    let warren = Warren::start().await;
+    let (id, secret) = reporting(&warren).await;
+    let file = |path: &str| format!("/api/v1/workspaces/{id}/files?path={path}");
+    assert_eq!(warren.call("PUT", &file("out/plan.txt")).body("the plan").send().await.status, 201);
+    let body =
+        json!({ "text": "done", "attachments": [{ "path": "out/plan.txt", "media_type": "text/markdown" }] });
+    let told = notify(&warren, id, &secret, &body).await;
+    assert_eq!(told.status, 201, "{}", told.text());
+    let message = told.json();
+    assert_eq!((&message["author"]["kind"], &message["role"]), (&json!("workspace"), &json!("agent")));
+    assert_eq!(
+        message["parts"][1],
+        json!({ "url": "workspace:out/plan.txt", "media_type": "text/markdown", "filename": "plan.txt" })
+    );
+    let chat = message["conversation_id"].as_str().unwrap();
+    assert_eq!(read(&warren, id, chat).await, [message.clone()], "what was told is what is read");
+    assert_eq!(told_ids(&warren, id, chat).await[0]["message_id"], message["id"]);
+    let again = notify(&warren, id, &secret, &json!({ "text": "more", "conversation_id": chat })).await;
+    assert_eq!(again.json()["conversation_id"], chat);
+    // A person does not speak in an agent's name.
+    let person = warren.post(&format!("/api/v1/workspaces/{id}/notify"), &json!({ "text": "hi" })).await;
+    assert_eq!((person.status, person.code().as_str()), (403, "forbidden"));
+    // What was sent is fetched as an attachment and never shown by a browser (sec/P02).
+    let fetched = warren.get(&file("out/plan.txt")).await;
+    assert!(fetched.header("content-disposition").unwrap().starts_with("attachment;"));
+    assert_eq!(fetched.header("x-content-type-options").unwrap(), "nosniff");
+}
+
+// X31
+#[tokio::test]
+async fn a_file_that_cannot_go_is_named_and_nothing_is_told() {
+    let limits = warren_model::Limits {
+        max_attachment_bytes: 100,
+        max_attachments_bytes: 150,
+        ..warren_model::Limits::default()
+    };
+    let warren = Warren::builder().limits(limits).start().await;
+    let (id, secret) = reporting(&warren).await;
+    for (path, bytes) in [("small", 90), ("large", 101), ("dir/inner", 1)] {
+        let path = format!("/api/v1/workspaces/{id}/files?path={path}");
+        assert_eq!(warren.call("PUT", &path).body("x".repeat(bytes)).send().await.status, 201);
+    }
+    let cases = [
+        (json!({ "path": "missing" }), 404, "file_not_found"),
+        (json!({ "path": "../../etc/passwd" }), 403, "path_escapes"),
+        (json!({ "path": "dir" }), 409, "not_a_file"),
+        (json!({ "path": "large" }), 413, "payload_too_large"),
+        (json!({ "path": "small" }), 413, "payload_too_large"),
+        (json!({ "path": "dir/inner", "media_type": "image/png" }), 422, "invalid_message"),
+    ];
+    for (second, status, code) in cases {
+        let body = json!({ "text": "look", "attachments": [{ "path": "small" }, second] });
+        let refused = notify(&warren, id, &secret, &body).await;
+        assert_eq!((refused.status, refused.code().as_str()), (status, code), "{}", refused.text());
+        assert!(
+            refused.json()["detail"].as_str().unwrap().starts_with("attachment[1]: "),
+            "{}",
+            refused.text()
+        );
+    }
+    let list = warren.get(&format!("/api/v1/workspaces/{id}/conversations")).await.json();
+    assert_eq!(list["items"], json!([]), "nothing was told");
+}
+
+// X34
+#[tokio::test]
+async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
+    let (warren, peer) = with_agent().await;
+    let (id, _) = agent(&warren, json!({})).await;
+    let (other, _) = agent(&warren, json!({ "name": "other" })).await;
+    peer.next([Act::Work("reading the plan\nand more".into()), Act::Hold, Act::Say("done".into())]);
+    let accepted = super::say(&warren, id, "go").await;
+    let feed = async || warren.get(&format!("/api/v1/workspaces/{id}/feed")).await.json()["lines"].clone();
+    let shows = async |text: &str| feed().await.as_array().unwrap().iter().any(|line| line["text"] == text);
+    eventually("its progress", async || shows("reading the plan").await).await;
+    peer.let_go();
+    task_in(&warren, &accepted, "completed").await;
+    super::say(&warren, other, "elsewhere").await;
+    for _ in 0..3 {
+        let path = format!("/api/v1/workspaces/{id}/files?path=same.txt");
+        warren.call("PUT", &path).body("x").send().await;
+    }
+    eventually("folded", async || {
+        feed()
+            .await
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|line| line["text"] == "write same.txt" && line["count"] == 3)
+    })
+    .await;
+    let lines = feed().await;
+    let texts: Vec<_> = lines.as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(
+        texts[texts.len() - 4..],
+        ["a message came", "reading the plan", "the work is completed", "write same.txt"]
+    );
+    assert!(texts.len() <= 20);
 }
