@@ -6,6 +6,7 @@
 mod approvals;
 mod audit;
 mod budgets;
+mod chat;
 #[cfg(feature = "client")]
 pub mod client;
 mod commands;
@@ -31,6 +32,10 @@ mod workspaces;
 pub use approvals::{Approval, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
+pub use chat::{
+    Attachment, ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage,
+    CreateConversation, Feed, FeedLine, Notify, PostMessage, PostedMessage,
+};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
 pub use exchange::{

@@ -12,10 +12,12 @@
 pub mod a2a;
 mod a2a_client;
 mod approvals;
+mod chat;
 pub mod connector;
 mod delegations;
 mod dispatcher;
 mod endings;
+mod feed;
 mod memory;
 mod peers;
 mod pull;
@@ -35,6 +37,7 @@ pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
 pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
+pub use chat::{MAX_CHAT_PAGE, NewConversation, Notice};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use memory::{MAX_FOUND, Remember};
@@ -43,6 +46,8 @@ pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
+pub use warren_rules::attachments;
+pub use warren_rules::feed::Line;
 pub use watchers::Follower;
 
 use std::sync::Arc;

@@ -137,6 +137,9 @@ error_codes! {
     DelegationNotFound = "delegation_not_found", 404, "There is no such delegation.", "List them with GET …/delegations.";
     DelegationCycle = "delegation_cycle", 409, "The work has come through that workspace already.", "Hand it to another one, or do it here.";
     DelegationTooDeep = "delegation_too_deep", 409, "The work has been handed on as often as it may.", "Do it here, or begin anew.";
+    // Chat
+    ConversationNotFound = "conversation_not_found", 404, "There is no such conversation.", "List them with `warren chat ls WORKSPACE`.";
+    ConversationLimit = "conversation_limit", 409, "The workspace has as many conversations, or this one as many messages, as allowed.", "Delete a conversation, or begin a new one; `exchange.max_conversations` and `exchange.max_chat_messages` are the limits.";
     // Schedules
     ScheduleNotFound = "schedule_not_found", 404, "There is no such schedule.", "List a workspace's schedules with `warren schedule ls`.";
     InvalidSchedule = "invalid_schedule", 422, "The schedule is not valid.", "`detail` names the field and what it may be.";

@@ -63,6 +63,8 @@ event_kinds! {
     TaskSubmitted = "exchange.task.submitted", "task_id, delivery_id, context_id, position";
     /// A task's state changed.
     TaskChanged = "exchange.task.changed", "task_id, delivery_id, from, to, reason";
+    /// An agent said something about work under way; the first line of it.
+    TaskProgressed = "exchange.task.progressed", "task_id, line";
     /// A message was put back into the queue, to be tried again.
     DeliveryRequeued = "exchange.delivery.requeued", "task_id, delivery_id, reason, attempts";
     /// A message was refused because the agent is busy and keeps its own session: nothing was queued.
@@ -71,6 +73,14 @@ event_kinds! {
     DelegationChanged = "exchange.delegation.changed", "delegation_id, task_id, to, state";
     /// A delegation ended, and its result is stitched to it; told to the one that handed it on.
     DelegationCompleted = "exchange.delegation.completed", "delegation_id, task_id, to, state";
+    /// A conversation with a workspace began.
+    ConversationCreated = "chat.conversation.created", "conversation_id";
+    /// A conversation has another title.
+    ConversationChanged = "chat.conversation.changed", "conversation_id";
+    /// A conversation was deleted, with its messages.
+    ConversationRemoved = "chat.conversation.removed", "conversation_id, messages";
+    /// A message stands in a conversation, under this id and no other. What it says is read from the conversation.
+    ChatMessagePosted = "chat.message.posted", "conversation_id, message_id, task_id, author";
     /// Somebody wants to be told about a task at an address of theirs.
     PushConfigSet = "exchange.push_config.set", "task_id, config_id";
     /// Somebody does not want to be told about a task any more.

@@ -7,6 +7,7 @@ mod approval;
 mod audit;
 mod bundle;
 mod capability;
+mod conversation;
 mod delegation;
 mod document;
 mod error_code;
@@ -39,6 +40,7 @@ pub use audit::{
 };
 pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
+pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};

@@ -39,6 +39,10 @@ pub struct Limits {
     pub max_memory_bytes: u64,
     /// Questions of one workspace that wait for a person.
     pub max_pending_approvals: u32,
+    /// Bytes of one file that goes with a message.
+    pub max_attachment_bytes: u64,
+    /// Bytes of all files that go with one message.
+    pub max_attachments_bytes: u64,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
@@ -73,6 +77,8 @@ impl Default for Limits {
             max_memories_per_place: 10_000,
             max_memory_bytes: 64 << 10,
             max_pending_approvals: 100,
+            max_attachment_bytes: 25 * MIB,
+            max_attachments_bytes: 50 * MIB,
             max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,

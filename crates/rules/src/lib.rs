@@ -5,13 +5,16 @@
 
 pub mod access;
 pub mod approvals;
+pub mod attachments;
 pub mod audit;
 pub mod backoff;
 pub mod budget;
 pub mod capabilities;
+pub mod chat;
 pub mod command_policy;
 pub mod delegation;
 pub mod dispatch;
+pub mod feed;
 pub mod images;
 pub mod json_bounds;
 pub mod lifecycle;

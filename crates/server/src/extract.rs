@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
@@ -100,7 +99,7 @@ impl BodyLimits {
     }
 }
 
-pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+pub(crate) async fn read_body(body: axum::body::Body, limits: BodyLimits) -> Result<Bytes, Failure> {
     let max = limits.max_bytes;
     let body = Limited::new(body, usize::try_from(max).unwrap_or(usize::MAX));
     match tokio::time::timeout(limits.timeout, body.collect()).await {
@@ -190,6 +189,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathPair<K> {
             "task" => Failure::from(ErrorCode::TaskNotFound),
             "delivery" => Failure::from(ErrorCode::DeliveryNotFound),
             "delegation" => Failure::from(ErrorCode::DelegationNotFound),
+            "conversation" => Failure::from(ErrorCode::ConversationNotFound),
             _ => Failure::from(ErrorCode::RouteNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;

@@ -13,6 +13,7 @@ mod a2a;
 mod app;
 mod auth;
 mod convert;
+mod convert_chat;
 mod convert_exchange;
 mod event_hub;
 mod extract;

@@ -13,6 +13,7 @@
 
 mod approvals;
 mod audit;
+mod chat;
 mod delegations;
 mod deliveries;
 mod events;

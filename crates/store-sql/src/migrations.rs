@@ -43,6 +43,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     10 "0010_schedules",
     11 "0011_memory_approvals",
     12 "0012_webhooks",
+    13 "0013_chat",
     14 "0014_push_configs",
 );
 
@@ -59,6 +60,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     10 "0010_schedules",
     11 "0011_memory_approvals",
     12 "0012_webhooks",
+    13 "0013_chat",
     14 "0014_push_configs",
 );
 

@@ -12,6 +12,7 @@
 
 mod approvals;
 mod audit;
+mod chat;
 pub mod contract;
 mod error;
 mod exchange;
@@ -26,6 +27,7 @@ mod webhooks;
 
 pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
+pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery};
 pub use error::Error;
 pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,

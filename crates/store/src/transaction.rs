@@ -8,6 +8,7 @@ use warren_model::{
 };
 
 use crate::approvals::{ApprovalReads, ApprovalWrites};
+use crate::chat::{ChatReads, ChatWrites};
 use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
@@ -36,6 +37,7 @@ pub trait ReadTx:
     + DeliveryReads
     + RepeatReads
     + DelegationReads
+    + ChatReads
     + PushConfigReads
     + WebhookReads
     + ScheduleReads
@@ -59,6 +61,7 @@ impl<T> ReadTx for T where
         + DeliveryReads
         + RepeatReads
         + DelegationReads
+        + ChatReads
         + PushConfigReads
         + WebhookReads
         + ScheduleReads
@@ -86,6 +89,7 @@ pub trait WriteTx:
     + DeliveryWrites
     + RepeatWrites
     + DelegationWrites
+    + ChatWrites
     + PushConfigWrites
     + WebhookWrites
     + ScheduleWrites
@@ -110,6 +114,7 @@ impl<T> WriteTx for T where
         + DeliveryWrites
         + RepeatWrites
         + DelegationWrites
+        + ChatWrites
         + PushConfigWrites
         + WebhookWrites
         + ScheduleWrites

@@ -11,6 +11,7 @@
 
 mod approvals;
 mod audit;
+mod chat;
 mod commands;
 mod error;
 mod events;

@@ -1,6 +1,7 @@
 //! The command line, as types. Help texts and the reference page are made from the comments here.
 
 mod audit;
+mod chat;
 mod duration;
 mod memory;
 mod process;
@@ -12,6 +13,7 @@ mod webhook;
 mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
+pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
 pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
@@ -88,6 +90,8 @@ pub(crate) enum TopCommand {
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),
+    /// Talk with the agent of a workspace
+    Chat(ChatArguments),
     /// Send messages to workspaces, and see what comes of them
     #[command(subcommand)]
     Task(TaskCommand),

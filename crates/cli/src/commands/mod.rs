@@ -3,6 +3,7 @@
 mod approval;
 mod audit;
 mod bundle;
+mod chat;
 mod config;
 mod copy;
 mod cursors;
@@ -37,6 +38,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
     match command {
         TopCommand::Up(arguments) => up::run(context, &arguments),
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
+        TopCommand::Chat(arguments) => block_on(chat::run(context, arguments)),
         TopCommand::Task(command) => block_on(queue::run_task(context, command)),
         TopCommand::Queue(command) => block_on(queue::run(context, command)),
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),

@@ -38,7 +38,7 @@ use utoipa_axum::routes;
 use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
-use self::exchange::{delegations, messages, peers, queue, runtime};
+use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime};
 use crate::problem::Failure;
 use crate::{App, a2a, auth, guard, mcp, page, problem};
 
@@ -116,6 +116,12 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(delegations::create, delegations::list))
         .routes(routes!(delegations::show))
         .routes(routes!(delegations::cancel))
+        .routes(routes!(conversations::create, conversations::list))
+        .routes(routes!(conversations::show, conversations::change, conversations::remove))
+        .routes(routes!(conversations::post, conversations::messages))
+        .routes(routes!(conversations::search))
+        .routes(routes!(notices::notify))
+        .routes(routes!(notices::feed))
         .routes(routes!(peers::list))
         .routes(routes!(peers::show_policy, peers::set_policy))
         .routes(routes!(budgets::show, budgets::set))

@@ -18,17 +18,11 @@ fn routes(workspace_id: &str) -> Vec<(String, String, String)> {
         for method in item.as_object().unwrap().keys().filter(|key| *key != "parameters") {
             let concrete = path.replace("{id}", workspace_id).replace("{name}", "workspace_ls");
             let concrete = concrete.replace("{process}", "1").replace("{scope}", "local");
-<<<<<<< HEAD
             // What is left is an id of something else, which is nobody's.
             let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
             let concrete = ["{call}", "{channel}", "{delegation}", "{delivery}", "{task}"]
                 .iter()
                 .fold(concrete, |path, name| path.replace(name, nobody));
-=======
-            let concrete = ["{task}", "{delivery}", "{delegation}"]
-                .iter()
-                .fold(concrete, |path, name| path.replace(name, "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e"));
->>>>>>> schedules
             all.push((method.to_uppercase(), path.clone(), concrete));
         }
     }
@@ -115,7 +109,6 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "resize" => json!({ "rows": 1, "columns": 1 }),
             "expand" => json!({ "template": "x" }),
             "position" => json!({ "x": 0.0, "y": 0.0 }),
-<<<<<<< HEAD
             "channels" => json!({ "name": "x" }),
             "delegations" => json!({ "to": other, "message": { "parts": [{ "text": "x" }] } }),
             "messages" => json!({ "message": { "parts": [{ "text": "x" }] } }),
@@ -124,10 +117,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "schedules" => json!({ "name": "n", "every_seconds": 60, "prompt": "p" }),
             "approvals" => json!({ "action": "a", "reason": "r" }),
             _ if route.contains("/memory/") => json!({ "value": "x" }),
-            _ => json!({}),
-=======
             _ => body_of(&route, &own),
->>>>>>> schedules
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
         assert_eq!((answer.status, answer.code()), (404, "workspace_not_found".into()), "{method} {route}");
@@ -181,7 +171,6 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("approvals") => json!({ "action": "a", "reason": "r" }),
             route if route.contains("/memory/") => json!({ "value": "x" }),
             "/api/v1/bundles" => json!({ "bundle": bundle }),
-<<<<<<< HEAD
             "/api/v1/webhooks" => json!({ "name": "x", "url": "https://93.184.215.14/" }),
             "/api/v1/webhooks/{id}" => json!({ "is_active": false }),
             route if route.ends_with("/channels") => json!({ "name": "x" }),
@@ -191,10 +180,7 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("/messages") => json!({ "message": { "parts": [{ "text": "x" }] } }),
             route if route.ends_with("/answer") => json!({ "attempt": 1, "outcome": "answered" }),
             route if route.ends_with("/progress") => json!({ "attempt": 1 }),
-            _ => json!({}),
-=======
             _ => body_of(&route, &id),
->>>>>>> schedules
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
         assert_eq!((answer.status, answer.code()), (403, "forbidden".into()), "{method} {route}");

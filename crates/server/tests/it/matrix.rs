@@ -166,6 +166,16 @@ const NEEDS: &[(&str, Need)] = &[
     ("list_delegations", Need::On(Deed::Use)),
     ("show_delegation", Need::On(Deed::Use)),
     ("cancel_delegation", Need::On(Deed::Use)),
+    ("create_conversation", Need::On(Deed::Use)),
+    ("list_conversations", Need::On(Deed::Use)),
+    ("show_conversation", Need::On(Deed::Use)),
+    ("change_conversation", Need::On(Deed::Use)),
+    ("remove_conversation", Need::On(Deed::Use)),
+    ("post_message", Need::On(Deed::Use)),
+    ("list_chat_messages", Need::On(Deed::Use)),
+    ("search_conversations", Need::On(Deed::Use)),
+    ("notify", Need::On(Deed::Serve)),
+    ("show_feed", Need::On(Deed::Use)),
     ("list_peers", Need::On(Deed::See)),
     ("show_peer_policy", Need::On(Deed::See)),
     ("set_peer_policy", Need::On(Deed::Write)),
@@ -523,11 +533,12 @@ impl Stage {
             .replace("{process}", "1")
             .replace("{scope}", "local");
         let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
-        let path = ["{task}", "{delivery}", "{delegation}", "{config}"]
+        let path = ["{task}", "{delivery}", "{delegation}", "{config}", "{conversation}"]
             .iter()
             .fold(path, |path, name| path.replace(name, nobody));
         let query = match operation.id.as_str() {
             "write_file" | "delete_file" | "make_directory" => "?path=some",
+            "search_conversations" => "?q=word",
             "a2a_act_on_task" => ":cancel",
             "search_memories" => "?q=x",
             _ => "",
@@ -594,7 +605,9 @@ impl Stage {
             "a2a_act_on_task" => json!({}),
             "a2a_create_push_config" => json!({ "url": "https://93.184.216.34/hook" }),
             "send_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
-            "claim_message" => json!({}),
+            "claim_message" | "create_conversation" | "change_conversation" => json!({}),
+            "notify" => json!({ "text": "hello" }),
+            "post_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
             "report_progress" => json!({ "attempt": 1 }),
             "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),

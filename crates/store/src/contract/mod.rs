@@ -6,6 +6,7 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod chat;
 pub mod events;
 pub mod exchange;
 pub mod leases;
@@ -133,6 +134,15 @@ macro_rules! contract_tests {
                 a_delegation_moves_only_from_the_state_it_was_read_in
                 what_has_ended_goes_after_its_time_and_with_its_workspace
             }
+            chat {
+                a_conversation_and_its_messages_come_back_as_they_were_written
+                a_conversation_is_written_only_at_the_version_it_was_read
+                a_held_conversation_numbers_its_messages_without_a_gap
+                messages_are_read_from_either_end_in_pages
+                conversations_are_listed_youngest_first_and_counted
+                messages_are_found_by_their_words
+                a_conversation_goes_with_its_messages_and_with_its_workspace
+            }
             push_configs {
                 a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
                 a_call_is_owed_while_the_task_is_newer_than_what_was_told
@@ -204,6 +214,7 @@ mod tests {
             include_str!("transactions.rs"),
             include_str!("secrets.rs"),
             include_str!("audit.rs"),
+            include_str!("chat.rs"),
             include_str!("vitals.rs"),
             include_str!("templates.rs"),
             include_str!("webhooks.rs"),
