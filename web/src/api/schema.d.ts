@@ -1335,6 +1335,120 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the conversations of a workspace, the youngest first. */
+        get: operations["list_conversations"];
+        put?: never;
+        /** Begin a conversation with a workspace. */
+        post: operations["create_conversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/conversations/{conversation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a conversation. */
+        get: operations["show_conversation"];
+        put?: never;
+        post?: never;
+        /** Delete a conversation with its messages. Work that it began goes on. */
+        delete: operations["remove_conversation"];
+        options?: never;
+        head?: never;
+        /** Change a conversation's title. What is absent stays. */
+        patch: operations["change_conversation"];
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/conversations/{conversation}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a conversation, from either end. */
+        get: operations["list_chat_messages"];
+        put?: never;
+        /**
+         * Post a message in a conversation.
+         * @description The message and the work that it asks for are written together. The answer comes as a message of its own, in the
+         *     transaction that ends the work; `chat.message.posted` tells the ids of both.
+         */
+        post: operations["post_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the conversations of a workspace, the youngest message first. */
+        get: operations["search_conversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/notify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell people something, with files of one's own workspace.
+         * @description For the workspace's runtime alone. All files are looked at first; if one is not there, too large or not what it is said
+         *     to be, nothing is told. Who follows the events hears of it once it is written.
+         */
+        post: operations["notify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/feed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Watch what a workspace does: the last 20 lines, repeats folded into one. */
+        get: operations["show_feed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/peers": {
         parameters: {
             query?: never;
@@ -1732,6 +1846,13 @@ export interface components {
             append?: boolean;
             last?: boolean;
         };
+        /** @description A file of the agent's own workspace that goes with what it tells people. */
+        Attachment: {
+            /** @description Relative to the workspace root. */
+            path: string;
+            /** @description What it is; absent: what its bytes look like. One that its bytes contradict is refused. */
+            media_type?: string | null;
+        };
         /** @description Who did what to which. Nothing here changes once it is written. */
         AuditEntry: {
             /**
@@ -1912,6 +2033,10 @@ export interface components {
          * @enum {string}
          */
         Capability: "fs" | "shell" | "code" | "script" | "snapshot";
+        /** @description What of a conversation changes. */
+        ChangeConversation: {
+            title?: string | null;
+        };
         Channel: {
             id: string;
             workspace_id: string;
@@ -1923,6 +2048,24 @@ export interface components {
         };
         ChannelList: {
             items: components["schemas"]["Channel"][];
+        };
+        /** @description One message of a conversation. It never changes; a later one has a greater id. */
+        ChatMessage: {
+            /** @description Made by Warren. The live event and the list name a message by the same id. */
+            id: string;
+            conversation_id: string;
+            /** @description Who said it: a person is a `user`; an agent, a schedule or Warren itself never is. */
+            author: components["schemas"]["Author"];
+            /** @description Which side: `user` asks, `agent` answers. */
+            role: components["schemas"]["MessageRole"];
+            parts: components["schemas"]["MessagePart"][];
+            /** @description The work that it asked for, or came of. */
+            task_id?: string | null;
+            created_at: string;
+        };
+        ChatMessagePage: {
+            items: components["schemas"]["ChatMessage"][];
+            next_cursor?: string | null;
         };
         /** @description What came of asking; without a message, none came. */
         Claim: {
@@ -1965,11 +2108,36 @@ export interface components {
         };
         /** @enum {string} */
         CommandMode: "argv" | "command" | "full";
+        /** @description A chat with a workspace. Its id is the `context_id` of its tasks. */
+        Conversation: {
+            id: string;
+            workspace_id: string;
+            title: string;
+            /** @description Who began it. */
+            author: components["schemas"]["Author"];
+            /**
+             * Format: int64
+             * @description How many messages it has.
+             */
+            messages: number;
+            created_at: string;
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        ConversationPage: {
+            items: components["schemas"]["Conversation"][];
+            next_cursor?: string | null;
+        };
         /** @description A door for messages from another system to a workspace. */
         CreateChannel: {
             name: string;
             /** @description A secret that the sender has already: `whsec_` and 24 to 64 bytes in base64. Absent: a new one. */
             secret?: string | null;
+        };
+        /** @description A conversation to begin. */
+        CreateConversation: {
+            title?: string | null;
         };
         /** @description A schedule to be made: by `cron`, or every so many seconds. */
         CreateSchedule: {
@@ -2317,6 +2485,23 @@ export interface components {
              */
             provided_env: string[];
         };
+        /** @description What a workspace does, for people who watch: the last lines, with repeats folded into one. */
+        Feed: {
+            /** @description At most 20, the oldest first. */
+            lines: components["schemas"]["FeedLine"][];
+        };
+        FeedLine: {
+            /** @description When it happened last. */
+            at: string;
+            /** @description The kind of the event, such as `exchange.task.progressed`. */
+            kind: string;
+            text: string;
+            /**
+             * Format: int32
+             * @description How often it happened in a row.
+             */
+            count: number;
+        };
         FileWritten: {
             path: string;
             /** Format: int64 */
@@ -2577,6 +2762,13 @@ export interface components {
             to: string;
             overwrite?: boolean;
         };
+        /** @description What an agent tells people of its own accord. */
+        Notify: {
+            text: string;
+            /** @description Where; absent: in the youngest conversation, or a new one. */
+            conversation_id?: string | null;
+            attachments?: components["schemas"]["Attachment"][];
+        };
         /**
          * @description What becomes of a slot while the task of the one before is not over.
          * @enum {string}
@@ -2655,6 +2847,33 @@ export interface components {
             x: number;
             /** Format: double */
             y: number;
+        };
+        /** @description A message to post in a conversation. */
+        PostMessage: {
+            message: components["schemas"]["TaskMessage"];
+            /** @description Work that waits for this message. Absent: work of this conversation that asked for input, or else new work. */
+            task_id?: string | null;
+            /**
+             * Format: int64
+             * @description Waits so long for the answer; 0: not at all.
+             */
+            wait_ms?: number;
+        };
+        /** @description A message that stands in its conversation, and the work that it led to. */
+        PostedMessage: {
+            message: components["schemas"]["ChatMessage"];
+            task_id: string;
+            task_state: components["schemas"]["TaskState"];
+            /** @description It waits until the workspace is free. */
+            queued: boolean;
+            /**
+             * Format: int64
+             * @description How many are before it; absent unless it waits.
+             */
+            position?: number | null;
+            /** @description It was posted before, under the same key or message id. */
+            is_repeat: boolean;
+            answer?: components["schemas"]["ChatMessage"] | null;
         };
         /** @description When a schedule would fire. */
         PreviewSchedule: {
@@ -6778,6 +6997,345 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Delegation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_conversations: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateConversation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeConversation"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_chat_messages: {
+        parameters: {
+            query?: {
+                order?: "oldest" | "newest";
+                /** @description From `next_cursor` of the page before, or any message's id: what lies behind it. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 100 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessagePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostMessage"];
+            };
+        };
+        responses: {
+            /** @description It was posted before, or its agent has it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostedMessage"];
+                };
+            };
+            /** @description It stands there, and its work waits. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostedMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_conversations: {
+        parameters: {
+            query: {
+                /** @description 1 to 16 words; each must begin a word of what is found. */
+                q: string;
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 100 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessagePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    notify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Notify"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_feed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Feed"];
                 };
             };
             default: {
