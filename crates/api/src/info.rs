@@ -53,3 +53,27 @@ pub struct WorkspaceHealth {
     /// `null` when this server does not hold the workspace.
     pub registry: Option<RegistryDescription>,
 }
+
+/// A JSON Web Key Set (RFC 7517).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SigningKeys {
+    pub keys: Vec<SigningKey>,
+}
+
+/// A public key of the kind Ed25519 (RFC 8037).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SigningKey {
+    /// `OKP`.
+    pub kty: String,
+    /// `Ed25519`.
+    pub crv: String,
+    /// `EdDSA`.
+    pub alg: String,
+    /// `sig`.
+    #[serde(rename = "use")]
+    pub usage: String,
+    /// The key's thumbprint (RFC 7638).
+    pub kid: String,
+    /// The key, in base64url.
+    pub x: String,
+}

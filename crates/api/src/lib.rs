@@ -6,6 +6,7 @@
 mod approvals;
 mod audit;
 mod budgets;
+mod chat;
 #[cfg(feature = "client")]
 pub mod client;
 mod commands;
@@ -25,11 +26,16 @@ mod sweeps;
 mod templates;
 mod tools;
 mod unique_keys;
+mod webhooks;
 mod workspaces;
 
 pub use approvals::{Approval, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
+pub use chat::{
+    Attachment, ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage,
+    CreateConversation, Feed, FeedLine, Notify, PostMessage, PostedMessage,
+};
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};
 pub use exchange::{
@@ -43,7 +49,9 @@ pub use identity::{
     CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
     TokenKind, TokenPage,
 };
-pub use info::{Health, ProviderInfo, RegistryDescription, ServerInfo, WorkspaceHealth};
+pub use info::{
+    Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
+};
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use problem::Problem;
 pub use processes::{
@@ -70,6 +78,10 @@ pub use templates::{
     TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
+pub use webhooks::{
+    Channel, ChannelList, CreateChannel, CreateWebhook, CreatedChannel, CreatedWebhook, PatchWebhook,
+    ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
+};
 pub use workspaces::{
     Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
     Tier, Workspace, WorkspacePage,

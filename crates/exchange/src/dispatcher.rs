@@ -20,7 +20,7 @@ use warren_model::{
     TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Outcome};
-use warren_rules::{queue, tasks};
+use warren_rules::{feed, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;
@@ -466,6 +466,16 @@ fn write_step(tx: &mut dyn WriteTx, step: &Step, now: Timestamp) -> Result<(Task
     task.version = tx.update_task(&task, task.version)?;
     if was != task.state {
         append_change(tx, &task, &delivery, was, &step.by, now)?;
+    }
+    if let Some(line) = feed::last_line(&step.updates) {
+        tx.append_event(&NewEvent {
+            at: now,
+            kind: EventKind::TaskProgressed,
+            org_id: task.org_id,
+            workspace_id: Some(task.workspace_id),
+            principal: step.by.clone(),
+            data: serde_json::json!({ "task_id": task.id, "line": line }),
+        })?;
     }
     Ok((task, delivery))
 }

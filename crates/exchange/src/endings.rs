@@ -4,13 +4,14 @@
 use serde_json::json;
 use warren_fleet::Error;
 use warren_model::{
-    Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
-    Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind,
+    Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Knowledge, Next, Outcome};
 use warren_rules::{delegation, tasks};
 use warren_store::{Lane, WriteTx};
 
+use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
 use crate::{Exchange, Terms};
 
@@ -102,6 +103,8 @@ impl Exchange {
             // For a message that tells the delegator, should one be owed.
             task_id: self.entropy().id(now),
             delivery_id: self.entropy().id(now),
+            chat_message_id: self.entropy().id(now),
+            answer_id: self.entropy().id(now),
         }
     }
 }
@@ -116,6 +119,9 @@ pub(crate) struct Moment {
     pub(crate) owner: String,
     pub(crate) task_id: TaskId,
     pub(crate) delivery_id: DeliveryId,
+    pub(crate) chat_message_id: ChatMessageId,
+    /// Of what is shown of an answer, if the work belongs to a conversation.
+    pub(crate) answer_id: ChatMessageId,
 }
 
 fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Settled, Error> {
@@ -144,12 +150,15 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
         task.remote_id.clone_from(&report.remote_id);
     }
     let mut delivery = known.clone();
+    let mut speaker = Speaker::Agent;
     let again_at = match &next {
         Next::End { how, reason } => {
             end(&mut delivery, *how, *reason, moment.now);
             let told = report.updates.iter().rev().find_map(dispatch::state_of);
             task.state = dispatch::task_after(told, *how);
-            explain(&mut task, *how, *reason, moment.now);
+            if explain(&mut task, *how, *reason, moment.now) {
+                speaker = Speaker::Warren;
+            }
             None
         }
         Next::Again { not_before, reason } => {
@@ -164,6 +173,9 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
     task.updated_at = moment.now;
     task.version = tx.update_task(&task, task.version)?;
     append_events(tx, report, &task, &delivery, was, moment.now)?;
+    if delivery.state == DeliveryState::Ended {
+        chat::show_answer(tx, &task, &report.updates, speaker, moment)?;
+    }
     let told = stitch(tx, &task, &delivery, moment)?;
     let orphans = if task.state == TaskState::Cancelled || task.state == TaskState::Failed {
         tx.open_delegations_from(task.id)?.iter().map(|one| one.task_id).collect()
@@ -193,10 +205,10 @@ fn put_back(delivery: &mut Delivery, not_before: Timestamp, reason: &str) {
     delivery.has_begun &= reason == "resumed";
 }
 
-/// Who asked learns why, in words, where the agent said nothing itself.
-fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) {
+/// Who asked learns why, in words, where the agent said nothing itself. Answers whether it was so.
+fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) -> bool {
     let sentence = match (how, reason) {
-        (DeliveryEnd::Answered, _) => return,
+        (DeliveryEnd::Answered, _) => return false,
         (DeliveryEnd::Expired, _) => "The message was not delivered in time.",
         (DeliveryEnd::Cancelled, _) => "The work was cancelled.",
         (DeliveryEnd::Failed, Some("no_progress")) => "The work showed no progress for too long.",
@@ -209,7 +221,7 @@ fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now:
         (DeliveryEnd::Failed, _) => "The agent could not do the work.",
     };
     if task.status_message.is_some() && how == DeliveryEnd::Failed && reason == Some("failed") {
-        return;
+        return false;
     }
     let mut message =
         Message::new(format!("{}-{}", task.id, task.version), Role::Agent, vec![Part::text(sentence)]);
@@ -217,6 +229,7 @@ fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now:
     let before = task.status_message.replace(message);
     tasks::remember(task, before);
     task.updated_at = now;
+    true
 }
 
 /// A lane whose runtime is busy rests with it; one that answered is free.
@@ -325,6 +338,7 @@ fn tell_delegator(
         now: moment.now,
         task_id: moment.task_id,
         delivery_id: moment.delivery_id,
+        chat_message_id: moment.chat_message_id,
         new_context: format!("delegation-{}", row.id),
         owner: moment.owner.clone(),
         default_idle_ms: moment.default_idle_ms,

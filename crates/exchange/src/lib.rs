@@ -9,24 +9,35 @@
 //! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
 //! afterwards is found again from the rows, so that a crash between the two loses nothing.
 
+pub mod a2a;
+mod a2a_client;
 mod approvals;
+mod chat;
+pub mod connector;
 mod delegations;
 mod dispatcher;
 mod endings;
+mod feed;
 mod memory;
 mod peers;
 mod pull;
+mod pushes;
 mod queue;
+mod runtimes;
 mod schedules;
 mod send;
+pub mod signing;
 mod tasks;
 mod terms;
 mod transport;
 mod tree;
 mod upkeep;
 mod watchers;
+pub mod webhooks;
 
+pub use a2a_client::A2aTransport;
 pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
+pub use chat::{MAX_CHAT_PAGE, NewConversation, Notice};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use memory::{MAX_FOUND, Remember};
@@ -35,6 +46,8 @@ pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
+pub use warren_rules::attachments;
+pub use warren_rules::feed::Line;
 pub use watchers::Follower;
 
 use std::sync::Arc;
@@ -46,6 +59,8 @@ use warren_fleet::Fleet;
 use warren_model::{Principal, WorkspaceId};
 use warren_store::Store;
 
+use connector::Connector;
+
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
 pub use warren_fleet::Error;
 
@@ -55,6 +70,7 @@ pub struct Parts {
     pub fleet: Fleet,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    pub connector: Connector,
     pub terms: Terms,
     /// How runtimes are called.
     pub transport: Arc<dyn Transport>,
@@ -75,6 +91,7 @@ struct Inner {
     watchers: watchers::Watchers,
     runs: dispatcher::Runs,
     kicks: dispatcher::Kicks,
+    webhooks: webhooks::Work,
     schedules: schedules::Wake,
 }
 
@@ -89,6 +106,7 @@ impl Exchange {
             watchers: watchers::Watchers::default(),
             runs: dispatcher::Runs::default(),
             kicks: dispatcher::Kicks::default(),
+            webhooks: webhooks::Work::default(),
             schedules: schedules::Wake::default(),
         }))
     }
@@ -96,6 +114,8 @@ impl Exchange {
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
         self.start_upkeep();
+        self.start_pushes();
+        self.start_webhooks();
         self.start_scheduler();
         Ok(())
     }
@@ -109,6 +129,11 @@ impl Exchange {
 
     pub fn fleet(&self) -> &Fleet {
         &self.0.parts.fleet
+    }
+
+    /// The one door for calls to others.
+    pub fn connector(&self) -> &Connector {
+        &self.0.parts.connector
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -153,6 +178,10 @@ impl Exchange {
 
     fn kicks(&self) -> &dispatcher::Kicks {
         &self.0.kicks
+    }
+
+    fn webhook_work(&self) -> &webhooks::Work {
+        &self.0.webhooks
     }
 
     /// A message came for one that sleeps (F7).

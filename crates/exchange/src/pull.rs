@@ -163,7 +163,7 @@ impl Exchange {
     }
 
     /// Only the workspace's own runtime takes its messages; a person would answer in its name (X4).
-    async fn own(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
+    pub(crate) async fn own(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         let row = self.fleet().workspace(who, Action::UseWorkspace, id).await?;
         let is_runtime = matches!(who.token.kind, TokenKind::Runner | TokenKind::Workspace)
             && who.principal.kind == PrincipalKind::Workspace;

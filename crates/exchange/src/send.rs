@@ -4,16 +4,16 @@ use serde_json::{Map, json};
 use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent, OrgId, Principal,
-    PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind, Vitals, Workspace,
-    WorkspaceId,
+    ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
+    OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
+    Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::dispatch;
 use warren_rules::queue::{self, Admission, Door};
 use warren_rules::tasks::{self, InvalidMessage};
 use warren_store::{Repeat, WriteTx};
 
-use crate::{Exchange, Terms, tree};
+use crate::{Exchange, Terms, chat, tree};
 
 /// Who speaks, when it is not a caller with a token: a schedule, a channel, a part of Warren.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub struct Accepted {
     pub position: Option<u64>,
     /// It was accepted before, under the same key.
     pub is_repeat: bool,
+    /// As it stands in the conversation that its context is, if it is one (X30).
+    pub chat_message: Option<ChatMessage>,
 }
 
 /// What was decided in the transaction, and what is left to do after it.
@@ -168,18 +170,8 @@ impl Exchange {
         origin: Option<TaskOrigin>,
     ) -> Result<Request, Error> {
         let terms = *self.terms();
-        tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes).map_err(
-            |problem| {
-                let code = match problem {
-                    InvalidMessage::TooLarge { .. } => ErrorCode::PayloadTooLarge,
-                    InvalidMessage::Id
-                    | InvalidMessage::ContextId
-                    | InvalidMessage::NoParts
-                    | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
-                };
-                Error::with_detail(code, problem.to_string())
-            },
-        )?;
+        tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes)
+            .map_err(invalid_message)?;
         if !PRIORITIES.contains(&send.priority) {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, "priority: expected -100 to 100"));
         }
@@ -195,6 +187,7 @@ impl Exchange {
             now,
             task_id: self.entropy().id(now),
             delivery_id: self.entropy().id(now),
+            chat_message_id: self.entropy().id(now),
             new_context: self.entropy().id::<warren_model::TaskKind>(now).to_string(),
             owner: self.instance().to_owned(),
             default_idle_ms: self.fleet().idle_timeout_ms(),
@@ -221,6 +214,17 @@ impl Exchange {
     }
 }
 
+pub(crate) fn invalid_message(problem: InvalidMessage) -> Error {
+    let code = match problem {
+        InvalidMessage::TooLarge { .. } => ErrorCode::PayloadTooLarge,
+        InvalidMessage::Id
+        | InvalidMessage::ContextId
+        | InvalidMessage::NoParts
+        | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
+    };
+    Error::with_detail(code, problem.to_string())
+}
+
 /// The workspace in whose name the caller talks to its peers.
 pub(crate) fn speaks_for(who: &Identity) -> Option<WorkspaceId> {
     let talks = matches!(who.token.kind, TokenKind::Workspace | TokenKind::Runner);
@@ -242,6 +246,8 @@ pub(crate) struct Request {
     pub(crate) now: Timestamp,
     pub(crate) task_id: TaskId,
     pub(crate) delivery_id: DeliveryId,
+    /// Of what is shown of it, if its context is a conversation.
+    pub(crate) chat_message_id: ChatMessageId,
     pub(crate) new_context: String,
     pub(crate) owner: String,
     pub(crate) default_idle_ms: i64,
@@ -328,8 +334,9 @@ fn write(
             "task_id": task.id, "delivery_id": delivery.id, "context_id": task.context_id, "position": position,
         }),
     })?;
+    let chat_message = chat::show_request(tx, request, &task)?;
     note_task(tx, row, request.now)?;
-    let accepted = Accepted { task, delivery_id: delivery.id, position, is_repeat: false };
+    let accepted = Accepted { task, delivery_id: delivery.id, position, is_repeat: false, chat_message };
     Ok(match admission {
         Admission::Start => Taken::Started(accepted, Box::new(delivery)),
         _ => Taken::Queued { accepted, wakes: admission == Admission::QueueAndWake },
@@ -461,7 +468,11 @@ fn find_repeat(tx: &mut dyn WriteTx, request: &Request) -> Result<Option<Accepte
         let delivery = tx.delivery(known.delivery_id)?;
         let waits = delivery.filter(|delivery| delivery.state == DeliveryState::Queued);
         let position = waits.map(|delivery| tx.position(&delivery)).transpose()?;
-        return Ok(Some(Accepted { task, delivery_id: known.delivery_id, position, is_repeat: true }));
+        let shown = tx.chat_messages_of(task.id)?;
+        let said = |message: &ChatMessage| message.parts == request.send.message.parts;
+        let chat_message = shown.into_iter().find(said);
+        let delivery_id = known.delivery_id;
+        return Ok(Some(Accepted { task, delivery_id, position, is_repeat: true, chat_message }));
     }
     Ok(None)
 }

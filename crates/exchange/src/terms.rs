@@ -17,6 +17,10 @@ pub struct Terms {
     pub lease_ms: i64,
     /// How long tasks that ended are kept; absent: for ever (F42).
     pub keep_tasks_ms: Option<i64>,
+    /// Conversations of one workspace.
+    pub max_conversations: u64,
+    /// Messages of one conversation. What was asked before is still answered beyond it.
+    pub max_chat_messages: u64,
     /// How long runs of schedules that are over are kept; absent: for ever (F42).
     pub keep_schedule_runs_ms: Option<i64>,
     /// How long questions that are over are kept; absent: for ever (F42).
@@ -36,6 +40,8 @@ impl Default for Terms {
             repeat_window_ms: DAY_MS,
             lease_ms: 30_000,
             keep_tasks_ms: Some(90 * DAY_MS),
+            max_conversations: 10_000,
+            max_chat_messages: 100_000,
             keep_schedule_runs_ms: Some(90 * DAY_MS),
             keep_approvals_ms: Some(365 * DAY_MS),
         }

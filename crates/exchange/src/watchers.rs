@@ -31,8 +31,10 @@ impl Watchers {
     pub(crate) fn tell(&self, task: &Task, update: TaskUpdate) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = open.get(&task.id) else { return };
+        // The last word, and not the first of a task that has ended: more may come with it.
+        let is_last = ends(&update);
         let _ = sender.send(Arc::new(Hint { version: task.version, update }));
-        if task.state.is_final() || sender.receiver_count() == 0 {
+        if is_last || sender.receiver_count() == 0 {
             open.remove(&task.id);
         }
     }
@@ -58,6 +60,8 @@ pub struct Follower {
     newest: watch::Receiver<u64>,
     /// The newest version whose updates were handed out.
     seen: u64,
+    /// The version at which the row was read last: what was said up to it is in the row.
+    read_at: u64,
     has_ended: bool,
 }
 
@@ -69,8 +73,15 @@ impl Exchange {
         let newest = self.store().newest_event();
         let task = read(&**self.store(), id).await?;
         let has_ended = task.state.is_final();
-        let follower =
-            Follower { id, hints, store: Arc::clone(self.store()), newest, seen: task.version, has_ended };
+        let follower = Follower {
+            id,
+            hints,
+            store: Arc::clone(self.store()),
+            newest,
+            seen: task.version,
+            read_at: task.version,
+            has_ended,
+        };
         Ok((task, follower))
     }
 
@@ -116,7 +127,7 @@ impl Follower {
             tokio::select! {
                 biased;
                 hint = self.hints.recv() => match hint {
-                    Ok(hint) if hint.version < self.seen => {}
+                    Ok(hint) if hint.version < self.seen || hint.version <= self.read_at => {}
                     Ok(hint) => {
                         self.seen = hint.version;
                         self.has_ended = ends(&hint.update);
@@ -154,10 +165,12 @@ impl Follower {
     /// Reads the row; what changed in it unnoticed is told as one update.
     async fn look(&mut self) -> Result<Option<TaskUpdate>, Error> {
         let task = read(&*self.store, self.id).await?;
-        if task.version <= self.seen {
+        // An end is told even if a piece of the same version was: its own hint may be the one that was missed.
+        if task.version <= self.seen && !task.state.is_final() {
             return Ok(None);
         }
         self.seen = task.version;
+        self.read_at = task.version;
         self.has_ended = task.state.is_final();
         Ok(Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at }))
     }

@@ -33,6 +33,12 @@ impl Error {
         Self { missing, ..Self::with_detail(ErrorCode::RequiredEnvMissing, detail) }
     }
 
+    /// With what happened underneath, for the log alone.
+    #[must_use]
+    pub fn caused_by(self, cause: impl Into<String>) -> Self {
+        Self { cause: Some(cause.into()), ..self }
+    }
+
     /// What happened underneath, for the log.
     pub fn cause(&self) -> Option<&str> {
         self.cause.as_deref()

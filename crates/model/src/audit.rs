@@ -53,6 +53,11 @@ audit_words! {
         SecretSet = "secret.set",
         SecretRemoved = "secret.removed",
         SecretKeyRotated = "secret.key_rotated",
+        WebhookCreated = "webhook.created",
+        WebhookChanged = "webhook.changed",
+        WebhookRemoved = "webhook.removed",
+        ChannelCreated = "channel.created",
+        ChannelRemoved = "channel.removed",
         ScheduleCreated = "schedule.created",
         ScheduleChanged = "schedule.changed",
         ScheduleRemoved = "schedule.removed",
@@ -73,6 +78,8 @@ audit_words! {
         /// By name; the details say whose.
         Secret = "secret",
         SecretKey = "secret_key",
+        Webhook = "webhook",
+        Channel = "channel",
         Schedule = "schedule",
         Approval = "approval",
     }

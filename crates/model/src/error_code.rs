@@ -116,6 +116,14 @@ error_codes! {
     ProgramNotFound = "program_not_found", 422, "The program was not found, or is not executable.", "Name a program that exists in the workspace's PATH.";
     ProcessNotFound = "process_not_found", 404, "There is no such process.", "List processes; finished ones are forgotten after a while.";
     ToolNotFound = "tool_not_found", 404, "The workspace has no such tool.", "List its tools with GET …/tools.";
+    // Calls to others
+    OutboundRefused = "outbound_refused", 422, "The address is not one that Warren calls.", "`detail` says why. Use a public http or https address, or open a private range with `outbound.allow_private`.";
+    PeerFailed = "peer_failed", 502, "The peer gave no answer that can be used.", "See whether it runs and can be reached; the log has the cause under the `request_id`.";
+    WebhookNotFound = "webhook_not_found", 404, "There is no such webhook, or no such call of it.", "List them with `warren webhook ls`.";
+    WebhookLimit = "webhook_limit", 409, "There are as many webhooks or channels as allowed.", "Remove one, or raise `limits.max_webhooks_per_org`.";
+    ChannelNotFound = "channel_not_found", 404, "There is no such channel.", "List them with `warren webhook doors`.";
+    HookRefused = "hook_refused", 403, "The message is not signed as it should be, or the channel does not exist.", "Sign it with the channel's secret, at the time at which it is sent.";
+    HopLimit = "hop_limit", 508, "The message has passed through too many Warrens.", "Look for agents that send to each other in a circle.";
     // Messages, tasks and delegations
     InvalidMessage = "invalid_message", 422, "The message is not one that can be delivered.", "`detail` names what is wrong; a message has an id and at least one part.";
     TaskNotFound = "task_not_found", 404, "There is no such task.", "List the workspace's tasks with GET …/tasks.";
@@ -129,6 +137,9 @@ error_codes! {
     DelegationNotFound = "delegation_not_found", 404, "There is no such delegation.", "List them with GET …/delegations.";
     DelegationCycle = "delegation_cycle", 409, "The work has come through that workspace already.", "Hand it to another one, or do it here.";
     DelegationTooDeep = "delegation_too_deep", 409, "The work has been handed on as often as it may.", "Do it here, or begin anew.";
+    // Chat
+    ConversationNotFound = "conversation_not_found", 404, "There is no such conversation.", "List them with `warren chat ls WORKSPACE`.";
+    ConversationLimit = "conversation_limit", 409, "The workspace has as many conversations, or this one as many messages, as allowed.", "Delete a conversation, or begin a new one; `exchange.max_conversations` and `exchange.max_chat_messages` are the limits.";
     // Schedules
     ScheduleNotFound = "schedule_not_found", 404, "There is no such schedule.", "List a workspace's schedules with `warren schedule ls`.";
     InvalidSchedule = "invalid_schedule", 422, "The schedule is not valid.", "`detail` names the field and what it may be.";

@@ -63,6 +63,8 @@ event_kinds! {
     TaskSubmitted = "exchange.task.submitted", "task_id, delivery_id, context_id, position";
     /// A task's state changed.
     TaskChanged = "exchange.task.changed", "task_id, delivery_id, from, to, reason";
+    /// An agent said something about work under way; the first line of it.
+    TaskProgressed = "exchange.task.progressed", "task_id, line";
     /// A message was put back into the queue, to be tried again.
     DeliveryRequeued = "exchange.delivery.requeued", "task_id, delivery_id, reason, attempts";
     /// A message was refused because the agent is busy and keeps its own session: nothing was queued.
@@ -71,6 +73,20 @@ event_kinds! {
     DelegationChanged = "exchange.delegation.changed", "delegation_id, task_id, to, state";
     /// A delegation ended, and its result is stitched to it; told to the one that handed it on.
     DelegationCompleted = "exchange.delegation.completed", "delegation_id, task_id, to, state";
+    /// A conversation with a workspace began.
+    ConversationCreated = "chat.conversation.created", "conversation_id";
+    /// A conversation has another title.
+    ConversationChanged = "chat.conversation.changed", "conversation_id";
+    /// A conversation was deleted, with its messages.
+    ConversationRemoved = "chat.conversation.removed", "conversation_id, messages";
+    /// A message stands in a conversation, under this id and no other. What it says is read from the conversation.
+    ChatMessagePosted = "chat.message.posted", "conversation_id, message_id, task_id, author";
+    /// Somebody wants to be told about a task at an address of theirs.
+    PushConfigSet = "exchange.push_config.set", "task_id, config_id";
+    /// Somebody does not want to be told about a task any more.
+    PushConfigRemoved = "exchange.push_config.removed", "task_id, config_id";
+    /// An address did not take what it was told about a task, as often as it was tried.
+    PushGivenUp = "exchange.push_config.given_up", "task_id, config_id, attempts";
     /// A schedule was made, changed, paused, resumed or removed; `change` says which.
     ScheduleChanged = "exchange.schedule.changed", "schedule_id, name, change";
     /// A schedule fired: its message is on its way.
@@ -99,6 +115,20 @@ event_kinds! {
     SecretRemoved = "secret.value.removed", "name, owner, workspaces";
     /// All secrets are sealed under another key.
     SecretKeyRotated = "secret.key.rotated", "key_id, resealed, unreadable";
+    /// Somebody outside is told of events from now on.
+    WebhookCreated = "webhook.subscription.created", "webhook_id, name, origin";
+    /// A webhook was stopped, by a person or because its receiver said that it is gone.
+    WebhookStopped = "webhook.subscription.stopped", "webhook_id, reason";
+    /// A webhook that was stopped goes on.
+    WebhookResumed = "webhook.subscription.resumed", "webhook_id";
+    /// A webhook was removed, with what was owed to it.
+    WebhookRemoved = "webhook.subscription.removed", "webhook_id";
+    /// An event could not be delivered to a webhook and is a dead letter now. Told to people, never to webhooks.
+    WebhookCallDead = "webhook.call.dead", "webhook_id, call_id, attempts, reason";
+    /// A door was made through which another system sends messages to a workspace.
+    ChannelCreated = "channel.door.created", "channel_id, name";
+    /// Such a door was removed.
+    ChannelRemoved = "channel.door.removed", "channel_id";
     /// Warren started.
     ServerStarted = "server.process.started", "version";
     /// Warren was asked to stop and is closing.

@@ -66,6 +66,8 @@ id_kinds! {
     WebhookKind, WebhookId, "webhook";
     /// One call of a webhook that is owed.
     WebhookCallKind, WebhookCallId, "webhook call";
+    /// A door for messages from other systems.
+    ChannelKind, ChannelId, "channel";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +93,8 @@ impl<K: IdKind> Id<K> {
 }
 
 impl OrgId {
+    /// Warren itself: no workspace and no person belongs to it, so that what it owns reaches nobody.
+    pub const WARREN: Self = Self::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 3]);
     /// The org of a Warren that has only one.
     pub const DEFAULT: Self = Self::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1]);
 }

@@ -7,6 +7,7 @@ mod approval;
 mod audit;
 mod bundle;
 mod capability;
+mod conversation;
 mod delegation;
 mod document;
 mod error_code;
@@ -17,6 +18,7 @@ mod memory;
 mod message;
 mod principal;
 mod provider_config;
+mod push_config;
 mod reference;
 mod registration;
 mod schedule;
@@ -28,6 +30,7 @@ mod text_enum;
 mod time;
 mod token;
 mod vitals;
+mod webhook;
 mod workspace;
 
 pub use approval::{Approval, ApprovalState};
@@ -37,16 +40,17 @@ pub use audit::{
 };
 pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
+pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
 pub use id::{
-    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChatMessageId, ChatMessageKind, ConversationId,
-    ConversationKind, DelegationId, DelegationKind, DeliveryId, DeliveryKind, Id, IdKind, InvalidId,
-    MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind, ScheduleId, ScheduleKind, ScheduleRunId,
-    ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId, WebhookCallId, WebhookCallKind,
-    WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
+    ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
+    ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
+    DeliveryKind, Id, IdKind, InvalidId, MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind,
+    ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId,
+    WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};
@@ -57,6 +61,7 @@ pub use provider_config::{
     MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
     TmpfsMount, Ulimit, max_timeout_problem,
 };
+pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
 pub use schedule::{
@@ -74,6 +79,7 @@ pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
 pub use vitals::{Displaced, RuntimeState, Vitals};
+pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
 pub use workspace::{
     Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,

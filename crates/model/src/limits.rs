@@ -22,6 +22,8 @@ pub struct Limits {
     pub max_secrets_per_owner: u32,
     /// Templates of one org.
     pub max_templates_per_org: u32,
+    /// Webhooks of one org, and channels of one workspace.
+    pub max_webhooks_per_org: u32,
     /// Schedules of one org.
     pub max_schedules_per_org: u32,
     /// Schedules of one workspace.
@@ -37,6 +39,10 @@ pub struct Limits {
     pub max_memory_bytes: u64,
     /// Questions of one workspace that wait for a person.
     pub max_pending_approvals: u32,
+    /// Bytes of one file that goes with a message.
+    pub max_attachment_bytes: u64,
+    /// Bytes of all files that go with one message.
+    pub max_attachments_bytes: u64,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
@@ -63,6 +69,7 @@ impl Default for Limits {
             max_secret_bytes: 64 << 10,
             max_secrets_per_owner: 100,
             max_templates_per_org: 1_000,
+            max_webhooks_per_org: 100,
             max_schedules_per_org: 10_000,
             max_schedules_per_workspace: 100,
             min_schedule_interval_seconds: 10,
@@ -70,6 +77,8 @@ impl Default for Limits {
             max_memories_per_place: 10_000,
             max_memory_bytes: 64 << 10,
             max_pending_approvals: 100,
+            max_attachment_bytes: 25 * MIB,
+            max_attachments_bytes: 50 * MIB,
             max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,

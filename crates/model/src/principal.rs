@@ -48,6 +48,10 @@ impl Principal {
         Self { kind: PrincipalKind::Workspace, id: id.to_string() }
     }
 
+    pub fn channel(id: crate::ChannelId) -> Self {
+        Self { kind: PrincipalKind::Channel, id: id.to_string() }
+    }
+
     pub fn schedule(id: crate::ScheduleId) -> Self {
         Self { kind: PrincipalKind::Schedule, id: id.to_string() }
     }

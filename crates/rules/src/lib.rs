@@ -5,17 +5,23 @@
 
 pub mod access;
 pub mod approvals;
+pub mod attachments;
 pub mod audit;
 pub mod backoff;
 pub mod budget;
 pub mod capabilities;
+pub mod chat;
 pub mod command_policy;
 pub mod delegation;
 pub mod dispatch;
+pub mod feed;
 pub mod images;
+pub mod json_bounds;
 pub mod lifecycle;
 pub mod memory;
+pub mod outbound;
 pub mod peers;
+pub mod pushes;
 pub mod queue;
 pub mod rate;
 pub mod reconcile;
@@ -30,3 +36,4 @@ pub mod tasks;
 pub mod templates;
 pub mod tier;
 pub mod vitals;
+pub mod webhooks;

@@ -54,15 +54,17 @@ pub fn size(message: &Message) -> usize {
 }
 
 fn parts_size(parts: &[Part]) -> usize {
-    let sizes = parts.iter().map(|part| {
-        let content = match &part.content {
-            Content::Text(text) | Content::Raw(text) | Content::Url(text) => text.len(),
-            Content::Data(data) => data.to_string().len(),
-        };
-        let named = [&part.media_type, &part.filename].into_iter().flatten().map(String::len).sum::<usize>();
-        content + named + json_size(&part.metadata)
-    });
-    sizes.sum()
+    parts.iter().map(part_size).sum()
+}
+
+/// All that one part carries.
+pub fn part_size(part: &Part) -> usize {
+    let content = match &part.content {
+        Content::Text(text) | Content::Raw(text) | Content::Url(text) => text.len(),
+        Content::Data(data) => data.to_string().len(),
+    };
+    let named = [&part.media_type, &part.filename].into_iter().flatten().map(String::len).sum::<usize>();
+    content + named + json_size(&part.metadata)
 }
 
 fn json_size(map: &serde_json::Map<String, serde_json::Value>) -> usize {

@@ -21,6 +21,8 @@ use crate::problem::{CurrentRequest, Failure};
 pub const PUBLIC: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/session", "exchanges a sign-in link, which is itself the proof"),
     ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
+    ("POST", "/api/v1/hooks/{id}", "a message through a channel is signed with the channel's secret"),
+    ("GET", "/api/v1/keys", "whoever gets a message from Warren may check that it is from Warren"),
 ];
 
 /// The caller, proven by the layer below.

@@ -64,13 +64,17 @@ pub(crate) fn part(part: &model::Part) -> api::MessagePart {
     wire
 }
 
+pub(crate) fn role(role: model::Role) -> api::MessageRole {
+    match role {
+        model::Role::User => api::MessageRole::User,
+        model::Role::Agent => api::MessageRole::Agent,
+    }
+}
+
 pub(crate) fn message(message: &model::Message) -> api::TaskMessage {
     api::TaskMessage {
         id: Some(message.id.clone()),
-        role: match message.role {
-            model::Role::User => api::MessageRole::User,
-            model::Role::Agent => api::MessageRole::Agent,
-        },
+        role: role(message.role),
         parts: message.parts.iter().map(part).collect(),
         metadata: message.metadata.clone(),
     }
@@ -135,7 +139,7 @@ pub(crate) fn task_state_from(state: api::TaskState) -> model::TaskState {
     }
 }
 
-fn author(author: &model::Principal) -> api::Author {
+pub(crate) fn author(author: &model::Principal) -> api::Author {
     api::Author { kind: author.kind.as_str().to_owned(), id: author.id.clone() }
 }
 

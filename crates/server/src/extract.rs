@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
@@ -38,6 +37,18 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         }
         let bytes = read_body(request.into_body(), BodyLimits::of(app.limits())).await?;
         parse(&bytes).map(Self)
+    }
+}
+
+/// A body of any kind: limited in size and time.
+#[derive(Debug)]
+pub(crate) struct WholeBody(pub(crate) Bytes);
+
+impl FromRequest<Arc<App>> for WholeBody {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        read_body(request.into_body(), BodyLimits::of(app.limits())).await.map(Self)
     }
 }
 
@@ -88,7 +99,7 @@ impl BodyLimits {
     }
 }
 
-pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+pub(crate) async fn read_body(body: axum::body::Body, limits: BodyLimits) -> Result<Bytes, Failure> {
     let max = limits.max_bytes;
     let body = Limited::new(body, usize::try_from(max).unwrap_or(usize::MAX));
     match tokio::time::timeout(limits.timeout, body.collect()).await {
@@ -154,6 +165,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
     async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
         let not_found = || match K::NOUN {
             "token" => Failure::from(ErrorCode::TokenNotFound),
+            "webhook" => Failure::from(ErrorCode::WebhookNotFound),
             "schedule" => Failure::from(ErrorCode::ScheduleNotFound),
             "approval" => Failure::from(ErrorCode::ApprovalNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
@@ -177,6 +189,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathPair<K> {
             "task" => Failure::from(ErrorCode::TaskNotFound),
             "delivery" => Failure::from(ErrorCode::DeliveryNotFound),
             "delegation" => Failure::from(ErrorCode::DelegationNotFound),
+            "conversation" => Failure::from(ErrorCode::ConversationNotFound),
             _ => Failure::from(ErrorCode::RouteNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;

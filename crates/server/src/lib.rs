@@ -9,9 +9,11 @@
 //! decides nothing. Every route but the few named in `auth::PUBLIC` needs a token: a new route is closed until
 //! somebody opens it.
 
+mod a2a;
 mod app;
 mod auth;
 mod convert;
+mod convert_chat;
 mod convert_exchange;
 mod event_hub;
 mod extract;
@@ -27,6 +29,7 @@ mod routes;
 mod standing;
 mod telemetry;
 
+pub use a2a::{A2aRoute, routes as a2a_routes};
 pub use app::{App, ServerConfig};
 pub use auth::PUBLIC;
 pub use guard::Guard;

@@ -19,6 +19,7 @@ pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     if path.starts_with("api/")
         || path.starts_with("mcp/")
+        || path.starts_with("a2a/")
         || path.starts_with("assets/") && Files::get(path).is_none()
     {
         return Failure::from(ErrorCode::RouteNotFound).into_response();

@@ -51,6 +51,10 @@ impl Failure {
         Self { cause: Some(cause.into()), ..ErrorCode::Internal.into() }
     }
 
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
     pub(crate) fn to_problem(&self, request_id: &str) -> Problem {
         let entry = self.code.entry();
         Problem {

@@ -59,11 +59,11 @@ impl Standing {
     }
 }
 
-/// The stream as long as it may last; then, if it was cut off, what `farewell` makes of the reason. What the stream
+/// The stream until `lost` answers; then, if it was cut off, what `farewell` makes of the reason. What the stream
 /// holds is let go of before the farewell.
 pub(crate) fn while_standing<T: Send + 'static>(
     stream: impl Stream<Item = T> + Send + 'static,
-    standing: Standing,
+    lost: impl Future<Output = ErrorCode> + Send + 'static,
     farewell: impl FnOnce(ErrorCode) -> T + Send + 'static,
 ) -> impl Stream<Item = T> + Send + 'static {
     struct Going<T, F> {
@@ -71,7 +71,7 @@ pub(crate) fn while_standing<T: Send + 'static>(
         lost: Pin<Box<dyn Future<Output = ErrorCode> + Send>>,
         farewell: F,
     }
-    let going = Going { stream: Box::pin(stream), lost: Box::pin(standing.lost()), farewell };
+    let going = Going { stream: Box::pin(stream), lost: Box::pin(lost), farewell };
     stream::unfold(Some(going), |state| async move {
         let mut going = state?;
         let next = tokio::select! {

@@ -13,6 +13,7 @@
 
 mod approvals;
 mod audit;
+mod chat;
 mod delegations;
 mod deliveries;
 mod events;
@@ -20,6 +21,7 @@ mod leases;
 mod memory;
 pub mod migrations;
 pub mod postgres;
+mod push_configs;
 mod schedules;
 mod secrets;
 mod select;
@@ -31,6 +33,7 @@ mod templates;
 mod tokens;
 mod transaction;
 mod vitals;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;

@@ -42,6 +42,9 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     9 "0009_exchange",
     10 "0010_schedules",
     11 "0011_memory_approvals",
+    12 "0012_webhooks",
+    13 "0013_chat",
+    14 "0014_push_configs",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -56,6 +59,9 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     9 "0009_exchange",
     10 "0010_schedules",
     11 "0011_memory_approvals",
+    12 "0012_webhooks",
+    13 "0013_chat",
+    14 "0014_push_configs",
 );
 
 /// The table that records what was applied; the same text on both engines.

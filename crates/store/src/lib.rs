@@ -12,24 +12,29 @@
 
 mod approvals;
 mod audit;
+mod chat;
 pub mod contract;
 mod error;
 mod exchange;
 mod memory;
+mod push_configs;
 mod query;
 mod schedules;
 mod secrets;
 mod templates;
 mod transaction;
+mod webhooks;
 
 pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
+pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery};
 pub use error::Error;
 pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
     Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
 };
 pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
+pub use push_configs::{PushConfigReads, PushConfigWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
@@ -39,6 +44,7 @@ pub use transaction::{
     RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,
     WorkspaceReads, WorkspaceWrites, WriteTx,
 };
+pub use webhooks::{WebhookCallQuery, WebhookReads, WebhookWrites};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

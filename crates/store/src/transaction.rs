@@ -8,14 +8,16 @@ use warren_model::{
 };
 
 use crate::approvals::{ApprovalReads, ApprovalWrites};
+use crate::chat::{ChatReads, ChatWrites};
 use crate::exchange::{
     DelegationReads, DelegationWrites, DeliveryReads, DeliveryWrites, RepeatReads, RepeatWrites, TaskReads,
     TaskWrites,
 };
 use crate::memory::{MemoryReads, MemoryWrites};
+use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
-use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites};
+use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
 use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
@@ -35,6 +37,9 @@ pub trait ReadTx:
     + DeliveryReads
     + RepeatReads
     + DelegationReads
+    + ChatReads
+    + PushConfigReads
+    + WebhookReads
     + ScheduleReads
     + MemoryReads
     + ApprovalReads
@@ -56,6 +61,9 @@ impl<T> ReadTx for T where
         + DeliveryReads
         + RepeatReads
         + DelegationReads
+        + ChatReads
+        + PushConfigReads
+        + WebhookReads
         + ScheduleReads
         + MemoryReads
         + ApprovalReads
@@ -81,6 +89,9 @@ pub trait WriteTx:
     + DeliveryWrites
     + RepeatWrites
     + DelegationWrites
+    + ChatWrites
+    + PushConfigWrites
+    + WebhookWrites
     + ScheduleWrites
     + MemoryWrites
     + ApprovalWrites
@@ -103,6 +114,9 @@ impl<T> WriteTx for T where
         + DeliveryWrites
         + RepeatWrites
         + DelegationWrites
+        + ChatWrites
+        + PushConfigWrites
+        + WebhookWrites
         + ScheduleWrites
         + MemoryWrites
         + ApprovalWrites

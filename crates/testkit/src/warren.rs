@@ -9,7 +9,9 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_exchange::{Exchange, NoTransport, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
+use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
+use warren_exchange::signing::Signer;
+use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -37,9 +39,32 @@ pub struct Builder {
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
+    outbound: OutboundPolicy,
+    resolver: Option<Arc<dyn Resolver>>,
 }
 
 impl Builder {
+    /// What may be called. By default nothing that is private, and so no peer of a test.
+    #[must_use]
+    pub fn outbound(mut self, policy: OutboundPolicy) -> Self {
+        self.outbound = policy;
+        self
+    }
+
+    /// Lets it call peers on this machine.
+    #[must_use]
+    pub fn reaches_loopback(mut self) -> Self {
+        self.outbound = self.outbound.with_loopback();
+        self
+    }
+
+    /// Names that the test makes up.
+    #[must_use]
+    pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
     /// What the fleet expects of runtimes.
     #[must_use]
     pub fn terms(mut self, terms: Terms) -> Self {
@@ -228,12 +253,17 @@ impl Warren {
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
+        let connector = Connector::new(builder.outbound.clone(), resolver);
+        let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
+        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             terms: builder.exchange_terms,
-            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(NoTransport)),
+            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(by_a2a)),
+            connector,
         });
         exchange.start().await.expect("the exchange starts");
         let doors = (clock, entropy);

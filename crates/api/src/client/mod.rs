@@ -11,6 +11,7 @@
 
 mod approvals;
 mod audit;
+mod chat;
 mod commands;
 mod error;
 mod events;
@@ -28,6 +29,7 @@ mod secrets;
 pub mod sse;
 mod templates;
 mod terminal;
+mod webhooks;
 mod workspaces;
 
 pub use audit::AuditQuery;

@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{ANSWER_TIMEOUT, Client, Error};
-use crate::{Health, ServerInfo};
+use crate::{Health, ServerInfo, SigningKeys};
 
 impl Client {
     pub async fn info(&self) -> Result<ServerInfo, Error> {
@@ -12,6 +12,11 @@ impl Client {
 
     pub async fn openapi(&self) -> Result<serde_json::Value, Error> {
         self.answer(self.request(Method::GET, &["openapi.json"])).await
+    }
+
+    /// The keys that verify what the server signs. Needs no token.
+    pub async fn signing_keys(&self) -> Result<SigningKeys, Error> {
+        self.answer(self.request(Method::GET, &["keys"])).await
     }
 
     /// Whether the process lives. Needs no token.

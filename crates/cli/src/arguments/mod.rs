@@ -1,6 +1,7 @@
 //! The command line, as types. Help texts and the reference page are made from the comments here.
 
 mod audit;
+mod chat;
 mod duration;
 mod memory;
 mod process;
@@ -8,9 +9,11 @@ mod queue;
 mod schedule;
 mod secret;
 mod template;
+mod webhook;
 mod workspace;
 
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
+pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
 pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
 pub(crate) use process::{
@@ -20,6 +23,7 @@ pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
+pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
     WorkspaceCommand,
@@ -86,6 +90,8 @@ pub(crate) enum TopCommand {
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),
+    /// Talk with the agent of a workspace
+    Chat(ChatArguments),
     /// Send messages to workspaces, and see what comes of them
     #[command(subcommand)]
     Task(TaskCommand),
@@ -100,6 +106,9 @@ pub(crate) enum TopCommand {
     /// Set, list and remove secrets: variables that commands get and nobody reads back
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Have other systems told of events, and let them send messages
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Show and verify the audit log: who did what to which
     #[command(subcommand)]
     Audit(AuditCommand),

@@ -3,6 +3,7 @@
 mod approval;
 mod audit;
 mod bundle;
+mod chat;
 mod config;
 mod copy;
 mod cursors;
@@ -19,6 +20,7 @@ mod secret;
 mod shell;
 mod template;
 mod token;
+mod webhook;
 mod workspace;
 
 use std::future::Future;
@@ -36,11 +38,13 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
     match command {
         TopCommand::Up(arguments) => up::run(context, &arguments),
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
+        TopCommand::Chat(arguments) => block_on(chat::run(context, arguments)),
         TopCommand::Task(command) => block_on(queue::run_task(context, command)),
         TopCommand::Queue(command) => block_on(queue::run(context, command)),
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
+        TopCommand::Webhook(command) => block_on(webhook::run(context, command)),
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Template(command) => block_on(template::run(context, command)),
         TopCommand::Schedule(command) => block_on(schedule::run(context, command)),

@@ -13,7 +13,7 @@ use crate::failure::Outcome;
 use crate::workspace_name::resolve;
 
 /// How long one request waits; many of them wait as long as it takes.
-const WAIT_MS: u64 = 30_000;
+pub(super) const WAIT_MS: u64 = 30_000;
 /// Of a message, in a table.
 const SHOWN_CHARACTERS: usize = 48;
 
@@ -143,7 +143,7 @@ async fn until_settled(client: &Client, workspace: &str, mut task: Task) -> Outc
     Ok(task)
 }
 
-fn has_failed(state: TaskState) -> bool {
+pub(super) fn has_failed(state: TaskState) -> bool {
     matches!(state, TaskState::Failed | TaskState::Cancelled | TaskState::Rejected)
 }
 
@@ -168,7 +168,7 @@ fn tell(context: &Context, task: &Task) -> Outcome<()> {
     Ok(())
 }
 
-fn tell_part(context: &Context, part: &MessagePart) -> Outcome<()> {
+pub(super) fn tell_part(context: &Context, part: &MessagePart) -> Outcome<()> {
     let text = part.text.clone().or_else(|| part.url.clone());
     let text = text.or_else(|| part.data.as_ref().map(ToString::to_string));
     let text = text.unwrap_or_else(|| "(bytes)".into());

@@ -28,6 +28,12 @@ pub struct ExchangeSection {
     pub lease_seconds: u32,
     /// Days that tasks are kept after they ended. 0: for ever.
     pub keep_tasks_days: u32,
+    /// Conversations of one workspace.
+    #[schemars(range(min = 1))]
+    pub max_conversations: u32,
+    /// Messages of one conversation. What was asked before is still answered beyond it.
+    #[schemars(range(min = 1))]
+    pub max_chat_messages: u32,
     /// Days that runs of schedules are kept after they are over. 0: for ever.
     pub keep_schedule_runs_days: u32,
     /// Days that questions to people are kept after they are over. 0: for ever.
@@ -51,6 +57,8 @@ impl Default for ExchangeSection {
             keep_tasks_days: days(terms.keep_tasks_ms),
             keep_schedule_runs_days: days(terms.keep_schedule_runs_ms),
             keep_approvals_days: days(terms.keep_approvals_ms),
+            max_conversations: u32::try_from(terms.max_conversations).unwrap_or(u32::MAX),
+            max_chat_messages: u32::try_from(terms.max_chat_messages).unwrap_or(u32::MAX),
         }
     }
 }
@@ -69,6 +77,8 @@ impl ExchangeSection {
             keep_tasks_ms: kept(self.keep_tasks_days),
             keep_schedule_runs_ms: kept(self.keep_schedule_runs_days),
             keep_approvals_ms: kept(self.keep_approvals_days),
+            max_conversations: u64::from(self.max_conversations),
+            max_chat_messages: u64::from(self.max_chat_messages),
         }
     }
 }

@@ -12,6 +12,7 @@ mod exchange;
 mod fleet;
 mod keys;
 mod load;
+mod outbound;
 mod redact;
 mod registry;
 mod validate;
@@ -21,6 +22,7 @@ pub use fleet::FleetSection;
 pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
+pub use outbound::OutboundSection;
 pub use redact::redacted_url;
 pub(crate) use redact::without_secrets;
 pub use registry::RegistrySection;
@@ -50,6 +52,7 @@ pub struct Config {
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,
+    pub outbound: OutboundSection,
     pub log: LogSection,
 }
 

@@ -47,6 +47,7 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
         found.push(("database.url".to_owned(), "expected `sqlite:PATH` or `postgres://…`".to_owned()));
     }
     found.extend(key_sources(config));
+    found.extend(config.outbound.complaints());
     found.extend(zero_limits(config));
     found
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
-use warren_exchange::{Exchange, Parts as ExchangeParts};
+use warren_exchange::connector::Connector;
+use warren_exchange::signing::Signer;
+use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{
@@ -109,12 +111,15 @@ async fn put_together(
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
     };
+    let connector = Connector::with_system_names(config.outbound.policy());
+    let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         terms: config.exchange.terms(),
-        transport: Arc::new(warren_exchange::NoTransport),
+        transport: Arc::new(A2aTransport::new(connector.clone(), Arc::clone(&clock), signer)),
+        connector,
     });
     let doors = (clock, entropy);
     let server = Server::bind(config.server.listen, server_config, exchange.clone(), doors, telemetry)

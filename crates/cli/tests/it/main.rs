@@ -26,3 +26,4 @@ mod shutdown;
 mod start_up;
 mod templates;
 mod warren;
+mod webhooks;

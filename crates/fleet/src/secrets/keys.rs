@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use warren_model::KeyId;
 use zeroize::Zeroizing;
 
-const KEY_BYTES: usize = 32;
+pub(super) const KEY_BYTES: usize = 32;
 /// More than any rotation leaves behind.
 const MAX_KEYS: usize = 16;
 
@@ -107,6 +107,11 @@ impl Keyring {
     /// The one that seals.
     pub fn current(&self) -> &Key {
         &self.0[0]
+    }
+
+    /// All of them, the current one first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Key> {
+        self.0.iter()
     }
 
     pub fn find(&self, id: &KeyId) -> Option<&Key> {

@@ -4,8 +4,11 @@
 //! change is written together with what it means for running workspaces: their generation goes up in the same
 //! transaction, and whoever reconciles them restarts them, a few at a time (`rules::secrets::roll_out`).
 
+mod aside;
+mod derived;
 mod key_file;
 mod keys;
+mod own;
 mod rollout;
 mod rotation;
 mod sealing;

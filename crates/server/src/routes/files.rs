@@ -363,7 +363,7 @@ async fn change<Fut: Future<Output = Result<(), Error>>>(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn fs_of(workspace: &dyn Workspace) -> Result<&dyn Fs, Error> {
+pub(super) fn fs_of(workspace: &dyn Workspace) -> Result<&dyn Fs, Error> {
     workspace.fs().ok_or_else(|| Error::operation(ErrorCode::CapabilityMissing, "the workspace has no `fs`"))
 }
 

@@ -11,6 +11,7 @@ mod events;
 mod exchange;
 mod files;
 mod info;
+mod keys;
 mod lifecycle;
 mod memory;
 mod operations;
@@ -22,6 +23,7 @@ mod session;
 mod templates;
 mod tokens;
 mod tools;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;
@@ -36,9 +38,9 @@ use utoipa_axum::routes;
 use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
-use self::exchange::{delegations, messages, peers, queue, runtime};
+use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime};
 use crate::problem::Failure;
-use crate::{App, auth, guard, mcp, page, problem};
+use crate::{App, a2a, auth, guard, mcp, page, problem};
 
 /// Every route of the API, with its description.
 pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
@@ -114,6 +116,12 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(delegations::create, delegations::list))
         .routes(routes!(delegations::show))
         .routes(routes!(delegations::cancel))
+        .routes(routes!(conversations::create, conversations::list))
+        .routes(routes!(conversations::show, conversations::change, conversations::remove))
+        .routes(routes!(conversations::post, conversations::messages))
+        .routes(routes!(conversations::search))
+        .routes(routes!(notices::notify))
+        .routes(routes!(notices::feed))
         .routes(routes!(peers::list))
         .routes(routes!(peers::show_policy, peers::set_policy))
         .routes(routes!(budgets::show, budgets::set))
@@ -121,6 +129,14 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::show, webhooks::patch, webhooks::remove))
+        .routes(routes!(webhooks::calls))
+        .routes(routes!(webhooks::redeliver))
+        .routes(routes!(webhooks::create_channel, webhooks::channels))
+        .routes(routes!(webhooks::remove_channel))
+        .routes(routes!(webhooks::receive))
+        .routes(routes!(keys::keys))
         .routes(routes!(info::info))
         .routes(routes!(info::openapi))
 }
@@ -130,7 +146,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let (api, document) = api().split_for_parts();
     let document = serde_json::to_value(&document).expect("the document is plain data");
     let mcp = mcp::router(app, api.clone().with_state(Arc::clone(app)), &document);
-    let api = api.merge(mcp);
+    let api = api.merge(mcp).merge(a2a::router());
     let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
     Router::new()

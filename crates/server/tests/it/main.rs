@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod a2a;
+mod a2a_clients;
 mod access;
 mod approvals;
 mod audit;

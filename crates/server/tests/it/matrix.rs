@@ -32,6 +32,8 @@ enum Need {
     On(Deed),
     /// Events: one's own workspace's, or a scope.
     Events,
+    /// Events for somebody outside: the right to read them, and to hand out access.
+    Telling,
     Operator,
     /// The door of join tokens, and the one of runners.
     Joining,
@@ -104,6 +106,18 @@ const NEEDS: &[(&str, Need)] = &[
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
+    ("signing_keys", Need::Public),
+    ("receive_hook", Need::Public),
+    ("create_webhook", Need::Telling),
+    ("list_webhooks", Need::InOrg(Scope::EventsRead)),
+    ("show_webhook", Need::InOrg(Scope::EventsRead)),
+    ("change_webhook", Need::Telling),
+    ("list_webhook_calls", Need::InOrg(Scope::EventsRead)),
+    ("redeliver_webhook_call", Need::Telling),
+    ("remove_webhook", Need::Telling),
+    ("create_channel", Need::On(Deed::Write)),
+    ("list_channels", Need::On(Deed::See)),
+    ("remove_channel", Need::On(Deed::Write)),
     ("create_schedule", Need::On(Deed::Write)),
     ("list_workspace_schedules", Need::On(Deed::See)),
     ("list_schedules", Need::InOrg(Scope::WorkspacesRead)),
@@ -152,9 +166,32 @@ const NEEDS: &[(&str, Need)] = &[
     ("list_delegations", Need::On(Deed::Use)),
     ("show_delegation", Need::On(Deed::Use)),
     ("cancel_delegation", Need::On(Deed::Use)),
+    ("create_conversation", Need::On(Deed::Use)),
+    ("list_conversations", Need::On(Deed::Use)),
+    ("show_conversation", Need::On(Deed::Use)),
+    ("change_conversation", Need::On(Deed::Use)),
+    ("remove_conversation", Need::On(Deed::Use)),
+    ("post_message", Need::On(Deed::Use)),
+    ("list_chat_messages", Need::On(Deed::Use)),
+    ("search_conversations", Need::On(Deed::Use)),
+    ("notify", Need::On(Deed::Serve)),
+    ("show_feed", Need::On(Deed::Use)),
     ("list_peers", Need::On(Deed::See)),
     ("show_peer_policy", Need::On(Deed::See)),
     ("set_peer_policy", Need::On(Deed::Write)),
+    ("a2a_call", Need::On(Deed::Use)),
+    ("a2a_call_with_slash", Need::On(Deed::Use)),
+    ("a2a_card", Need::On(Deed::Use)),
+    ("a2a_extended_card", Need::On(Deed::Use)),
+    ("a2a_send", Need::On(Deed::Use)),
+    ("a2a_stream", Need::On(Deed::Use)),
+    ("a2a_list_tasks", Need::On(Deed::Use)),
+    ("a2a_get_task", Need::On(Deed::Use)),
+    ("a2a_act_on_task", Need::On(Deed::Use)),
+    ("a2a_list_push_configs", Need::On(Deed::Use)),
+    ("a2a_create_push_config", Need::On(Deed::Use)),
+    ("a2a_get_push_config", Need::On(Deed::Use)),
+    ("a2a_delete_push_config", Need::On(Deed::Use)),
     // What changes the workspace as a whole comes last, so that all before meet one that runs.
     ("change_workspace", Need::On(Deed::Write)),
     ("pause_workspace", Need::On(Deed::Write)),
@@ -263,6 +300,9 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
             return false;
         }
         Need::InOrg(scope) | Need::OnToken(scope) => scope,
+        Need::Telling => {
+            return scopes.contains(&Scope::EventsRead) && scopes.contains(&Scope::TokensWrite);
+        }
         Need::Events => Scope::EventsRead,
         Need::On(Deed::See) => Scope::WorkspacesRead,
         Need::On(Deed::Use | Deed::Run) => Scope::WorkspacesUse,
@@ -302,6 +342,11 @@ fn operations() -> BTreeMap<String, Operation> {
             assert!(all.insert(id, operation).is_none(), "an operation's id is its own");
         }
     }
+    // Described by their own protocol, and closed like any other.
+    for route in warren_server::a2a_routes() {
+        let (id, method, path) = (route.name.to_owned(), route.method.to_owned(), route.path.to_owned());
+        assert!(all.insert(id.clone(), Operation { id, method, path }).is_none());
+    }
     all
 }
 
@@ -323,6 +368,7 @@ impl Stage {
         let clock = clock();
         let limits = Limits {
             max_tokens_per_owner: 100_000,
+            max_webhooks_per_org: 100_000,
             max_schedules_per_workspace: 10_000,
             max_pending_approvals: 10_000,
             ..Limits::default()
@@ -487,11 +533,13 @@ impl Stage {
             .replace("{process}", "1")
             .replace("{scope}", "local");
         let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
-        let path = ["{task}", "{delivery}", "{delegation}"]
+        let path = ["{task}", "{delivery}", "{delegation}", "{config}", "{conversation}"]
             .iter()
             .fold(path, |path, name| path.replace(name, nobody));
         let query = match operation.id.as_str() {
             "write_file" | "delete_file" | "make_directory" => "?path=some",
+            "search_conversations" => "?q=word",
+            "a2a_act_on_task" => ":cancel",
             "search_memories" => "?q=x",
             _ => "",
         };
@@ -502,7 +550,7 @@ impl Stage {
                 .header("upgrade", "websocket")
                 .header("sec-websocket-version", "13")
                 .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
-            _ => call.header("accept", "application/json"),
+            _ => call.header("accept", "application/json").header("a2a-version", "1.0"),
         };
         match self.body(&operation.id).await {
             Some(body) => call.json(&body),
@@ -547,8 +595,19 @@ impl Stage {
                 let path = format!("/api/v1/workspaces/{}/bundle?tree=false", self.other);
                 json!({ "bundle": self.warren.get(&path).await.json() })
             }
+            "a2a_call" | "a2a_call_with_slash" => {
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {} })
+            }
+            "a2a_send" | "a2a_stream" => json!({
+                "message": { "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": "hello" }] },
+                "configuration": { "returnImmediately": true },
+            }),
+            "a2a_act_on_task" => json!({}),
+            "a2a_create_push_config" => json!({ "url": "https://93.184.216.34/hook" }),
             "send_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
-            "claim_message" => json!({}),
+            "claim_message" | "create_conversation" | "change_conversation" => json!({}),
+            "notify" => json!({ "text": "hello" }),
+            "post_message" => json!({ "message": { "parts": [{ "text": "hello" }] } }),
             "report_progress" => json!({ "attempt": 1 }),
             "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),
@@ -562,6 +621,9 @@ impl Stage {
             "preview_schedule" => json!({ "every_seconds": 60 }),
             "change_schedule" => json!({ "prompt": "q" }),
             "put_position" => json!({ "x": 0.0, "y": 0.0 }),
+            "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
+            "change_webhook" => json!({ "is_active": false }),
+            "create_channel" => json!({ "name": "made" }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),
@@ -578,7 +640,9 @@ impl Stage {
     async fn verdict_of(&self, call: Call) -> (Verdict, String) {
         let response = call.open().await;
         let status = response.status().as_u16();
-        if status == 101 {
+        let is_stream =
+            response.headers().get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        if status == 101 || is_stream {
             return (Verdict::LetIn, String::new());
         }
         let text = response.text().await.unwrap_or_default();
@@ -587,6 +651,8 @@ impl Stage {
             .and_then(|json| json["code"].as_str().map(str::to_owned));
         let verdict = match (status, code.as_deref()) {
             (401, _) => Verdict::Unauthenticated,
+            // The door of channels is open; what comes through it must be signed.
+            (403, Some("hook_refused")) => Verdict::LetIn,
             (403, Some("csrf_failed")) => Verdict::WithoutCsrfHeader,
             (403, _) => Verdict::Forbidden,
             (
@@ -667,7 +733,8 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
                 ));
             }
             // Otherwise the call shows nothing: it was refused for what it said and not for who said it.
-            let is_about_state = ["sign_out", "resize_process"].contains(&operation.id.as_str());
+            let is_about_state =
+                ["sign_out", "resize_process", "a2a_extended_card"].contains(&operation.id.as_str());
             if who == Who::Admin && answer.starts_with("400 ") && !is_about_state {
                 wrong.push(format!("{} is not called as it should be: {answer}", operation.id));
             }

@@ -6,11 +6,13 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod chat;
 pub mod events;
 pub mod exchange;
 pub mod leases;
 pub mod ledgers;
 pub mod memory;
+pub mod push_configs;
 mod samples;
 pub mod schedules;
 pub mod secrets;
@@ -18,6 +20,7 @@ pub mod templates;
 pub mod tokens;
 pub mod transactions;
 pub mod vitals;
+pub mod webhooks;
 pub mod workspaces;
 
 /// Makes one `#[tokio::test]` for each case of the suite, in one module per noun.
@@ -69,6 +72,13 @@ macro_rules! contract_tests {
                 a_lease_ends_at_the_very_moment_it_expires
                 a_released_lease_is_free_and_its_fence_still_grows
                 a_lost_lease_rolls_back_the_write_it_guards
+            }
+            webhooks {
+                webhooks_and_channels_come_back_as_they_were_written
+                an_event_is_owed_to_a_webhook_once
+                a_call_is_claimed_once_and_ends_once
+                what_is_due_is_found_by_webhook_and_not_for_stopped_ones
+                they_go_with_what_they_belong_to
             }
             ledgers {
                 spending_adds_up_by_workspace_and_month
@@ -123,6 +133,20 @@ macro_rules! contract_tests {
                 a_key_is_taken_once_per_sender_and_forgotten_after_its_time
                 a_delegation_moves_only_from_the_state_it_was_read_in
                 what_has_ended_goes_after_its_time_and_with_its_workspace
+            }
+            chat {
+                a_conversation_and_its_messages_come_back_as_they_were_written
+                a_conversation_is_written_only_at_the_version_it_was_read
+                a_held_conversation_numbers_its_messages_without_a_gap
+                messages_are_read_from_either_end_in_pages
+                conversations_are_listed_youngest_first_and_counted
+                messages_are_found_by_their_words
+                a_conversation_goes_with_its_messages_and_with_its_workspace
+            }
+            push_configs {
+                a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
+                a_call_is_owed_while_the_task_is_newer_than_what_was_told
+                a_call_is_taken_up_by_one_of_many
             }
             schedules {
                 every_field_comes_back_as_it_was_written
@@ -185,12 +209,15 @@ mod tests {
             include_str!("exchange.rs"),
             include_str!("leases.rs"),
             include_str!("ledgers.rs"),
+            include_str!("push_configs.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),
             include_str!("secrets.rs"),
             include_str!("audit.rs"),
+            include_str!("chat.rs"),
             include_str!("vitals.rs"),
             include_str!("templates.rs"),
+            include_str!("webhooks.rs"),
             include_str!("schedules.rs"),
             include_str!("memory.rs"),
             include_str!("approvals.rs"),

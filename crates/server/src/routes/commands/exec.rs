@@ -120,6 +120,6 @@ fn frames(
         }
     });
     let farewell = move |code| ExecFrame::Failed { problem: Failure::from(code).to_problem(&request_id) };
-    while_standing(frames, standing, farewell)
+    while_standing(frames, standing.lost(), farewell)
         .map(|frame| Ok(SseEvent::default().json_data(&frame).unwrap_or_default()))
 }

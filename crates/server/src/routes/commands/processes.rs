@@ -344,7 +344,7 @@ fn frames(
         let offset = reached.load(Ordering::Relaxed);
         (closing(code, offset), offset)
     };
-    while_standing(frames, standing, farewell).map(|(frame, offset)| {
+    while_standing(frames, standing.lost(), farewell).map(|(frame, offset)| {
         Ok(SseEvent::default().id(offset.to_string()).json_data(&frame).unwrap_or_default())
     })
 }

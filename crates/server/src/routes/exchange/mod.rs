@@ -1,7 +1,9 @@
 //! Messages to workspaces, the work they lead to, the queue they wait in, and what is handed on.
 
+pub(super) mod conversations;
 pub(super) mod delegations;
 pub(super) mod messages;
+pub(super) mod notices;
 pub(super) mod peers;
 pub(super) mod queue;
 pub(super) mod runtime;

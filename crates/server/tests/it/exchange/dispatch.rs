@@ -345,3 +345,24 @@ async fn one_who_sends_much_does_not_keep_others_waiting() {
     eventually("all are done", async || peer.seen().len() == 8).await;
     assert_eq!(peer.heard()[1..4], ["urgent", "much 0", "little"]);
 }
+
+// X10, X11: what ends a task is told last, and always
+#[tokio::test]
+async fn a_follower_hears_of_the_end_that_comes_with_an_artifact() {
+    let (warren, peer) = with_agent().await;
+    let (id, _) = agent(&warren, json!({})).await;
+    peer.next([Act::Hold, Act::Leave("picture".into()), Act::SayIn(TaskState::Completed, "done".into())]);
+    let accepted = say(&warren, id, "paint").await;
+    let task_id = accepted["task"]["id"].as_str().unwrap().parse().unwrap();
+    let (_, mut follower) = warren.exchange.follow(task_id).await.unwrap();
+    peer.let_go();
+    let hearing = async {
+        let mut heard = Vec::new();
+        while let Some(update) = follower.next().await.unwrap() {
+            heard.push(warren_rules::dispatch::state_of(&update));
+        }
+        heard
+    };
+    let heard = tokio::time::timeout(std::time::Duration::from_secs(10), hearing).await.expect("it ends");
+    assert_eq!(heard, [None, Some(TaskState::Completed)]);
+}

@@ -1,0 +1,198 @@
+//! `warren chat`: talk with the agent of a workspace.
+
+use std::io::BufRead as _;
+
+use warren_api::client::Client;
+use warren_api::{
+    ChatMessage, Conversation, CreateConversation, MessagePart, MessageRole, PostMessage, TaskMessage,
+    TaskState,
+};
+use warren_doors::{Clock as _, SystemClock};
+use warren_model::{ErrorCode, truncate_utf8};
+
+use super::cursors::Cursors;
+use super::queue::{WAIT_MS, has_failed, tell_part};
+use super::workspace::age;
+use crate::arguments::{ChatArguments, ChatCommand};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::{Outcome, Report};
+use crate::workspace_name::resolve;
+
+/// A conversation is called by how it begins.
+const MAX_TITLE_BYTES: usize = 80;
+
+pub(crate) async fn run(context: &Context, arguments: ChatArguments) -> Outcome<Exit> {
+    let client = context.client()?;
+    match arguments.command {
+        Some(command) => manage(context, &client, command).await,
+        None => {
+            let workspace = arguments.workspace.unwrap_or_default();
+            let workspace = resolve(&client, &workspace).await?;
+            let mut talk = Talk { context, client: &client, workspace, conversation: arguments.conversation };
+            match arguments.message {
+                Some(message) => talk.say(&message).await,
+                None => talk.follow_lines().await,
+            }
+        }
+    }
+}
+
+/// One conversation; it begins with the first message.
+struct Talk<'a> {
+    context: &'a Context,
+    client: &'a Client,
+    workspace: String,
+    conversation: Option<String>,
+}
+
+impl Talk<'_> {
+    /// Each line is a message; the next is read when the last one is answered.
+    async fn follow_lines(&mut self) -> Outcome<Exit> {
+        let mut exit = Exit::OK;
+        for line in std::io::stdin().lock().lines() {
+            let line = line.map_err(|error| {
+                Report::new(ErrorCode::LocalFileFailed).because(format!("standard input: {error}"))
+            })?;
+            if !line.trim().is_empty() {
+                exit = self.say(&line).await?;
+            }
+        }
+        Ok(exit)
+    }
+
+    async fn say(&mut self, text: &str) -> Outcome<Exit> {
+        let conversation = self.conversation_for(text).await?;
+        let message = TaskMessage { parts: vec![MessagePart::text(text)], ..TaskMessage::default() };
+        let post = PostMessage { message, ..PostMessage::default() };
+        let posted = self.client.post_message(&self.workspace, &conversation, &post).await?;
+        if posted.queued {
+            self.context.output.note("The workspace is busy or not there yet; the message waits for it.");
+        }
+        let mut state = posted.task_state;
+        while matches!(state, TaskState::Submitted | TaskState::Working) {
+            state = self.client.task(&self.workspace, &posted.task_id, WAIT_MS).await?.state;
+        }
+        for answer in self.answers(&conversation, &posted.message).await? {
+            tell(self.context, &answer)?;
+        }
+        Ok(if has_failed(state) { Exit::FAILURE } else { Exit::OK })
+    }
+
+    async fn conversation_for(&mut self, text: &str) -> Outcome<String> {
+        if let Some(id) = &self.conversation {
+            return Ok(id.clone());
+        }
+        let begun = self
+            .client
+            .create_conversation(&self.workspace, &CreateConversation { title: title_of(text) })
+            .await?;
+        self.context.output.note(&format!("Go on with `--conversation {}`.", begun.id));
+        Ok(self.conversation.insert(begun.id).clone())
+    }
+
+    /// What was said after a message and because of it.
+    async fn answers(&self, conversation: &str, to: &ChatMessage) -> Outcome<Vec<ChatMessage>> {
+        let mut found = all_messages(self.client, &self.workspace, conversation, Some(to.id.clone())).await?;
+        found.retain(|message| message.task_id == to.task_id && message.role == MessageRole::Agent);
+        Ok(found)
+    }
+}
+
+fn title_of(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line: String = line.chars().filter(|character| !character.is_control()).collect();
+    Some(truncate_utf8(&line, MAX_TITLE_BYTES).to_owned()).filter(|title| !title.trim().is_empty())
+}
+
+/// What was said, as text; the rest is in `--json`.
+fn tell(context: &Context, message: &ChatMessage) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(message);
+    }
+    message.parts.iter().try_for_each(|part| tell_part(context, part))
+}
+
+async fn manage(context: &Context, client: &Client, command: ChatCommand) -> Outcome<Exit> {
+    match command {
+        ChatCommand::Ls { workspace } => {
+            let id = resolve(client, &workspace).await?;
+            list(context, client, &id).await?;
+        }
+        ChatCommand::Show { workspace, conversation } => {
+            let id = resolve(client, &workspace).await?;
+            show(context, &all_messages(client, &id, &conversation, None).await?)?;
+        }
+        ChatCommand::Search { workspace, words } => {
+            let id = resolve(client, &workspace).await?;
+            let found = client.search_conversations(&id, &words.join(" "), None).await?;
+            show(context, &found.items)?;
+            if found.next_cursor.is_some() {
+                context.output.note("There are more; add a word to find less.");
+            }
+        }
+        ChatCommand::Rm { workspace, conversation } => {
+            let id = resolve(client, &workspace).await?;
+            client.remove_conversation(&id, &conversation).await?;
+            context.output.note("The conversation is deleted.");
+        }
+    }
+    Ok(Exit::OK)
+}
+
+async fn all_messages(
+    client: &Client,
+    workspace: &str,
+    conversation: &str,
+    mut cursor: Option<String>,
+) -> Outcome<Vec<ChatMessage>> {
+    let (mut found, mut cursors) = (Vec::new(), Cursors::default());
+    loop {
+        let page = client.chat_messages(workspace, conversation, cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = cursors.follow(page.next_cursor)?;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+fn show(context: &Context, messages: &[ChatMessage]) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(&messages);
+    }
+    if messages.is_empty() {
+        context.output.note("No messages.");
+    }
+    for message in messages {
+        context.output.line(&format!("{}  {}", message.created_at, message.author.kind))?;
+        tell(context, message)?;
+    }
+    Ok(())
+}
+
+async fn list(context: &Context, client: &Client, workspace: &str) -> Outcome<()> {
+    let mut found: Vec<Conversation> = Vec::new();
+    let (mut cursors, mut cursor) = (Cursors::default(), None);
+    loop {
+        let page = client.conversations(workspace, cursor.as_deref()).await?;
+        found.extend(page.items);
+        cursor = cursors.follow(page.next_cursor)?;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if context.output.is_json {
+        return context.output.json(&found);
+    }
+    if found.is_empty() {
+        context.output.note("No conversations. Begin one with `warren chat WORKSPACE MESSAGE`.");
+        return Ok(());
+    }
+    let now = SystemClock.now();
+    let row = |one: &Conversation| {
+        vec![one.id.clone(), one.messages.to_string(), age(&one.updated_at, now), one.title.clone()]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    context.output.table(&["id", "messages", "age", "title"], &rows)
+}

@@ -1,0 +1,75 @@
+//! `[outbound]`: what Warren may call.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use warren_exchange::connector::{Cidr, OutboundPolicy};
+
+use super::validate::Complaint;
+
+/// What Warren may call: agents, webhooks and whatever else is not Warren.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutboundSection {
+    /// Private ranges that may be called, such as `10.20.0.0/16` or `127.0.0.0/8`. None by default. Link-local, metadata,
+    /// shared and multicast ranges cannot be opened.
+    pub allow_private: Vec<String>,
+    /// Milliseconds to look up a name, connect and agree on TLS.
+    #[schemars(range(min = 1, max = 60_000))]
+    pub connect_timeout_ms: u64,
+}
+
+impl Default for OutboundSection {
+    fn default() -> Self {
+        let OutboundPolicy { connect_timeout_ms, allow_private: _ } = OutboundPolicy::default();
+        Self { allow_private: Vec::new(), connect_timeout_ms }
+    }
+}
+
+impl OutboundSection {
+    /// As checked before: what is not a block of addresses does not get here.
+    pub(crate) fn policy(&self) -> OutboundPolicy {
+        OutboundPolicy {
+            allow_private: self.allow_private.iter().filter_map(|text| text.parse().ok()).collect(),
+            connect_timeout_ms: self.connect_timeout_ms,
+        }
+    }
+
+    pub(super) fn complaints(&self) -> Vec<Complaint> {
+        let ranges = self.allow_private.iter().filter_map(|text| {
+            let sentence = match text.parse::<Cidr>() {
+                Ok(block) if block.is_private() => return None,
+                Ok(_) => format!("`{text}` is not within a private range, so that it cannot be opened here"),
+                Err(error) => format!("`{text}`: {error}"),
+            };
+            Some(("outbound.allow_private".to_owned(), sentence))
+        });
+        let timeout = (!(1..=60_000).contains(&self.connect_timeout_ms))
+            .then(|| ("outbound.connect_timeout_ms".to_owned(), "must be from 1 to 60000".to_owned()));
+        ranges.chain(timeout).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // X6, S50
+    #[test]
+    fn private_ranges_are_opened_by_name_and_nothing_else_is() {
+        assert_eq!(OutboundSection::default().policy(), OutboundPolicy::default());
+        let of = |texts: &[&str]| OutboundSection {
+            allow_private: texts.iter().map(|text| (*text).to_owned()).collect(),
+            ..OutboundSection::default()
+        };
+        let good = of(&["127.0.0.0/8", "10.1.0.0/16", "fd00::/8"]);
+        assert_eq!(good.complaints(), []);
+        assert_eq!(good.policy().allow_private.len(), 3);
+        for bad in
+            ["169.254.0.0/16", "0.0.0.0/0", "8.8.8.8/32", "fe80::/10", "10.0.0.1/8", "10.0.0.0", "here"]
+        {
+            assert_eq!(of(&[bad]).complaints().len(), 1, "{bad}");
+        }
+        let hasty = OutboundSection { connect_timeout_ms: 0, ..OutboundSection::default() };
+        assert_eq!(hasty.complaints().len(), 1);
+    }
+}

@@ -1,0 +1,72 @@
+//! What can go wrong between us and an agent, and what that means for the message (X11).
+
+use crate::a2a::ErrorKind;
+use crate::connector::CallError;
+use crate::transport::Outcome;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Nothing was sent: nobody listens, or they said "not now".
+    Busy { retry_after_ms: Option<u64> },
+    /// Nothing was sent, and nothing is there.
+    Gone,
+    /// Sent, and no whole answer came.
+    Cut,
+    /// The agent, or what stands before it, said no; or we may not call it.
+    Refused(&'static str),
+    /// What came back is not A2A.
+    BadAnswer,
+    /// Nobody on our own side listens any more.
+    Unheard,
+}
+
+impl Trouble {
+    /// What an error of the protocol means.
+    pub(super) fn of(kind: Option<ErrorKind>, is_busy: bool) -> Self {
+        if is_busy {
+            return Self::Busy { retry_after_ms: None };
+        }
+        Self::Refused(match kind {
+            Some(ErrorKind::TaskNotFound) => "task_unknown",
+            Some(ErrorKind::TaskNotCancelable) => "not_cancelable",
+            Some(ErrorKind::VersionNotSupported) => "version_not_supported",
+            Some(ErrorKind::ContentTypeNotSupported) => "content_type_not_supported",
+            Some(ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound) => "not_supported",
+            Some(ErrorKind::InvalidParams | ErrorKind::InvalidRequest | ErrorKind::Parse) => {
+                "message_refused"
+            }
+            Some(_) | None => "agent_error",
+        })
+    }
+
+    pub(super) fn outcome(self) -> Outcome {
+        match self {
+            Self::Busy { retry_after_ms } => Outcome::Busy { retry_after_ms },
+            Self::Gone => Outcome::Gone,
+            Self::Cut | Self::Unheard => Outcome::Unknown,
+            Self::Refused(reason) => Outcome::Failed { reason },
+            Self::BadAnswer => Outcome::Failed { reason: "bad_answer" },
+        }
+    }
+
+    /// Whether the same question may be answered a moment later.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Busy { .. } | Self::Gone | Self::Cut => true,
+            Self::Refused(_) | Self::BadAnswer | Self::Unheard => false,
+        }
+    }
+}
+
+impl From<CallError> for Trouble {
+    fn from(error: CallError) -> Self {
+        match error.outcome() {
+            Outcome::Busy { retry_after_ms } => Self::Busy { retry_after_ms },
+            Outcome::Gone => Self::Gone,
+            Outcome::Unknown => Self::Cut,
+            Outcome::Failed { reason } => Self::Refused(reason),
+            // Not of a call that failed.
+            Outcome::Answered => Self::BadAnswer,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What can become of a call, told apart by what the caller can do about it: above all by whether anything was sent.
+
+use warren_model::ErrorCode;
+use warren_rules::dispatch::Outcome;
+use warren_rules::json_bounds::TooMuch;
+use warren_rules::outbound::Refusal;
+
+use crate::Error;
+
+/// Why a call is not made. Nothing was looked up beyond the name, and nothing was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("the URL {0}")]
+    Url(#[from] Refusal),
+    #[error("the header `{0}` is not one that a caller sets, or its value is not one line of text")]
+    Header(String),
+    #[error("the credential belongs to another origin")]
+    Credential,
+    #[error("it has passed through as many Warrens as a message may")]
+    Hops,
+}
+
+/// Why there is no answer, or none that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// By us, before anything was sent.
+    #[error("refused: {0}")]
+    Refused(#[from] Refused),
+    /// The machine is there and nobody listens. Nothing was sent.
+    #[error("nobody listens: {cause}")]
+    NobodyListens { cause: String },
+    /// No name, no way, no connection in time. Nothing was sent.
+    #[error("unreachable: {cause}")]
+    Unreachable { cause: String },
+    /// It is not who it says it is. Nothing was sent.
+    #[error("no trusted connection: {cause}")]
+    Untrusted { cause: String },
+    /// The request went out, at least in part, and no whole answer came back: it may have been acted upon.
+    #[error("sent and not answered: {cause}")]
+    NoAnswer { cause: String },
+    /// There is an answer, and it is not one that we take.
+    #[error("bad answer: {0}")]
+    BadAnswer(#[from] BadAnswer),
+}
+
+/// What is wrong with an answer. Nothing of it is repeated here: it is the peer's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadAnswer {
+    #[error("a redirect ({0}); none is followed")]
+    Redirect(u16),
+    #[error("more than {0} bytes of headers")]
+    HeaderBytes(usize),
+    #[error("more than {0} bytes of body")]
+    BodyBytes(u64),
+    #[error("more than {0} bytes in one line or event")]
+    LineBytes(usize),
+    #[error("an encoding that was not asked for")]
+    Encoded,
+    #[error("another content type than {0}")]
+    ContentType(&'static str),
+    #[error("JSON {0}")]
+    Json(#[from] TooMuch),
+    #[error("not the JSON that was expected")]
+    NotJson,
+}
+
+impl CallError {
+    /// What a failed call means for the message that it carried (X11).
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::NobodyListens { .. } => Outcome::Busy { retry_after_ms: None },
+            Self::Unreachable { .. } => Outcome::Gone,
+            Self::Refused(_) => Outcome::Failed { reason: "call_refused" },
+            Self::Untrusted { .. } => Outcome::Failed { reason: "untrusted" },
+            Self::BadAnswer(_) => Outcome::Failed { reason: "bad_answer" },
+            Self::NoAnswer { .. } => Outcome::Unknown,
+        }
+    }
+
+    /// Whether the peer may have seen any of the request.
+    pub fn may_have_been_sent(&self) -> bool {
+        match self {
+            Self::NoAnswer { .. } | Self::BadAnswer(_) => true,
+            Self::Refused(_)
+            | Self::NobodyListens { .. }
+            | Self::Unreachable { .. }
+            | Self::Untrusted { .. } => false,
+        }
+    }
+}
+
+impl From<Refusal> for CallError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Refused::Url(refusal))
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        let cause = refused.to_string();
+        let (code, detail) = match refused {
+            Refused::Url(refusal) => (ErrorCode::OutboundRefused, format!("the URL {}", refusal.public())),
+            Refused::Header(_) => (ErrorCode::InvalidRequest, refused.to_string()),
+            Refused::Credential => (ErrorCode::OutboundRefused, refused.to_string()),
+            Refused::Hops => (ErrorCode::HopLimit, refused.to_string()),
+        };
+        Self::with_detail(code, detail).caused_by(cause)
+    }
+}
+
+/// Towards clients every failure beyond our own refusals is one and the same, so that nobody can use us to find out
+/// which ports are open behind us; the log tells them apart (sec/A10).
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Refused(refused) => refused.into(),
+            other => Self::new(ErrorCode::PeerFailed).caused_by(other.to_string()),
+        }
+    }
+}

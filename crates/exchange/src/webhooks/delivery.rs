@@ -1,0 +1,330 @@
+//! What happened becomes what is owed, and what is owed is delivered: at least once, signed, with waits between the
+//! attempts, and given up in the end.
+//!
+//! The rows are the truth. Whom an event is owed to is decided by whoever moves the cursor, in one transaction, so that of
+//! several replicas one does; an attempt is claimed by a compare-and-set that also says when it counts as lost, so that a
+//! crash costs a repetition and no call.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::Notify;
+use warren_fleet::Fleet;
+use warren_model::{
+    ErrorCode, Event, EventKind, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
+    WebhookId,
+};
+use warren_rules::webhooks::{Attempt, Next, after, is_owed};
+use warren_store::{Error as StoreError, EventQuery, WriteTx};
+
+use super::network::speaker_of;
+use super::{event, secret_name};
+use crate::connector::{CallError, CallLimits};
+use crate::{Error, Exchange};
+
+/// How often what is due is asked for when nothing happens.
+const LOOK: Duration = Duration::from_secs(1);
+/// Events that are looked at in one transaction.
+const BATCH: u32 = 200;
+/// Calls of one webhook under way at once, here: a slow receiver holds up nobody else.
+const AT_ONCE: usize = 4;
+/// Webhooks that are looked after in one round.
+const MAX_DUE: u32 = 200;
+/// Longer than an attempt takes; a claim that is older was lost with its process.
+const CLAIM_MS: i64 = 60_000;
+/// How long calls that have ended are kept.
+const KEEP_MS: i64 = 7 * 24 * 3_600_000;
+const CLEAR_EVERY: u32 = 600;
+
+const LIMITS: CallLimits = CallLimits {
+    first_byte: Duration::from_secs(15),
+    idle: Duration::from_secs(5),
+    whole: Duration::from_secs(30),
+    header_bytes: 32 << 10,
+    body_bytes: 64 << 10,
+    line_bytes: 64 << 10,
+    json: warren_rules::json_bounds::JsonBounds { max_depth: 64, max_values: 10_000 },
+};
+
+/// What goes on here, in this process.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    /// Something may be due earlier than the next look.
+    sooner: Notify,
+    under_way: Mutex<HashMap<WebhookId, usize>>,
+}
+
+impl Work {
+    pub(crate) fn notify_one(&self) {
+        self.sooner.notify_one();
+    }
+
+    fn room(&self, id: WebhookId) -> usize {
+        let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        AT_ONCE.saturating_sub(under_way.get(&id).copied().unwrap_or(0))
+    }
+}
+
+/// One place of those that a webhook has; given back when the attempt ends, however it ends.
+struct Place {
+    exchange: Exchange,
+    id: WebhookId,
+}
+
+impl Place {
+    fn take(exchange: &Exchange, id: WebhookId) -> Self {
+        let work = exchange.webhook_work();
+        *work.under_way.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default() += 1;
+        Self { exchange: exchange.clone(), id }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let work = self.exchange.webhook_work();
+        let mut under_way = work.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = under_way.get_mut(&self.id) {
+            *count -= 1;
+            if *count == 0 {
+                under_way.remove(&self.id);
+            }
+        }
+        drop(under_way);
+        work.notify_one();
+    }
+}
+
+impl Exchange {
+    pub(crate) fn start_webhooks(&self) {
+        let exchange = self.clone();
+        self.tasks_in_hand().spawn(async move { exchange.tell_webhooks().await });
+    }
+
+    async fn tell_webhooks(&self) {
+        let mut newest = self.store().newest_event();
+        let mut round = 0_u32;
+        loop {
+            newest.borrow_and_update();
+            if let Err(error) = self.deliver_webhooks_once().await {
+                tracing::warn!(%error, "webhooks could not be told; it is tried again");
+            }
+            if round.is_multiple_of(CLEAR_EVERY) {
+                self.clear_webhook_calls().await;
+            }
+            round = round.wrapping_add(1);
+            tokio::select! {
+                () = self.stopping().cancelled() => return,
+                changed = newest.changed() => if changed.is_err() { return },
+                () = self.webhook_work().sooner.notified() => {}
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    async fn deliver_webhooks_once(&self) -> Result<(), Error> {
+        while self.owe_events().await? {}
+        let now = self.clock().now();
+        let due = self.store().read(move |tx| tx.due_webhooks(now, MAX_DUE).map_err(Error::from)).await?;
+        for id in due {
+            let room = self.webhook_work().room(id);
+            if room == 0 || self.stopping().is_cancelled() {
+                continue;
+            }
+            for (webhook, call) in self.claim_calls(id, room).await? {
+                let (exchange, place) = (self.clone(), Place::take(self, id));
+                self.tasks_in_hand().spawn(async move {
+                    // A stop waits for no slow receiver: the claim ends by itself, and the call is made once more.
+                    tokio::select! {
+                        () = exchange.stopping().cancelled() => {}
+                        () = exchange.attempt_call(&webhook, call) => {}
+                    }
+                    drop(place);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides for the next events whom they are owed to. Answers whether there may be more.
+    async fn owe_events(&self) -> Result<bool, Error> {
+        let now = self.clock().now();
+        let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
+        if webhooks.is_empty() {
+            return Ok(false);
+        }
+        let entropy = Arc::clone(&self.0.parts.entropy);
+        let owed = self
+            .store()
+            .write(move |tx| {
+                let seen = tx.webhook_cursor()?;
+                let page =
+                    tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
+                let Some(last) = page.rows.last().map(|event| event.seq) else { return Ok(false) };
+                // As of this transaction: one that was made meanwhile must not miss its first event.
+                let webhooks = tx.active_webhooks()?;
+                for event in &page.rows {
+                    for webhook in webhooks.iter().filter(|webhook| is_owed(webhook, event)) {
+                        let id = entropy.id(now);
+                        tx.insert_webhook_call(&new_call(id, webhook, event, now))?;
+                    }
+                }
+                tx.move_webhook_cursor(seen, last)?;
+                Ok::<_, Error>(page.rows.len() == BATCH as usize)
+            })
+            .await;
+        match owed {
+            // Another replica moved it; what is there now is looked at in the next round.
+            Err(error) if error.code == ErrorCode::VersionConflict => Ok(false),
+            other => other,
+        }
+    }
+
+    /// Takes up to `room` calls of a webhook for a while.
+    async fn claim_calls(&self, id: WebhookId, room: usize) -> Result<Vec<(Webhook, WebhookCall)>, Error> {
+        let (now, room) = (self.clock().now(), u32::try_from(room).unwrap_or(u32::MAX));
+        self.store()
+            .write(move |tx| {
+                let Some(webhook) = tx.webhook(id)?.filter(|webhook| webhook.is_active) else {
+                    return Ok(Vec::new());
+                };
+                let mut claimed = Vec::new();
+                for call in tx.due_webhook_calls(id, now, room)? {
+                    let known = call.attempts;
+                    let call =
+                        WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };
+                    match tx.update_webhook_call(&call, known) {
+                        Ok(()) => claimed.push((webhook.clone(), call)),
+                        Err(StoreError::Conflict) => {}
+                        Err(error) => return Err(Error::from(error)),
+                    }
+                }
+                Ok(claimed)
+            })
+            .await
+    }
+
+    async fn attempt_call(&self, webhook: &Webhook, call: WebhookCall) {
+        let (attempt, error) = self.tell(webhook, &call).await;
+        let now = self.clock().now();
+        let next = after(&call, attempt, now, self.entropy().fraction());
+        let status = match attempt {
+            Attempt::Answered { status, .. } => Some(u32::from(status)),
+            Attempt::Failed => None,
+        };
+        let call = WebhookCall { last_status: status, last_error: error.map(str::to_owned), ..call };
+        let (id, org_id) = (call.id, webhook.org_id);
+        let settled = self.store().write(move |tx| settle(tx, call.clone(), org_id, next, now)).await;
+        if let Err(error) = settled {
+            // The claim ends by itself, and the call is made once more.
+            tracing::warn!(webhook.call.id = %id, %error, "what became of a webhook's call could not be written");
+        }
+    }
+
+    async fn tell(&self, webhook: &Webhook, call: &WebhookCall) -> (Attempt, Option<&'static str>) {
+        let id = webhook.id;
+        let sealed = self
+            .store()
+            .read(move |tx| tx.secret(Fleet::OWN_SECRETS, &secret_name(id)).map_err(Error::from))
+            .await;
+        let secret = match sealed {
+            Ok(Some(sealed)) => self.opened(&sealed),
+            Ok(None) => Err(Error::new(ErrorCode::SecretUnreadable)),
+            Err(error) => Err(error),
+        };
+        let Ok(secret) = secret else {
+            tracing::error!(webhook.id = %id, "a webhook's secret cannot be opened; nothing is sent unsigned");
+            return (Attempt::Failed, Some("secret_unreadable"));
+        };
+        let composed = speaker_of(webhook.network).compose(webhook, call, &secret, self.clock().now());
+        match self.connector().call(composed.limits(LIMITS)).await {
+            Ok(answer) => {
+                let retry_after_ms =
+                    answer.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                let status = answer.status.as_u16();
+                let error = (!answer.status.is_success()).then_some("status");
+                (Attempt::Answered { status, retry_after_ms }, error)
+            }
+            Err(CallError::Refused(_)) => (Attempt::Failed, Some("call_refused")),
+            Err(CallError::BadAnswer(_)) => (Attempt::Failed, Some("bad_answer")),
+            Err(
+                CallError::NobodyListens { .. }
+                | CallError::Unreachable { .. }
+                | CallError::Untrusted { .. }
+                | CallError::NoAnswer { .. },
+            ) => (Attempt::Failed, Some("no_answer")),
+        }
+    }
+
+    async fn clear_webhook_calls(&self) {
+        let before = self.clock().now().plus_ms(-KEEP_MS);
+        let cleared =
+            self.store().write(move |tx| tx.prune_webhook_calls(before, 10_000).map_err(Error::from)).await;
+        if let Err(error) = cleared {
+            tracing::warn!(%error, "old calls of webhooks could not be cleared");
+        }
+    }
+}
+
+fn settle(
+    tx: &mut dyn WriteTx,
+    call: WebhookCall,
+    org_id: warren_model::OrgId,
+    next: Next,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let attempts = call.attempts;
+    let (state, due_at) = match next {
+        Next::Again { at } => (WebhookCallState::Queued, Some(at)),
+        Next::Delivered => (WebhookCallState::Delivered, None),
+        Next::Dead | Next::Gone => (WebhookCallState::Dead, None),
+    };
+    let ended_at = due_at.is_none().then_some(now);
+    let call = WebhookCall { state, due_at, ended_at, ..call };
+    match tx.update_webhook_call(&call, attempts) {
+        Ok(()) => {}
+        // The webhook was removed, or the claim was lost and somebody else is at it.
+        Err(StoreError::Conflict) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    let (by, id) = (Principal::system("exchange"), call.webhook_id);
+    if matches!(next, Next::Dead | Next::Gone) {
+        let data = json!({
+            "webhook_id": id, "call_id": call.id, "attempts": attempts, "reason": call.last_error,
+        });
+        tx.append_event(&event(org_id, None, EventKind::WebhookCallDead, &by, now, data))?;
+    }
+    if next == Next::Gone && tx.set_webhook_active(id, false)? {
+        let data = json!({ "webhook_id": id, "reason": "gone" });
+        tx.append_event(&event(org_id, None, EventKind::WebhookStopped, &by, now, data))?;
+    }
+    Ok(())
+}
+
+fn new_call(id: WebhookCallId, webhook: &Webhook, event: &Event, now: Timestamp) -> WebhookCall {
+    let body = json!({
+        "type": event.kind.as_str(),
+        "timestamp": event.at.to_string(),
+        "data": {
+            "seq": event.seq,
+            "workspace_id": event.workspace_id,
+            "principal": event.principal.to_string(),
+            "details": event.data,
+        },
+    });
+    WebhookCall {
+        id,
+        webhook_id: webhook.id,
+        seq: event.seq,
+        kind: event.kind,
+        body: body.to_string(),
+        state: WebhookCallState::Queued,
+        attempts: 0,
+        due_at: Some(now),
+        last_status: None,
+        last_error: None,
+        created_at: now,
+        ended_at: None,
+    }
+}

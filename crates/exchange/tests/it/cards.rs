@@ -1,0 +1,62 @@
+//! What a runtime writes down about itself is judged when it is kept, and again when it is used.
+
+use serde_json::{Value, json};
+use warren_exchange::connector::{Call, CallError};
+use warren_testkit::Warren;
+
+const INTERNAL: [&str; 4] = [
+    "http://169.254.169.254/",
+    "http://127.0.0.1:8080/a2a",
+    "http://[::ffff:10.0.0.1]/",
+    "file:///etc/passwd",
+];
+/// Public, and never called here.
+const PUBLIC: &str = "https://93.184.215.14/a2a";
+
+fn cards(url: &str) -> Vec<Value> {
+    use base64::Engine as _;
+    let jku = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(json!({ "jku": url }).to_string());
+    vec![
+        json!({ "url": url }),
+        json!({ "supportedInterfaces": [{ "url": PUBLIC }, { "url": url, "protocolBinding": "JSONRPC" }] }),
+        json!({ "url": PUBLIC, "additionalInterfaces": [{ "url": url, "transport": "GRPC" }] }),
+        json!({ "iconUrl": url }),
+        json!({ "documentationUrl": url }),
+        json!({ "provider": { "url": url } }),
+        json!({ "signatures": [{ "header": { "jku": url } }] }),
+        json!({ "signatures": [{ "protected": jku, "signature": "" }] }),
+        json!({ "securitySchemes": { "o": { "openIdConnectUrl": url } } }),
+    ]
+}
+
+// sec/A05, X6; the control is in the test: the same cards with a public address are kept
+#[tokio::test]
+async fn a_card_with_an_internal_url_is_refused_when_it_is_kept_and_costs_no_token() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(json!({ "kind": "memory" })).await;
+    let body = json!({ "kind": "join", "name": "boot", "workspace_id": id.to_string() });
+    let minted = warren.post("/api/v1/tokens", &body).await;
+    assert_eq!(minted.status, 201, "{}", minted.text());
+    let join = minted.json()["secret"].as_str().unwrap().to_owned();
+    let register = async |card: &Value| {
+        let call = warren.call("POST", "/api/v1/registry/register").token(&join);
+        call.json(&json!({ "agent_card": card })).send().await
+    };
+    for url in INTERNAL {
+        for card in cards(url) {
+            let answer = register(&card).await;
+            assert_eq!((answer.status, answer.code().as_str()), (422, "outbound_refused"), "{card}");
+            let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+            assert!(detail.starts_with("agent_card."), "{detail}");
+        }
+        let error = warren.exchange.connector().call(Call::post(url)).await.unwrap_err();
+        assert!(matches!(error, CallError::Refused(_)), "and at the call: {error}");
+    }
+    // Control: the token was not used up, and public addresses are kept.
+    for card in cards(PUBLIC) {
+        warren.exchange.check_card(&card).await.unwrap();
+    }
+    let answer = register(&json!({ "url": PUBLIC })).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    warren.stop().await;
+}

@@ -1,0 +1,33 @@
+//! Keys for other purposes, made from the keys for secrets: whoever has the same key file has the same ones, so that
+//! replicas agree without telling each other anything.
+
+use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+use zeroize::Zeroizing;
+
+use super::keys::KEY_BYTES;
+use crate::Fleet;
+
+struct Length;
+
+impl KeyType for Length {
+    fn len(&self) -> usize {
+        KEY_BYTES
+    }
+}
+
+impl Fleet {
+    /// One key per key at hand, the current one first. Another purpose gives keys that tell nothing of these, and a
+    /// rotation puts a new one in front.
+    pub fn derived_keys(&self, purpose: &str) -> Vec<Zeroizing<[u8; KEY_BYTES]>> {
+        let derive = |key: &super::Key| {
+            let mut bytes = Zeroizing::new([0; KEY_BYTES]);
+            Salt::new(HKDF_SHA256, b"warren.derived.key.1")
+                .extract(key.bytes())
+                .expand(&[purpose.as_bytes()], Length)
+                .and_then(|derived| derived.fill(bytes.as_mut_slice()))
+                .expect("32 bytes are one block of the hash");
+            bytes
+        };
+        self.keys().ring().iter().map(derive).collect()
+    }
+}

@@ -1,0 +1,158 @@
+//! The progress feed (X34): events as lines for people who watch, the last few of them, repeats folded into one.
+
+use serde_json::Value;
+use warren_model::{Content, Event, EventKind, TaskUpdate, Timestamp, truncate_utf8};
+
+/// Lines that are kept.
+pub const MAX_LINES: usize = 20;
+/// Bytes of one line.
+pub const MAX_LINE_BYTES: usize = 200;
+
+/// One line of the feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// When it happened last.
+    pub at: Timestamp,
+    pub kind: EventKind,
+    pub text: String,
+    /// How often it happened in a row.
+    pub count: u32,
+}
+
+/// The last that an agent said about work under way, as one line.
+pub fn last_line(updates: &[TaskUpdate]) -> Option<String> {
+    let said = updates.iter().rev().find_map(|update| match update {
+        TaskUpdate::Status { state, message: Some(message), .. } if !state.is_final() => Some(message),
+        TaskUpdate::Status { .. } | TaskUpdate::Artifact { .. } | TaskUpdate::Message(_) => None,
+    })?;
+    said.parts.iter().find_map(|part| match &part.content {
+        Content::Text(text) => first_line(text),
+        Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
+    })
+}
+
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line: String = line.chars().filter(|character| !character.is_control()).collect();
+    Some(truncate_utf8(&line, MAX_LINE_BYTES).to_owned())
+}
+
+/// How an event reads in the feed; absent: it is none for people who watch work.
+pub fn line_of(event: &Event) -> Option<Line> {
+    let field = |name: &str| word(&event.data[name]);
+    let text = match event.kind {
+        EventKind::TaskSubmitted => "a message came".to_owned(),
+        EventKind::TaskChanged => format!("the work is {}", field("to")),
+        EventKind::TaskProgressed => field("line"),
+        EventKind::DeliveryRequeued => format!("the message waits again: {}", field("reason")),
+        EventKind::DelegationChanged | EventKind::DelegationCompleted => {
+            format!("work handed on is {}", field("state"))
+        }
+        EventKind::WorkspaceFileChanged => format!("{} {}", field("operation"), field("path")),
+        EventKind::WorkspaceProcessStarted => format!("started {}", field("program")),
+        EventKind::WorkspaceCommandFinished => match event.data["exit_code"].as_i64() {
+            Some(code) => format!("{} ended with {code}", field("program")),
+            None => format!("{} was ended", field("program")),
+        },
+        EventKind::WorkspaceToolRefused => format!("{} was refused", field("tool")),
+        EventKind::ApprovalRequested => format!("asks for a decision: {}", field("action")),
+        EventKind::ApprovalDecided => format!("{} is {}", field("action"), field("state")),
+        _ => return None,
+    };
+    let text = truncate_utf8(&text, MAX_LINE_BYTES).to_owned();
+    Some(Line { at: event.at, kind: event.kind, text, count: 1 })
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The last lines, the oldest first. What happens again and again is one line with a count.
+pub fn fold(lines: impl IntoIterator<Item = Line>) -> Vec<Line> {
+    let mut folded: Vec<Line> = Vec::new();
+    for line in lines {
+        match folded.last_mut() {
+            Some(last) if (last.kind, &last.text) == (line.kind, &line.text) => {
+                last.count = last.count.saturating_add(line.count);
+                last.at = line.at;
+            }
+            _ => folded.push(line),
+        }
+    }
+    folded.split_off(folded.len().saturating_sub(MAX_LINES))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use warren_model::{Message, OrgId, Part, Principal, Role, TaskState};
+
+    use super::*;
+
+    fn line(at: i64, text: &str) -> Line {
+        Line { at: Timestamp::from_micros(at), kind: EventKind::TaskProgressed, text: text.into(), count: 1 }
+    }
+
+    // X34
+    #[test]
+    fn repeats_in_a_row_are_one_line_with_a_count() {
+        let folded = fold(["a", "a", "b", "a", "a", "a"].iter().zip(1..).map(|(text, at)| line(at, text)));
+        let shown: Vec<_> =
+            folded.iter().map(|one| (one.text.as_str(), one.count, one.at.as_micros())).collect();
+        assert_eq!(shown, [("a", 2, 2), ("b", 1, 3), ("a", 3, 6)]);
+        assert_eq!(fold(folded.clone()), folded, "folding what is folded changes nothing");
+    }
+
+    // X34
+    #[test]
+    fn the_last_twenty_lines_are_kept() {
+        let folded = fold((0..50).map(|at| line(at, &at.to_string())));
+        assert_eq!((folded.len(), folded[0].text.as_str(), folded[19].text.as_str()), (20, "30", "49"));
+    }
+
+    // X34
+    #[test]
+    fn a_line_is_short_and_says_what_happened() {
+        let event = |kind, data| Event {
+            seq: 1,
+            at: Timestamp::from_micros(1),
+            kind,
+            org_id: OrgId::DEFAULT,
+            workspace_id: None,
+            principal: Principal::system("x"),
+            data,
+        };
+        let cases = [
+            (EventKind::TaskChanged, json!({ "to": "working" }), Some("the work is working")),
+            (
+                EventKind::WorkspaceCommandFinished,
+                json!({ "program": "make", "exit_code": 2 }),
+                Some("make ended with 2"),
+            ),
+            (EventKind::WorkspaceFileChanged, json!({ "operation": "write", "path": "a" }), Some("write a")),
+            (EventKind::TokenCreated, json!({}), None),
+        ];
+        for (kind, data, text) in cases {
+            assert_eq!(line_of(&event(kind, data)).map(|line| line.text).as_deref(), text);
+        }
+        let long = event(EventKind::TaskProgressed, json!({ "line": "ü".repeat(500) }));
+        assert_eq!(line_of(&long).map(|line| line.text.len()), Some(MAX_LINE_BYTES));
+    }
+
+    // X34
+    #[test]
+    fn progress_is_the_first_line_of_the_last_word() {
+        let says = |state, text: &str| TaskUpdate::Status {
+            state,
+            message: Some(Message::new("m", Role::Agent, vec![Part::text(text)])),
+            at: Timestamp::from_micros(1),
+        };
+        let updates = [
+            says(TaskState::Working, "one"),
+            says(TaskState::Working, "\n  two \u{7}\nmore"),
+            says(TaskState::Completed, "end"),
+        ];
+        assert_eq!(last_line(&updates).as_deref(), Some("two "));
+        assert_eq!(last_line(&updates[2..]), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! What can be asked by A2A, whatever the binding.
+
+use warren_exchange::a2a::{
+    CancelTaskRequest, GetTaskRequest, Incoming, ListTasksRequest, ListTasksResponse, ProtocolError,
+    SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task as WireTask,
+    TaskState as WireState, bare_answer, check_send, checked_history_length, message_shown, state_from,
+    task_to,
+};
+use warren_exchange::{Accepted, Send};
+use warren_model::{Task, TaskId};
+use warren_store::TaskQuery;
+
+use super::refusal::{Refusal, unsupported};
+use super::stream::Events;
+use super::visit::{Visit, task_id};
+
+const DEFAULT_PAGE: u32 = 50;
+const MAX_PAGE: u32 = 100;
+
+impl Visit {
+    /// `SendMessage`: waits for the end of the turn unless the client does not want to.
+    pub(super) async fn send(self, request: SendMessageRequest) -> Result<SendMessageResponse, Refusal> {
+        let (accepted, incoming) = self.accept(request).await?;
+        let task = if incoming.returns_immediately {
+            accepted.task
+        } else {
+            self.app.exchange.settled(accepted.task.id, None).await?
+        };
+        Ok(match bare_answer(&task) {
+            Some(message) => SendMessageResponse::Message(message_shown(message, &task.context_id)),
+            None => SendMessageResponse::Task(task_to(&task, incoming.history_length)),
+        })
+    }
+
+    /// `SendStreamingMessage`.
+    pub(super) async fn send_and_follow(self, request: SendMessageRequest) -> Result<Events, Refusal> {
+        let (accepted, incoming) = self.accept(request).await?;
+        Events::of_message(self, accepted, incoming.history_length).await
+    }
+
+    /// From here on the message is a row: whoever hangs up now loses nothing.
+    async fn accept(&self, request: SendMessageRequest) -> Result<(Accepted, Incoming), Refusal> {
+        let incoming = check_send(request)?;
+        if let Some(config) = &incoming.push_config {
+            self.check_push_config(config).await?;
+        }
+        let continued = incoming.task_id.as_deref().map(task_id).transpose()?;
+        let accepted = self.app.exchange.send(&self.who, self.wish(&incoming, continued)).await?;
+        if let Some(config) = incoming.push_config.clone() {
+            self.put_push_config(&accepted.task, config).await?;
+        }
+        Ok((accepted, incoming))
+    }
+
+    fn wish(&self, incoming: &Incoming, task_id: Option<TaskId>) -> Send {
+        Send {
+            context_id: incoming.context_id.clone(),
+            task_id,
+            ..Send::new(self.workspace.id, incoming.message.clone())
+        }
+    }
+
+    pub(super) async fn task(&self, id: TaskId) -> Result<Task, Refusal> {
+        Ok(self.app.exchange.task(&self.who, self.workspace.id, id).await?)
+    }
+
+    pub(super) async fn get_task(self, request: GetTaskRequest) -> Result<WireTask, Refusal> {
+        let length = checked_history_length(request.history_length, "historyLength")?;
+        let task = self.task(task_id(&request.id)?).await?;
+        Ok(task_to(&task, length))
+    }
+
+    pub(super) async fn list_tasks(self, request: ListTasksRequest) -> Result<ListTasksResponse, Refusal> {
+        let (query, history_length) = self.query_of(&request)?;
+        let page_size = query.limit;
+        let (page, total_size) = self.app.exchange.tasks(&self.who, query).await?;
+        let has_artifacts = request.include_artifacts.unwrap_or_default();
+        let shown = |task: &Task| {
+            let mut task = task_to(task, history_length);
+            if !has_artifacts {
+                task.artifacts.clear();
+            }
+            task
+        };
+        Ok(ListTasksResponse {
+            tasks: page.rows.iter().map(shown).collect(),
+            next_page_token: page.next.map(|id| id.to_string()).unwrap_or_default(),
+            page_size,
+            total_size,
+        })
+    }
+
+    fn query_of(&self, request: &ListTasksRequest) -> Result<(TaskQuery, Option<usize>), ProtocolError> {
+        let limit = match request.page_size {
+            None => DEFAULT_PAGE,
+            Some(size) => u32::try_from(size)
+                .ok()
+                .filter(|size| (1..=MAX_PAGE).contains(size))
+                .ok_or_else(|| ProtocolError::invalid(format!("pageSize: expected 1 to {MAX_PAGE}")))?,
+        };
+        let context_id = request.context_id.clone().filter(|id| !id.is_empty());
+        let bad_token = |_| ProtocolError::invalid("pageToken: not one that Warren gave out");
+        let bad_time = |_| ProtocolError::invalid("statusTimestampAfter: expected RFC 3339");
+        let token = request.page_token.as_deref().filter(|token| !token.is_empty());
+        let since = request.status_timestamp_after.as_deref().filter(|text| !text.is_empty());
+        let query = TaskQuery {
+            context_id,
+            state: request.status.filter(|state| *state != WireState::Unspecified).and_then(state_from),
+            updated_since: since.map(str::parse).transpose().map_err(bad_time)?,
+            before: token.map(str::parse).transpose().map_err(bad_token)?,
+            ..TaskQuery::of(self.workspace.id, limit)
+        };
+        Ok((query, checked_history_length(request.history_length, "historyLength")?))
+    }
+
+    pub(super) async fn cancel_task(self, request: CancelTaskRequest) -> Result<WireTask, Refusal> {
+        let id = task_id(&request.id)?;
+        let task = self.app.exchange.cancel_task(&self.who, self.workspace.id, id).await?;
+        Ok(task_to(&task, None))
+    }
+
+    pub(super) async fn subscribe(self, request: SubscribeToTaskRequest) -> Result<Events, Refusal> {
+        let id = task_id(&request.id)?;
+        Events::of_task(self, id).await
+    }
+
+    /// The card is only for those who may speak with the workspace; there is no second one with more in it.
+    pub(super) fn extended_card(self) -> Refusal {
+        unsupported("the agent card is complete; there is no extended one")
+    }
+}

@@ -1,0 +1,55 @@
+//! Where clients want to be told about a task while they do not listen.
+
+use warren_exchange::a2a::{
+    ListPushConfigsRequest, ListPushConfigsResponse, ProtocolError, PushConfig, PushConfigRequest,
+};
+use warren_model::Task;
+
+use super::refusal::Refusal;
+use super::visit::{Visit, task_id};
+
+impl Visit {
+    /// `CreateTaskPushNotificationConfig`; the same id again replaces it.
+    pub(super) async fn create_push_config(self, config: PushConfig) -> Result<PushConfig, Refusal> {
+        let task = self.task(task_id(config.task_id.as_deref().unwrap_or_default())?).await?;
+        self.put_push_config(&task, config).await
+    }
+
+    /// Before a message is accepted with one, so that a bad one leaves nothing behind.
+    pub(super) async fn check_push_config(&self, config: &PushConfig) -> Result<(), Refusal> {
+        Ok(self.app.exchange.check_push_config(config).await?)
+    }
+
+    pub(super) async fn put_push_config(
+        &self,
+        task: &Task,
+        config: PushConfig,
+    ) -> Result<PushConfig, Refusal> {
+        Ok(self.app.exchange.put_push_config(&self.who, task, config).await?)
+    }
+
+    pub(super) async fn push_config(self, request: PushConfigRequest) -> Result<PushConfig, Refusal> {
+        let configs = self.configs_of(&request.task_id).await?;
+        let found = configs.into_iter().find(|config| config.id.as_deref() == Some(request.id.as_str()));
+        // The protocol's own word for it.
+        found.ok_or_else(|| ProtocolError::task_not_found().into())
+    }
+
+    pub(super) async fn push_configs(
+        self,
+        request: ListPushConfigsRequest,
+    ) -> Result<ListPushConfigsResponse, Refusal> {
+        Ok(ListPushConfigsResponse { configs: self.configs_of(&request.task_id).await? })
+    }
+
+    /// One that is not there is deleted already.
+    pub(super) async fn delete_push_config(self, request: PushConfigRequest) -> Result<(), Refusal> {
+        let task = self.task(task_id(&request.task_id)?).await?;
+        Ok(self.app.exchange.remove_push_config(&self.who, &task, &request.id).await?)
+    }
+
+    async fn configs_of(&self, id: &str) -> Result<Vec<PushConfig>, Refusal> {
+        let task = self.task(task_id(id)?).await?;
+        Ok(self.app.exchange.push_configs(&task).await?)
+    }
+}

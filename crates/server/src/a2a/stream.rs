@@ -1,0 +1,159 @@
+//! A task as a stream of server-sent events.
+//!
+//! The first event is the task as it is, or the message of an agent that keeps no task; then come its changes; the
+//! stream ends when the task does, or when the agent waits for input. A client that hangs up ends nothing: it asks again
+//! with `SubscribeToTask`, also after a restart of Warren, and gets the task as it is then.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt as _, stream};
+use http::{HeaderValue, header};
+use serde_json::{Value, json};
+use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
+use warren_exchange::{Accepted, Follower};
+use warren_model::{ErrorCode, TaskId};
+
+use super::refusal::{Refusal, unsupported};
+use super::visit::Visit;
+use crate::App;
+use crate::standing::while_standing;
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How an event is written.
+#[derive(Debug, Clone)]
+pub(super) enum Spelling {
+    JsonRpc { id: Value },
+    HttpJson,
+}
+
+/// Events that are to come.
+pub(super) struct Events {
+    visit: Visit,
+    id: TaskId,
+    feed: Feed,
+    first: Vec<StreamResponse>,
+    follower: Follower,
+}
+
+impl Events {
+    /// Of a message that was just accepted.
+    pub(super) async fn of_message(
+        visit: Visit,
+        accepted: Accepted,
+        history_length: Option<usize>,
+    ) -> Result<Self, Refusal> {
+        let id = accepted.task.id;
+        let (task, follower) = visit.app.exchange.follow(id).await?;
+        let (feed, first) = Feed::of_message(task, accepted.position.is_some(), history_length);
+        Ok(Self { visit, id, feed, first, follower })
+    }
+
+    /// Of a task that has not ended.
+    pub(super) async fn of_task(visit: Visit, id: TaskId) -> Result<Self, Refusal> {
+        // Whether it is theirs to see is asked first.
+        visit.task(id).await?;
+        let (task, follower) = visit.app.exchange.follow(id).await?;
+        if task.state.is_final() {
+            return Err(unsupported("the task has ended: nothing more will happen to it"));
+        }
+        let (feed, first) = Feed::of_task(task);
+        Ok(Self { visit, id, feed, first, follower })
+    }
+
+    pub(super) fn into_response(self, spelling: Spelling) -> Response {
+        let Self { visit, id, feed, first, follower } = self;
+        let reading =
+            Reading { app: Arc::clone(&visit.app), id, feed, follower: Some(follower), ready: first.into() };
+        let written = spelling.clone();
+        let events = reading.events().map(move |event| written.event(&event));
+        let events = while_standing(events, visit.lost(), move |code| spelling.farewell(code));
+        let events = events.map(Ok::<_, Infallible>);
+        let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+        // Proxies that collect an answer before they pass it on would hold it back until its end.
+        response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
+}
+
+struct Reading {
+    app: Arc<App>,
+    id: TaskId,
+    feed: Feed,
+    /// Absent once there is nothing more to hear.
+    follower: Option<Follower>,
+    ready: VecDeque<StreamResponse>,
+}
+
+impl Reading {
+    fn events(self) -> impl Stream<Item = Result<StreamResponse, ProtocolError>> + Send {
+        stream::unfold(self, |mut reading| async move {
+            let event = reading.next().await?;
+            Some((event, reading))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Result<StreamResponse, ProtocolError>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            if self.feed.is_over() {
+                return None;
+            }
+            if let Err(error) = self.listen().await {
+                self.follower = None;
+                return Some(Err(error));
+            }
+            self.follower.as_ref()?;
+        }
+    }
+
+    async fn listen(&mut self) -> Result<(), ProtocolError> {
+        let Some(follower) = &mut self.follower else { return Ok(()) };
+        let Some(update) = follower.next().await? else {
+            self.follower = None;
+            return Ok(());
+        };
+        let row =
+            if Feed::wants_row(&update) { Some(self.app.exchange.follow(self.id).await?.0) } else { None };
+        self.ready.extend(self.feed.take(&update, row.as_ref(), self.app.clock.now()));
+        Ok(())
+    }
+}
+
+impl Spelling {
+    fn event(&self, event: &Result<StreamResponse, ProtocolError>) -> SseEvent {
+        match event {
+            Ok(event) => SseEvent::default().data(self.write(event).to_string()),
+            Err(error) => self.error(error),
+        }
+    }
+
+    fn write(&self, event: &StreamResponse) -> Value {
+        let event = serde_json::to_value(event).unwrap_or_default();
+        match self {
+            Self::JsonRpc { id } => json!({ "jsonrpc": "2.0", "id": id, "result": event }),
+            Self::HttpJson => event,
+        }
+    }
+
+    fn error(&self, error: &ProtocolError) -> SseEvent {
+        let body = match self {
+            Self::JsonRpc { id } => json!({ "jsonrpc": "2.0", "id": id, "error": error.to_rpc() }),
+            Self::HttpJson => error.to_rest(),
+        };
+        SseEvent::default().event("error").data(body.to_string())
+    }
+
+    /// Why a stream ends before its task does (sec/U05).
+    fn farewell(&self, code: ErrorCode) -> SseEvent {
+        self.error(&ProtocolError::new(ErrorKind::Warren(code), code.entry().sentence))
+    }
+}

@@ -1,0 +1,21 @@
+//! Who wants to be told about tasks, and what they are owed.
+
+use warren_model::{PushConfig, TaskId, Timestamp};
+
+use crate::Error;
+
+pub trait PushConfigReads {
+    /// By id.
+    fn push_configs(&mut self, task_id: TaskId) -> Result<Vec<PushConfig>, Error>;
+    /// Those whose task is newer than what they were told and that may be called at `now`, the longest waiting first.
+    fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Vec<PushConfig>, Error>;
+}
+
+pub trait PushConfigWrites {
+    /// Writes it in place of the one of the same id, if there is one.
+    fn put_push_config(&mut self, config: &PushConfig) -> Result<(), Error>;
+    /// Compare-and-set: only if it stands as it was read (`not_before` and `attempts`). Answers whether it did.
+    fn update_push_config(&mut self, config: &PushConfig, known: &PushConfig) -> Result<bool, Error>;
+    /// Answers whether there was one.
+    fn remove_push_config(&mut self, task_id: TaskId, id: &str) -> Result<bool, Error>;
+}
