@@ -4,6 +4,7 @@
 
 mod audit;
 mod boxes;
+mod chat;
 mod config;
 mod confirm;
 mod crash;

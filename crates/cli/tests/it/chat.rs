@@ -1,0 +1,86 @@
+//! `warren chat`, with an agent that comes and asks for its messages and repeats them.
+
+use serde_json::json;
+use warren_api::client::{Client, Error};
+use warren_api::{
+    AnswerMessage, AnswerOutcome, ClaimMessage, CreateToken, CreateWorkspace, MessagePart, MintableKind,
+    RegisterRuntime, Runtime, TaskMessage,
+};
+
+use crate::warren::{Machine, Server};
+
+/// Makes a workspace and answers its messages until the server is gone.
+async fn echo(server: &Server) -> impl Future<Output = ()> + use<> {
+    let client = Client::new(server.url(), Some(server.token())).unwrap();
+    let wish = CreateWorkspace {
+        runtime: Some(Runtime::External),
+        ..CreateWorkspace::new("echo".to_owned(), json!({ "kind": "local" }))
+    };
+    let workspace = client.create_workspace(&wish).await.unwrap().id;
+    let join = CreateToken {
+        kind: MintableKind::Join,
+        name: "boot".into(),
+        scopes: None,
+        workspace_id: Some(workspace.clone()),
+        expires_in_seconds: None,
+    };
+    let join = client.create_token(&join).await.unwrap().secret;
+    let agent = Client::new(server.url(), Some(&join)).unwrap();
+    let credential = agent.register(&RegisterRuntime::default()).await.unwrap().token;
+    let agent = Client::new(server.url(), Some(&credential)).unwrap();
+    async move {
+        loop {
+            let claim = ClaimMessage { wait_ms: 1_000, lease_ms: None };
+            let claimed = match agent.claim_message(&workspace, &claim).await {
+                Ok(claim) => claim.claimed,
+                Err(Error::Unreachable { .. } | Error::Interrupted { .. }) => return,
+                Err(other) => panic!("{other}"),
+            };
+            let Some(message) = claimed else { continue };
+            let said = message.message.parts[0].text.clone().unwrap_or_default();
+            let failed = said == "fail";
+            let said = TaskMessage {
+                parts: vec![MessagePart::text(format!("echo: {said}"))],
+                ..TaskMessage::default()
+            };
+            let answer = AnswerMessage {
+                attempt: message.attempt,
+                outcome: if failed { AnswerOutcome::Failed } else { AnswerOutcome::Answered },
+                state: None,
+                message: Some(said),
+                artifacts: Vec::new(),
+                retry_after_ms: None,
+            };
+            let _ = agent.answer_message(&workspace, &message.queue_id, &answer).await;
+        }
+    }
+}
+
+// X30, X35
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_talks_with_an_agent_from_the_command_line() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let agent = tokio::spawn(echo(&server).await);
+    let once = machine.run(&["chat", "echo", "hello there"]).expect_ok();
+    assert_eq!(once.text(), "echo: hello there\n");
+    let lines = machine.run_with_input(&["chat", "echo"], b"one\n\ntwo\n").expect_ok();
+    assert_eq!(lines.text(), "echo: one\necho: two\n", "one line after the other, in one conversation");
+    let listed = machine.run(&["chat", "ls", "echo", "--json"]).expect_ok().json();
+    let found: Vec<_> =
+        listed.as_array().unwrap().iter().map(|one| (one["title"].as_str().unwrap(), &one["messages"])).collect();
+    assert_eq!(found, [("one", &json!(4)), ("hello there", &json!(2))]);
+    let id = listed[1]["id"].as_str().unwrap();
+    let more = machine.run(&["chat", "echo", "again", "--conversation", id, "--json"]).expect_ok().json();
+    assert_eq!((&more["conversation_id"], &more["author"]["kind"]), (&json!(id), &json!("workspace")));
+    let shown = machine.run(&["chat", "show", "echo", id]).expect_ok().text();
+    assert!(shown.contains("hello there\n") && shown.contains("echo: again\n"), "{shown}");
+    let failed = machine.run(&["chat", "echo", "fail", "--conversation", id]);
+    assert_eq!(failed.text(), "echo: fail\n", "what the agent said is told, and the exit says that it failed");
+    let found = machine.run(&["chat", "search", "echo", "hel", "the", "--json"]).expect_ok().json();
+    assert_eq!(found.as_array().unwrap().len(), 2);
+    machine.run(&["chat", "rm", "echo", id]).expect_ok();
+    machine.run(&["chat", "show", "echo", id]).expect_error(1, "conversation_not_found");
+    server.kill();
+    agent.await.unwrap();
+}
