@@ -14,11 +14,13 @@ parts=(
   "has rg|ripgrep|the yardstick for grep"
   "has node|nodejs|building and testing the page"
   "has npm|npm|building and testing the page"
+  "has_pip|python3-pip|a newer Node for the MCP conformance suite (scripts/conformance.sh)"
 )
 
 has() { command -v "$1" >/dev/null 2>&1; }
 has_docker() { { has dockerd || [ -x /usr/sbin/dockerd ]; } && has docker; }
 has_static_busybox() { has busybox && ! ldd "$(command -v busybox)" >/dev/null 2>&1; }
+has_pip() { python3 -m pip --version >/dev/null 2>&1; }
 has_postgres() { has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
 say() { echo "setup: $*"; }
 

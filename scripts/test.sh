@@ -72,6 +72,8 @@ step "Docker" check scripts/docker.sh start
 WARREN_TEST_DOCKER=$(scripts/docker.sh url)
 export WARREN_TEST_DOCKER
 
+step "MCP suite" check scripts/conformance.sh install
+
 step "binary" check cargo build --locked --package warren-cli
 WARREN_BIN=$(cd "$target" && pwd)/debug/warren
 export WARREN_BIN

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use warren_model::{
-    DocumentError, ErrorCode, Id, IdKind, MAX_DOCUMENT_BYTES, WorkspaceId, WorkspaceKind, parse_yaml,
+    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, WorkspaceId, WorkspaceKind, parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
@@ -34,20 +35,20 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         if !essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
             return Err(ErrorCode::UnsupportedMediaType.into());
         }
-        let bytes = read_body(request, app).await?;
+        let bytes = read_body(request.into_body(), BodyLimits::of(app.limits())).await?;
         parse(&bytes).map(Self)
     }
 }
 
 /// A body of any kind: limited in size and time.
 #[derive(Debug)]
-pub(crate) struct Body(pub(crate) Bytes);
+pub(crate) struct WholeBody(pub(crate) Bytes);
 
-impl FromRequest<Arc<App>> for Body {
+impl FromRequest<Arc<App>> for WholeBody {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
-        read_body(request, app).await.map(Self)
+        read_body(request.into_body(), BodyLimits::of(app.limits())).await.map(Self)
     }
 }
 
@@ -69,7 +70,7 @@ impl FromRequest<Arc<App>> for Document {
             let detail = "expected application/yaml or application/json";
             return Err(Failure::new(ErrorCode::UnsupportedMediaType, detail));
         }
-        let bytes = read_body(request, app).await?;
+        let bytes = read_body(request.into_body(), BodyLimits::of(app.limits())).await?;
         if bytes.len() > MAX_DOCUMENT_BYTES {
             let detail = DocumentError::TooLarge { bytes: bytes.len() }.to_string();
             return Err(Failure::new(ErrorCode::PayloadTooLarge, detail));
@@ -85,11 +86,23 @@ impl FromRequest<Arc<App>> for Document {
     }
 }
 
-async fn read_body(request: Request, app: &App) -> Result<Bytes, Failure> {
-    let max = app.limits().max_body_bytes;
-    let body = Limited::new(request.into_body(), usize::try_from(max).unwrap_or(usize::MAX));
-    let limit = Duration::from_millis(app.limits().body_timeout_ms);
-    match tokio::time::timeout(limit, body.collect()).await {
+/// How large a body may be, and how long it may take to come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyLimits {
+    max_bytes: u64,
+    timeout: Duration,
+}
+
+impl BodyLimits {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self { max_bytes: limits.max_body_bytes, timeout: Duration::from_millis(limits.body_timeout_ms) }
+    }
+}
+
+pub(crate) async fn read_body(body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+    let max = limits.max_bytes;
+    let body = Limited::new(body, usize::try_from(max).unwrap_or(usize::MAX));
+    match tokio::time::timeout(limits.timeout, body.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             let detail = format!("the limit is {max} bytes (`limits.max_body_bytes`)");

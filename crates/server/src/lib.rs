@@ -17,6 +17,9 @@ mod event_hub;
 mod extract;
 mod guard;
 mod http;
+// Its transport is public for one reason: the public conformance suite is run over it in this crate's tests.
+#[doc(hidden)]
+pub mod mcp;
 mod openapi;
 mod page;
 mod problem;

@@ -17,7 +17,10 @@ const PLACEHOLDER: &str = include_str!("placeholder.html");
 /// Serves a file of the page; paths of the page's own routes get its index.
 pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
-    if path.starts_with("api/") || path.starts_with("assets/") && Files::get(path).is_none() {
+    if path.starts_with("api/")
+        || path.starts_with("mcp/")
+        || path.starts_with("assets/") && Files::get(path).is_none()
+    {
         return Failure::from(ErrorCode::RouteNotFound).into_response();
     }
     if method != Method::GET && method != Method::HEAD {

@@ -46,6 +46,11 @@ impl Failure {
         Self { detail: Some(detail.into()), ..code.into() }
     }
 
+    /// Something in here is not as it must be; only the log learns what.
+    pub(crate) fn internal(cause: impl Into<String>) -> Self {
+        Self { cause: Some(cause.into()), ..ErrorCode::Internal.into() }
+    }
+
     pub(crate) fn to_problem(&self, request_id: &str) -> Problem {
         let entry = self.code.entry();
         Problem {
@@ -132,7 +137,8 @@ pub(crate) async fn write_problems(
     response
 }
 
-fn log(failure: &Failure, id: &str, route: &str) {
+/// An error is logged once, where it stops travelling.
+pub(crate) fn log(failure: &Failure, id: &str, route: &str) {
     let cause = failure.cause.as_deref().unwrap_or("none given");
     match failure.code {
         ErrorCode::Internal | ErrorCode::DatabaseDamaged => {
@@ -175,5 +181,5 @@ pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    Failure { cause: Some(format!("panic: {message}")), ..ErrorCode::Internal.into() }.into_response()
+    Failure::internal(format!("panic: {message}")).into_response()
 }

@@ -813,6 +813,271 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message to a workspace.
+         * @description Answers 202 while it waits in the queue, and 200 once its agent has it. What was accepted ends exactly once:
+         *     answered, failed, expired or cancelled. The same `Idempotency-Key`, or the same message id, is the same message.
+         */
+        post: operations["send_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tasks of a workspace, the youngest first.
+         * @description A peer sees what it asked for itself.
+         */
+        get: operations["list_tasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/tasks/{task}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a task. */
+        get: operations["show_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/tasks/{task}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a task.
+         * @description What waits ends at once. Where an agent works on it, it is asked to stop; one that refuses is believed.
+         */
+        post: operations["cancel_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the messages of a workspace, the oldest first. */
+        get: operations["list_queue"];
+        put?: never;
+        post?: never;
+        /**
+         * Take all that wait out of a queue.
+         * @description They end as cancelled, and so do their tasks. What an agent has already is left alone.
+         */
+        delete: operations["clear_queue"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/queue/{delivery}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a message on its way. */
+        get: operations["show_queued_message"];
+        put?: never;
+        post?: never;
+        /** Take a message that waits out of the queue. It ends as cancelled. */
+        delete: operations["drop_queued_message"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/queue/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the next message of one's own workspace.
+         * @description For the workspace's runtime alone. It tells how it goes with `progress`, which also renews the claim, and ends it with
+         *     `answer`; a claim that is neither renewed nor ended is lost.
+         */
+        post: operations["claim_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/queue/{delivery}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell how work goes on, and renew the claim.
+         * @description With nothing in it the claim is renewed and the work has not moved: a runtime that only does this is found out.
+         */
+        post: operations["report_progress"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/queue/{delivery}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a claim: answered, busy or failed. */
+        post: operations["answer_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/delegations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what a workspace handed on, the youngest first. Results are in the single ones. */
+        get: operations["list_delegations"];
+        put?: never;
+        /**
+         * Hand work to a peer of this workspace.
+         * @description The delegation is a row that survives restarts of both sides; `queued` is not `completed`.
+         */
+        post: operations["delegate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/delegations/{delegation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a delegation, with its result once it has ended. */
+        get: operations["show_delegation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/delegations/{delegation}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take work back. The other side is told to stop. */
+        post: operations["cancel_delegation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/peers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List exactly those that a workspace may talk to. */
+        get: operations["list_peers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/peer-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show whom a workspace may talk to, as a rule. */
+        get: operations["show_peer_policy"];
+        /** Widen or narrow whom a workspace may talk to. Both sides must agree. */
+        put: operations["set_peer_policy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/budget": {
         parameters: {
             query?: never;
@@ -946,6 +1211,21 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A message that was accepted. It ends exactly once, through any crash. */
+        AcceptedMessage: {
+            /** @description It waits until the workspace is free. */
+            queued: boolean;
+            /** @description Its row in the queue. */
+            queue_id: string;
+            /**
+             * Format: int64
+             * @description How many are before it; absent unless it waits.
+             */
+            position?: number | null;
+            /** @description It was accepted before, under the same key or message id. */
+            is_repeat: boolean;
+            task: components["schemas"]["Task"];
+        };
         /** @description What an agent is told to be. */
         Agent: {
             model?: string | null;
@@ -955,6 +1235,32 @@ export interface components {
             skills: string[];
             schedules: components["schemas"]["Schedule"][];
             required_env: string[];
+        };
+        /** @description The end of a claim. */
+        AnswerMessage: {
+            /** Format: int32 */
+            attempt: number;
+            outcome: components["schemas"]["AnswerOutcome"];
+            state?: components["schemas"]["TaskState"] | null;
+            message?: components["schemas"]["TaskMessage"] | null;
+            artifacts?: components["schemas"]["ArtifactUpdate"][];
+            /**
+             * Format: int64
+             * @description With `busy`: not to be tried before.
+             */
+            retry_after_ms?: number | null;
+        };
+        /**
+         * @description How a runtime ends a claim.
+         * @enum {string}
+         */
+        AnswerOutcome: "answered" | "busy" | "failed";
+        /** @description A new artifact, or a piece of one. */
+        ArtifactUpdate: {
+            artifact: components["schemas"]["TaskArtifact"];
+            /** @description Its parts follow those that are there. */
+            append?: boolean;
+            last?: boolean;
         };
         /** @description Who did what to which. Nothing here changes once it is written. */
         AuditEntry: {
@@ -999,6 +1305,12 @@ export interface components {
         /** @description What something was done to. */
         AuditTarget: {
             /** @description `workspace`, `token`, `secret` or `secret_key`. */
+            kind: string;
+            id: string;
+        };
+        /** @description Who said or asked something. */
+        Author: {
+            /** @description `user`, `workspace`, `schedule`, `channel` or `system`. */
             kind: string;
             id: string;
         };
@@ -1130,6 +1442,41 @@ export interface components {
          * @enum {string}
          */
         Capability: "fs" | "shell" | "code" | "script" | "snapshot";
+        /** @description What came of asking; without a message, none came. */
+        Claim: {
+            claimed?: components["schemas"]["ClaimedMessage"] | null;
+        };
+        /** @description A runtime asks for its next message. */
+        ClaimMessage: {
+            /**
+             * Format: int64
+             * @description Waits so long for one to come.
+             */
+            wait_ms?: number;
+            /**
+             * Format: int64
+             * @description The claim ends after so long without a word; 30000 unless told.
+             */
+            lease_ms?: number | null;
+        };
+        /** @description A message that a runtime has claimed. */
+        ClaimedMessage: {
+            queue_id: string;
+            /**
+             * Format: int32
+             * @description To be named with progress and answer; an old one is refused.
+             */
+            attempt: number;
+            lease_until: string;
+            author: components["schemas"]["Author"];
+            message: components["schemas"]["TaskMessage"];
+            task: components["schemas"]["Task"];
+        };
+        /** @description What was taken out of a queue. */
+        ClearedQueue: {
+            /** Format: int64 */
+            messages: number;
+        };
         /** @description A workspace without those that were below it, and how far their removal went. */
         CollapsedWorkspace: components["schemas"]["Workspace"] & {
             removal: components["schemas"]["RemovalCounts"];
@@ -1186,6 +1533,60 @@ export interface components {
             secret: string;
             token: components["schemas"]["Token"];
         };
+        /** @description Work for another workspace. */
+        Delegate: {
+            /** @description Who is to do it. */
+            to: string;
+            message: components["schemas"]["TaskMessage"];
+            /** @description The task out of which it is handed on; absent: the one in hand. */
+            parent_task?: string | null;
+            /** @description The result comes as a message; otherwise it is asked for. */
+            tell?: boolean;
+            /** Format: int32 */
+            priority?: number;
+            /** Format: int64 */
+            expires_in_ms?: number | null;
+            /** Format: int64 */
+            timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Waits so long for the result.
+             */
+            wait_ms?: number;
+        };
+        /** @description Work that one workspace handed to another. */
+        Delegation: {
+            id: string;
+            from: string;
+            to: string;
+            task_id: string;
+            parent_task?: string | null;
+            state: components["schemas"]["DelegationState"];
+            /** @description What came of it, once it has ended. */
+            result: components["schemas"]["MessagePart"][];
+            /**
+             * Format: int64
+             * @description How many are before it, if it waits; only in the answer to its creation.
+             */
+            position?: number | null;
+            created_at: string;
+            updated_at: string;
+            ended_at?: string | null;
+        };
+        DelegationPage: {
+            items: components["schemas"]["Delegation"][];
+            next_cursor?: string | null;
+        };
+        /**
+         * @description How a delegation is.
+         * @enum {string}
+         */
+        DelegationState: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
+        /**
+         * @description Where a message is on its way.
+         * @enum {string}
+         */
+        DeliveryState: "queued" | "claimed" | "ended";
         /**
          * @description What is wanted of a workspace. `removed` is reached by DELETE only.
          * @enum {string}
@@ -1550,6 +1951,22 @@ export interface components {
              */
             max_total_mb?: number | null;
         };
+        /** @description One part of a message: exactly one of `text`, `raw`, `url` and `data`. */
+        MessagePart: {
+            text?: string | null;
+            /** @description Bytes, in base64. */
+            raw?: string | null;
+            url?: string | null;
+            data?: unknown;
+            media_type?: string | null;
+            filename?: string | null;
+            metadata?: Record<string, unknown>;
+        };
+        /**
+         * @description Which side speaks.
+         * @enum {string}
+         */
+        MessageRole: "user" | "agent";
         /**
          * @description What kinds of token are made on request.
          * @enum {string}
@@ -1590,6 +2007,28 @@ export interface components {
             /** Format: int32 */
             max_concurrent_tasks?: number | null;
         };
+        /** @description Somebody a workspace may talk to. */
+        Peer: {
+            id: string;
+            name: string;
+            role?: string | null;
+            status: components["schemas"]["Status"];
+            parent_id?: string | null;
+        };
+        /**
+         * @description Whom a workspace talks to unless it says more.
+         * @enum {string}
+         */
+        PeerCircle: "nobody" | "family" | "org";
+        PeerList: {
+            items: components["schemas"]["Peer"][];
+        };
+        /** @description Whom a workspace may talk to. Both sides must agree. */
+        PeerPolicy: {
+            circle?: components["schemas"]["PeerCircle"];
+            allow?: string[];
+            deny?: string[];
+        };
         /** @description A place on a map. */
         Position: {
             /** Format: double */
@@ -1620,6 +2059,8 @@ export interface components {
             remedy: string;
             /** @description Variables that must be set first, where that is what is wrong. */
             missing?: components["schemas"]["MissingEnv"][];
+            /** @description The agent keeps its own session: nothing was queued for it. */
+            native_session?: boolean | null;
             /** @description Finds the log lines of this request. */
             request_id: string;
         };
@@ -1709,6 +2150,9 @@ export interface components {
         };
         /** @enum {string} */
         ProcessState: "running" | "exited";
+        ProgressTaken: {
+            lease_until?: string | null;
+        };
         /** @description How a workspace is backed, tagged by `kind`. What is absent has its default. */
         ProviderConfig: (components["schemas"]["MemoryConfig"] & {
             /** @enum {string} */
@@ -1740,6 +2184,31 @@ export interface components {
         };
         /** @enum {string} */
         PullPolicy: "missing" | "always" | "never";
+        QueuePage: {
+            items: components["schemas"]["QueuedMessage"][];
+            next_cursor?: string | null;
+        };
+        /** @description One message on its way to a workspace. */
+        QueuedMessage: {
+            id: string;
+            task_id: string;
+            author: components["schemas"]["Author"];
+            message: components["schemas"]["TaskMessage"];
+            /** Format: int32 */
+            priority: number;
+            state: components["schemas"]["DeliveryState"];
+            /** @description `answered`, `failed`, `expired` or `cancelled`, once it has ended. */
+            end?: string | null;
+            /** @description Why it ended or was put back, such as `busy` or `lease_lost`. */
+            reason?: string | null;
+            /** Format: int32 */
+            attempts: number;
+            not_before: string;
+            expires_at: string;
+            lease_until?: string | null;
+            created_at: string;
+            ended_at?: string | null;
+        };
         /** @description What a runtime says when it makes itself known, with its join token as the credential. */
         RegisterRuntime: {
             version?: string | null;
@@ -1810,6 +2279,13 @@ export interface components {
         RemovedWorkspace: components["schemas"]["Workspace"] & {
             removal: components["schemas"]["RemovalCounts"];
         };
+        /** @description How work goes on. Without anything in it the claim is renewed, and the work has not moved. */
+        ReportProgress: {
+            /** Format: int32 */
+            attempt: number;
+            message?: components["schemas"]["TaskMessage"] | null;
+            artifacts?: components["schemas"]["ArtifactUpdate"][];
+        };
         /**
          * @description What happens to a container when its workspace is opened again.
          * @enum {string}
@@ -1834,6 +2310,8 @@ export interface components {
             session?: boolean | null;
             /** @description Warren infers nothing from its numbers. */
             status_mgmt?: boolean | null;
+            /** @description It takes a message id once, so that a message without an answer may be sent again. */
+            deduplication?: boolean | null;
         };
         RuntimeMetadata: {
             capabilities?: components["schemas"]["RuntimeCapabilities"] | null;
@@ -1905,6 +2383,34 @@ export interface components {
         SecretPage: {
             items: components["schemas"]["Secret"][];
             next_cursor?: string | null;
+        };
+        /** @description A message to a workspace. */
+        SendMessage: {
+            message: components["schemas"]["TaskMessage"];
+            /** @description Groups tasks that belong together. */
+            context_id?: string | null;
+            /** @description A task that waits for this message; absent: a new one. */
+            task_id?: string | null;
+            /**
+             * Format: int32
+             * @description Higher goes first.
+             */
+            priority?: number;
+            /**
+             * Format: int64
+             * @description Not delivered after so long: expired.
+             */
+            expires_in_ms?: number | null;
+            /**
+             * Format: int64
+             * @description The end of all patience for the work itself.
+             */
+            timeout_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Waits so long for the work to end, or to stop for input; 0: not at all.
+             */
+            wait_ms?: number;
         };
         ServerInfo: {
             version: string;
@@ -2035,6 +2541,49 @@ export interface components {
             finished_at: string;
             outcome: components["schemas"]["SweepOutcome"];
         };
+        /** @description Work that somebody asked a workspace for. */
+        Task: {
+            id: string;
+            workspace_id: string;
+            context_id: string;
+            author: components["schemas"]["Author"];
+            state: components["schemas"]["TaskState"];
+            status_message?: components["schemas"]["TaskMessage"] | null;
+            history: components["schemas"]["TaskMessage"][];
+            artifacts: components["schemas"]["TaskArtifact"][];
+            created_at: string;
+            updated_at: string;
+        };
+        /** @description Something that work produced. */
+        TaskArtifact: {
+            id: string;
+            name?: string | null;
+            description?: string | null;
+            parts: components["schemas"]["MessagePart"][];
+            metadata?: Record<string, unknown>;
+        };
+        /** @description One message. */
+        TaskMessage: {
+            /** @description Made by who sends it: the same id again is the same message. Absent: Warren makes one. */
+            id?: string | null;
+            role?: components["schemas"]["MessageRole"];
+            parts: components["schemas"]["MessagePart"][];
+            metadata?: Record<string, unknown>;
+        };
+        TaskPage: {
+            items: components["schemas"]["Task"][];
+            next_cursor?: string | null;
+            /**
+             * Format: int64
+             * @description How many there are in all, with the same filters.
+             */
+            total: number;
+        };
+        /**
+         * @description How a task is.
+         * @enum {string}
+         */
+        TaskState: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
         /** @description A stored template. */
         Template: {
             name: string;
@@ -4178,6 +4727,603 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendMessage"];
+            };
+        };
+        responses: {
+            /** @description Its agent has it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedMessage"];
+                };
+            };
+            /** @description It waits. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tasks: {
+        parameters: {
+            query?: {
+                context_id?: string;
+                state?: components["schemas"]["TaskState"];
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_task: {
+        parameters: {
+            query?: {
+                /** @description Waits so long for it to end, or to stop for input. */
+                wait_ms?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_queue: {
+        parameters: {
+            query?: {
+                /** @description `queued` unless told; `claimed` is what its agent has, `ended` what came of the rest (dead letters among them). */
+                state?: components["schemas"]["DeliveryState"];
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clear_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClearedQueue"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_queued_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuedMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drop_queued_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuedMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claim_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClaimMessage"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Claim"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_progress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportProgress"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProgressTaken"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerMessage"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_delegations: {
+        parameters: {
+            query?: {
+                state?: components["schemas"]["DelegationState"];
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DelegationPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delegate: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Delegate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delegation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_delegation: {
+        parameters: {
+            query?: {
+                /** @description Waits so long for it to end. */
+                wait_ms?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+                delegation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delegation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_delegation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                delegation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delegation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_peers: {
+        parameters: {
+            query?: {
+                /** @description Looks for names and roles, whatever the case; blank finds all. */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeerList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_peer_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeerPolicy"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_peer_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PeerPolicy"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeerPolicy"];
+                };
             };
             default: {
                 headers: {

@@ -113,6 +113,10 @@ pub(crate) enum TopCommand {
     /// Move workspaces from one Warren to another
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Speak MCP on standard input and output, for desktop agents
+    ///
+    /// One JSON-RPC message per line. What is asked goes to the server, and is answered as the token allows.
+    Mcp(McpArguments),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.
@@ -160,6 +164,13 @@ pub(crate) struct EventsArguments {
     /// Stop after this many
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    /// The tools and files of this workspace, by id or name [default: the tools of the platform]
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) workspace: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

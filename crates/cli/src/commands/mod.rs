@@ -9,6 +9,7 @@ mod events;
 mod exec;
 mod files;
 mod local_files;
+mod mcp;
 mod processes;
 mod queue;
 mod secret;
@@ -43,6 +44,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Template(command) => block_on(template::run(context, command)),
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
+        TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),

@@ -12,6 +12,7 @@ mod doctor;
 mod first_minutes;
 mod kill_loop;
 mod lifecycle_kills;
+mod mcp;
 mod message_kills;
 mod output;
 mod postgres;

@@ -37,7 +37,7 @@ use warren_model::ErrorCode;
 use self::commands::{exec, processes, terminal};
 use self::exchange::{delegations, messages, peers, queue, runtime};
 use crate::problem::Failure;
-use crate::{App, auth, guard, page, problem};
+use crate::{App, auth, guard, mcp, page, problem};
 
 /// Every route of the API, with its description.
 pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
@@ -118,7 +118,10 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
 
 /// The whole server as one service. Layers run from the last added to the first.
 pub(crate) fn router(app: &Arc<App>) -> Router {
-    let (api, _) = api().split_for_parts();
+    let (api, document) = api().split_for_parts();
+    let document = serde_json::to_value(&document).expect("the document is plain data");
+    let mcp = mcp::router(app, api.clone().with_state(Arc::clone(app)), &document);
+    let api = api.merge(mcp);
     let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
     Router::new()

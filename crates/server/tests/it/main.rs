@@ -16,6 +16,7 @@ mod identity;
 mod lifecycle;
 mod limits;
 mod matrix;
+mod mcp;
 mod operations;
 mod processes;
 mod redaction;

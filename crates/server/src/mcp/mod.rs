@@ -1,0 +1,103 @@
+//! The MCP server (S30): a workspace's tools and files at `/mcp/workspaces/{id}`, the platform at `/mcp`.
+//!
+//! ```text
+//!   guard, token, pace ─▶ transport ─▶ rmcp ─▶ workspace, platform ─▶ door ─▶ the routes of the API
+//!   (as for the API)      (one POST)           (translate)            (in process)
+//! ```
+//!
+//! Nothing is decided here. A tool call, a list and a file become a request to the same route that HTTP clients use, so
+//! that access, policy, secrets, budgets, audit, limits and the catalog cannot differ between the two (W64).
+//!
+//! # No sessions
+//!
+//! Every POST stands alone: it is judged by its own token, and any replica can answer it, also one that was started a
+//! moment ago. The current revision of the protocol (2026-07-28) has no sessions any more. Older ones make them
+//! optional, and what they are for (requests from the server, subscriptions) is not offered. So there is no table of
+//! sessions that could be filled, hijacked or lost, and a revoked token ends everything with the next call.
+//!
+//! Surprises:
+//! - An older client still gets an `Mcp-Session-Id` when it initializes. It is a label and no key: it tells apart the
+//!   calls of two clients that share a token, for the one thing that refers to an earlier request, cancelling it.
+//! - A call is cancelled by hanging up, or by `notifications/cancelled` under the same token and label. The latter must
+//!   reach the replica that runs the call; hanging up always does.
+//! - An answer is plain JSON unless progress was asked for and there is some to tell: then it is a stream.
+
+mod answer;
+mod door;
+mod files;
+mod in_flight;
+mod operations;
+mod patience;
+mod peer_tools;
+mod platform;
+mod transport;
+mod workspace;
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use axum::routing::post;
+use axum::{Extension, Router};
+use warren_model as model;
+
+pub use self::transport::{Caller as TransportCaller, Cancelled, Transport};
+
+use self::door::{Door, Routes};
+use self::operations::Operations;
+use self::peer_tools::PeerTools;
+use self::platform::Platform;
+use self::workspace::Workspace;
+use crate::App;
+use crate::auth::Caller;
+use crate::extract::PathId;
+use crate::problem::{CurrentRequest, Failure};
+
+/// What both endpoints share.
+#[derive(Debug)]
+struct Shared {
+    transport: Transport,
+    routes: Routes,
+    operations: Operations,
+}
+
+/// The endpoints, over the routes of the API (without the layer that asks for a token, which is around these).
+pub(crate) fn router(app: &Arc<App>, api: Router, document: &serde_json::Value) -> Router<Arc<App>> {
+    let shared = Arc::new(Shared {
+        transport: Transport::new(app.limits()),
+        routes: Routes::new(api),
+        operations: Operations::of_platform(document),
+    });
+    Router::new()
+        .route("/mcp", post(serve_platform))
+        .route("/mcp/workspaces/{id}", post(serve_workspace))
+        .layer(Extension(shared))
+}
+
+async fn serve_platform(
+    Caller(who): Caller,
+    Extension(shared): Extension<Arc<Shared>>,
+    Extension(current): Extension<CurrentRequest>,
+    request: Request,
+) -> Response {
+    let door = Door::new(&shared.routes, &who, &current);
+    let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
+    let operations = shared.operations.allowed_to(&who);
+    shared.transport.serve(caller, request, |cancelled| Platform { door, operations, cancelled }).await
+}
+
+async fn serve_workspace(
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Extension(shared): Extension<Arc<Shared>>,
+    Extension(current): Extension<CurrentRequest>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let door = Door::new(&shared.routes, &who, &current);
+    let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
+    // To a stranger the endpoint does not exist, as the workspace does not.
+    let catalog = workspace::catalog(&door, id).await?;
+    let peers = PeerTools::of(&who, id);
+    let make = |cancelled| Workspace { door, id, catalog, peers, cancelled };
+    Ok(shared.transport.serve(caller, request, make).await)
+}
