@@ -193,7 +193,8 @@ impl Exchange {
     pub async fn notify(&self, who: &Identity, notice: Notice) -> Result<ChatMessage, Error> {
         let workspace = self.own(who, notice.workspace_id).await?;
         let message = Message::new("notice", Role::Agent, notice.parts.clone());
-        tasks::check(&message, None, self.terms().max_message_bytes).map_err(invalid_message)?;
+        tasks::check(&message, None, self.terms().max_message_bytes)
+            .map_err(|problem| invalid_message(&problem))?;
         let now = self.clock().now();
         let (new_conversation, message_id) = (self.entropy().id(now), self.entropy().id(now));
         let (author, max) = (Principal::workspace(workspace.id), self.terms().max_chat_messages);

@@ -8,7 +8,8 @@
 //! the row says that it has ended (silence, a deadline, somebody cancelled it), the run asks the runtime to stop.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc};
@@ -41,13 +42,28 @@ const LANES: u32 = 500;
 
 /// Deliveries that this process runs, and how to stop each.
 #[derive(Debug, Default)]
-pub(crate) struct Runs(Mutex<HashMap<DeliveryId, CancellationToken>>);
+pub(crate) struct Runs(Mutex<HashMap<DeliveryId, Rein>>);
+
+/// How a run is stopped.
+#[derive(Debug, Clone, Default)]
+struct Rein {
+    token: CancellationToken,
+    /// The runtime was asked to stop already, by whoever cancelled the work.
+    was_asked: Arc<AtomicBool>,
+}
 
 impl Runs {
-    fn begin(&self, id: DeliveryId, parent: &CancellationToken) -> CancellationToken {
-        let token = parent.child_token();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, token.clone());
-        token
+    fn begin(&self, id: DeliveryId) -> Rein {
+        let rein = Rein::default();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, rein.clone());
+        rein
+    }
+
+    /// The runtime was asked to stop: whoever runs it need not ask again.
+    pub(crate) fn note_asked(&self, id: DeliveryId) {
+        if let Some(rein) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            rein.was_asked.store(true, Ordering::SeqCst);
+        }
     }
 
     fn end(&self, id: DeliveryId) {
@@ -56,8 +72,8 @@ impl Runs {
 
     /// The row has ended: whoever still runs it stops.
     pub(crate) fn let_go(&self, id: DeliveryId) {
-        if let Some(token) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
-            token.cancel();
+        if let Some(rein) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            rein.token.cancel();
         }
     }
 }
@@ -242,9 +258,9 @@ impl Exchange {
             message: delivery.message.clone(),
             deadline_at: delivery.deadline_at,
         };
-        let token = self.runs().begin(delivery.id, &CancellationToken::new());
+        let rein = self.runs().begin(delivery.id);
         let endpoint = Endpoint { workspace_id: id, card };
-        let ran = Run { exchange: self, delivery: &delivery, endpoint: &endpoint, turn, token }
+        let ran = Run { exchange: self, delivery: &delivery, endpoint: &endpoint, turn, rein }
             .until_settled()
             .await;
         self.runs().end(delivery.id);
@@ -276,7 +292,7 @@ struct Run<'a> {
     delivery: &'a Delivery,
     endpoint: &'a Endpoint,
     turn: Turn,
-    token: CancellationToken,
+    rein: Rein,
 }
 
 /// What was heard and is not yet written.
@@ -350,7 +366,7 @@ impl Run<'_> {
                         return self.stop_far_side(remote_id.as_deref()).await;
                     }
                 }
-                () = self.token.cancelled() => {
+                () = self.rein.token.cancelled() => {
                     return self.stop_far_side(heard.remote_id.or(remote_id).as_deref()).await;
                 }
                 // Warren stops: the work goes on over there, and the next process asks about it.
@@ -395,7 +411,8 @@ impl Run<'_> {
 
     /// The work is not wanted any more: its runtime is asked to stop (X22).
     async fn stop_far_side(&self, remote_id: Option<&str>) -> Result<(), Error> {
-        let Some(remote_id) = remote_id else { return Ok(()) };
+        let is_asked = self.rein.was_asked.load(Ordering::SeqCst);
+        let Some(remote_id) = remote_id.filter(|_| !is_asked) else { return Ok(()) };
         let transport = self.exchange.transport();
         let asked = transport.cancel(self.endpoint, remote_id);
         if tokio::time::timeout(CANCEL_PATIENCE, asked).await.is_err() {

@@ -171,7 +171,7 @@ impl Exchange {
     ) -> Result<Request, Error> {
         let terms = *self.terms();
         tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes)
-            .map_err(invalid_message)?;
+            .map_err(|problem| invalid_message(&problem))?;
         if !PRIORITIES.contains(&send.priority) {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, "priority: expected -100 to 100"));
         }
@@ -214,7 +214,7 @@ impl Exchange {
     }
 }
 
-pub(crate) fn invalid_message(problem: InvalidMessage) -> Error {
+pub(crate) fn invalid_message(problem: &InvalidMessage) -> Error {
     let code = match problem {
         InvalidMessage::TooLarge { .. } => ErrorCode::PayloadTooLarge,
         InvalidMessage::Id

@@ -32,18 +32,10 @@ impl Exchange {
     ) -> Result<(Page<Task, TaskId>, u64), Error> {
         let sees_all = self.sees_all(who, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        let author = who.principal.clone();
-        self.store()
-            .read(move |tx| {
-                let mut page = tx.tasks(&query)?;
-                let mut count = tx.count_tasks(&query)?;
-                if !sees_all {
-                    page.rows.retain(|task| task.author == author);
-                    count = page.rows.len() as u64;
-                }
-                Ok((page, count))
-            })
-            .await
+        if !sees_all {
+            query.author = Some(who.principal.clone());
+        }
+        self.store().read(move |tx| Ok((tx.tasks(&query)?, tx.count_tasks(&query)?))).await
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.
@@ -142,8 +134,11 @@ impl Exchange {
             return Ok(None);
         };
         let Some(endpoint) = self.endpoint(task.workspace_id).await? else { return Ok(None) };
-        let asked = self.transport().cancel(&endpoint, remote_id).await;
-        Ok(Some(asked))
+        let asked =
+            tokio::time::timeout(CANCEL_PATIENCE, self.transport().cancel(&endpoint, remote_id)).await;
+        self.runs().note_asked(delivery.id);
+        // One that says nothing does not keep the work from ending.
+        Ok(asked.ok())
     }
 
     pub(crate) async fn endpoint(&self, id: WorkspaceId) -> Result<Option<Endpoint>, Error> {

@@ -43,7 +43,8 @@ impl TaskReads for Transaction<'_> {
     }
 
     fn tasks(&mut self, query: &TaskQuery) -> Result<Page<Task, TaskId>, Error> {
-        let mut select = filtered(LIST, query);
+        let author = query.author.as_ref().map(ToString::to_string);
+        let mut select = filtered(LIST, query, author.as_deref());
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
@@ -53,13 +54,17 @@ impl TaskReads for Transaction<'_> {
     }
 
     fn count_tasks(&mut self, query: &TaskQuery) -> Result<u64, Error> {
-        let (sql, values) = filtered(COUNT, query).all();
+        let author = query.author.as_ref().map(ToString::to_string);
+        let (sql, values) = filtered(COUNT, query, author.as_deref()).all();
         Ok(self.first("tasks", &sql, &values, read_count)?.unwrap_or(0))
     }
 }
 
-fn filtered<'a>(head: &str, query: &'a TaskQuery) -> Select<'a> {
+fn filtered<'a>(head: &str, query: &'a TaskQuery, author: Option<&'a str>) -> Select<'a> {
     let mut select = Select::new(head);
+    if let Some(author) = author {
+        select.and_value("author =", author);
+    }
     select.and_value("workspace_id =", query.workspace_id);
     if let Some(context_id) = &query.context_id {
         select.and_value("context_id =", context_id.as_str());

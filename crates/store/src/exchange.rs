@@ -13,6 +13,8 @@ pub struct TaskQuery {
     pub workspace_id: WorkspaceId,
     pub context_id: Option<String>,
     pub state: Option<TaskState>,
+    /// Only what this one asked for.
+    pub author: Option<Principal>,
     /// Only those that changed at or after this.
     pub updated_since: Option<Timestamp>,
     /// Only those older than this one.
@@ -22,7 +24,15 @@ pub struct TaskQuery {
 
 impl TaskQuery {
     pub fn of(workspace_id: WorkspaceId, limit: u32) -> Self {
-        Self { workspace_id, context_id: None, state: None, updated_since: None, before: None, limit }
+        Self {
+            workspace_id,
+            context_id: None,
+            state: None,
+            author: None,
+            updated_since: None,
+            before: None,
+            limit,
+        }
     }
 }
 

@@ -164,6 +164,10 @@ pub async fn tasks_are_listed_youngest_first_and_filtered(store: Arc<dyn Store>)
     assert_eq!(list(two).await, (rows[..2].to_vec(), None, 2));
     let working = TaskQuery { state: Some(TaskState::Working), ..all.clone() };
     assert_eq!(list(working).await, (vec![rows[1], rows[3]], None, 2));
+    let nobodys = TaskQuery { author: Some(Principal::system("nobody")), ..all.clone() };
+    assert_eq!(list(nobodys).await, (Vec::new(), None, 0));
+    let askers = TaskQuery { author: Some(Principal::system("asker")), limit: 4, ..all.clone() };
+    assert_eq!(list(askers).await, (rows[..4].to_vec(), Some(rows[3]), 5));
     let since = TaskQuery { updated_since: Some(NOW.plus_ms(3)), ..all };
     assert_eq!(list(since).await.0, rows[..2]);
 }
