@@ -42,9 +42,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
 
 /// A body of any kind: limited in size and time.
 #[derive(Debug)]
-pub(crate) struct Body(pub(crate) Bytes);
+pub(crate) struct WholeBody(pub(crate) Bytes);
 
-impl FromRequest<Arc<App>> for Body {
+impl FromRequest<Arc<App>> for WholeBody {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {

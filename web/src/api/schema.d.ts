@@ -332,6 +332,298 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the schedules of a workspace. */
+        get: operations["list_workspace_schedules"];
+        put?: never;
+        /** Make a schedule of a workspace. */
+        post: operations["create_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List all schedules. */
+        get: operations["list_schedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** When a schedule would fire. Nothing is stored. */
+        post: operations["preview_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show one schedule, with its next slots. */
+        get: operations["show_schedule"];
+        put?: never;
+        post?: never;
+        /** Remove a schedule, with the record of its runs. */
+        delete: operations["remove_schedule"];
+        options?: never;
+        head?: never;
+        /** Change a schedule. What is absent stays. */
+        patch: operations["change_schedule"];
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause a schedule. Slots that pass meanwhile are not missed. */
+        post: operations["pause_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume a schedule: its next slot is the first from now on. */
+        post: operations["resume_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a schedule fire now, whether it is paused or not.
+         * @description The answer is durable; what became of it is in the list of runs.
+         */
+        post: operations["run_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of a schedule's slots, the newest first. */
+        get: operations["list_schedule_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List all that a workspace can read, in order of creation. */
+        get: operations["list_memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/memory/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search what a workspace can read, the best first.
+         * @description Words of the key count most, then how often they come, then how new it is.
+         */
+        get: operations["search_memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/memory/{scope}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Recall what is remembered under a key. */
+        get: operations["recall"];
+        /**
+         * Remember something, in place of what is there under its key.
+         * @description Credentials in the value are masked before it is written: the secrets of the workspace and its org, and what looks like
+         *     one.
+         */
+        put: operations["remember"];
+        post?: never;
+        /** Forget something. */
+        delete: operations["forget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the questions of a workspace, the newest first. */
+        get: operations["list_workspace_approvals"];
+        put?: never;
+        /** Ask people for a decision, as a workspace. */
+        post: operations["request_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List all questions, the newest first. */
+        get: operations["list_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a question, or wait for its answer.
+         * @description With `wait_ms` the answer comes at once when it is decided, on whichever replica that happens. Who waits longer asks
+         *     again; nothing is lost in between, not by a restart either.
+         */
+        get: operations["show_approval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve what a workspace asks for. People only. */
+        post: operations["approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deny what a workspace asks for. People only. */
+        post: operations["deny"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/files": {
         parameters: {
             query?: never;
@@ -1043,6 +1335,120 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the conversations of a workspace, the youngest first. */
+        get: operations["list_conversations"];
+        put?: never;
+        /** Begin a conversation with a workspace. */
+        post: operations["create_conversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/conversations/{conversation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a conversation. */
+        get: operations["show_conversation"];
+        put?: never;
+        post?: never;
+        /** Delete a conversation with its messages. Work that it began goes on. */
+        delete: operations["remove_conversation"];
+        options?: never;
+        head?: never;
+        /** Change a conversation's title. What is absent stays. */
+        patch: operations["change_conversation"];
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/conversations/{conversation}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a conversation, from either end. */
+        get: operations["list_chat_messages"];
+        put?: never;
+        /**
+         * Post a message in a conversation.
+         * @description The message and the work that it asks for are written together. The answer comes as a message of its own, in the
+         *     transaction that ends the work; `chat.message.posted` tells the ids of both.
+         */
+        post: operations["post_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the conversations of a workspace, the youngest message first. */
+        get: operations["search_conversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/notify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell people something, with files of one's own workspace.
+         * @description For the workspace's runtime alone. All files are looked at first; if one is not there, too large or not what it is said
+         *     to be, nothing is told. Who follows the events hears of it once it is written.
+         */
+        post: operations["notify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/feed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Watch what a workspace does: the last 20 lines, repeats folded into one. */
+        get: operations["show_feed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/peers": {
         parameters: {
             query?: never;
@@ -1173,6 +1579,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhooks, oldest first. */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Have somebody outside told of events. The secret is in this answer and nowhere else.
+         * @description Each event is posted as JSON, signed as Standard Webhooks says, at least once, with waits that grow between the
+         *     attempts. Events that happened before are not told.
+         */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a webhook. */
+        get: operations["show_webhook"];
+        put?: never;
+        post?: never;
+        /** Remove a webhook, with what is owed to it. */
+        delete: operations["remove_webhook"];
+        options?: never;
+        head?: never;
+        /** Stop a webhook, or let it go on. */
+        patch: operations["change_webhook"];
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what is and was owed to a webhook, the youngest first. Calls that have ended are kept for a week. */
+        get: operations["list_webhook_calls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/calls/{call}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put a call that has ended back into the queue, under the same id. */
+        post: operations["redeliver_webhook_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a workspace's channels, oldest first. */
+        get: operations["list_channels"];
+        put?: never;
+        /** Open a door through which another system sends messages to a workspace. The secret is in this answer and nowhere else. */
+        post: operations["create_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/channels/{channel}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Close a channel. */
+        delete: operations["remove_channel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message through a channel: signed with its secret, as Standard Webhooks says.
+         * @description `{"text": "…"}` and what is not JSON is said to the workspace in words, any other JSON as data. The same
+         *     `webhook-id` again is no second message.
+         */
+        post: operations["receive_hook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The keys that verify what Warren signs, as a JSON Web Key Set.
+         * @description What reaches a runtime carries an HTTP Message Signature (RFC 9421); its `keyid` is the `kid` of one of these. The
+         *     first is the current one.
+         */
+        get: operations["signing_keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/info": {
         parameters: {
             query?: never;
@@ -1233,7 +1791,7 @@ export interface components {
                 [key: string]: string;
             };
             skills: string[];
-            schedules: components["schemas"]["Schedule"][];
+            schedules: components["schemas"]["ScheduleSpec"][];
             required_env: string[];
         };
         /** @description The end of a claim. */
@@ -1255,12 +1813,45 @@ export interface components {
          * @enum {string}
          */
         AnswerOutcome: "answered" | "busy" | "failed";
+        /** @description A question of a workspace, with its answer once there is one. */
+        Approval: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            workspace_id: string;
+            /** Format: uuid */
+            task_id?: string | null;
+            action: string;
+            reason: string;
+            context: Record<string, unknown>;
+            state: components["schemas"]["ApprovalState"];
+            asked_by: components["schemas"]["Principal"];
+            decided_by?: components["schemas"]["Principal"] | null;
+            decided_at?: string | null;
+            note?: string | null;
+            created_at: string;
+            expires_at: string;
+        };
+        ApprovalPage: {
+            items: components["schemas"]["Approval"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+        };
+        /** @enum {string} */
+        ApprovalState: "pending" | "approved" | "denied" | "expired";
         /** @description A new artifact, or a piece of one. */
         ArtifactUpdate: {
             artifact: components["schemas"]["TaskArtifact"];
             /** @description Its parts follow those that are there. */
             append?: boolean;
             last?: boolean;
+        };
+        /** @description A file of the agent's own workspace that goes with what it tells people. */
+        Attachment: {
+            /** @description Relative to the workspace root. */
+            path: string;
+            /** @description What it is; absent: what its bytes look like. One that its bytes contradict is refused. */
+            media_type?: string | null;
         };
         /** @description Who did what to which. Nothing here changes once it is written. */
         AuditEntry: {
@@ -1371,7 +1962,7 @@ export interface components {
             /** @default null */
             skills: string[] | null;
             /** @default null */
-            schedules: components["schemas"]["Schedule"][] | null;
+            schedules: components["schemas"]["ScheduleSpec"][] | null;
             /**
              * @description Names of variables without which it cannot work.
              * @default []
@@ -1442,6 +2033,40 @@ export interface components {
          * @enum {string}
          */
         Capability: "fs" | "shell" | "code" | "script" | "snapshot";
+        /** @description What of a conversation changes. */
+        ChangeConversation: {
+            title?: string | null;
+        };
+        Channel: {
+            id: string;
+            workspace_id: string;
+            name: string;
+            /** @description Where signed messages are posted to. */
+            path: string;
+            created_at: string;
+            created_by: components["schemas"]["Principal"];
+        };
+        ChannelList: {
+            items: components["schemas"]["Channel"][];
+        };
+        /** @description One message of a conversation. It never changes; a later one has a greater id. */
+        ChatMessage: {
+            /** @description Made by Warren. The live event and the list name a message by the same id. */
+            id: string;
+            conversation_id: string;
+            /** @description Who said it: a person is a `user`; an agent, a schedule or Warren itself never is. */
+            author: components["schemas"]["Author"];
+            /** @description Which side: `user` asks, `agent` answers. */
+            role: components["schemas"]["MessageRole"];
+            parts: components["schemas"]["MessagePart"][];
+            /** @description The work that it asked for, or came of. */
+            task_id?: string | null;
+            created_at: string;
+        };
+        ChatMessagePage: {
+            items: components["schemas"]["ChatMessage"][];
+            next_cursor?: string | null;
+        };
         /** @description What came of asking; without a message, none came. */
         Claim: {
             claimed?: components["schemas"]["ClaimedMessage"] | null;
@@ -1483,6 +2108,57 @@ export interface components {
         };
         /** @enum {string} */
         CommandMode: "argv" | "command" | "full";
+        /** @description A chat with a workspace. Its id is the `context_id` of its tasks. */
+        Conversation: {
+            id: string;
+            workspace_id: string;
+            title: string;
+            /** @description Who began it. */
+            author: components["schemas"]["Author"];
+            /**
+             * Format: int64
+             * @description How many messages it has.
+             */
+            messages: number;
+            created_at: string;
+            updated_at: string;
+            /** Format: int64 */
+            version: number;
+        };
+        ConversationPage: {
+            items: components["schemas"]["Conversation"][];
+            next_cursor?: string | null;
+        };
+        /** @description A door for messages from another system to a workspace. */
+        CreateChannel: {
+            name: string;
+            /** @description A secret that the sender has already: `whsec_` and 24 to 64 bytes in base64. Absent: a new one. */
+            secret?: string | null;
+        };
+        /** @description A conversation to begin. */
+        CreateConversation: {
+            title?: string | null;
+        };
+        /** @description A schedule to be made: by `cron`, or every so many seconds. */
+        CreateSchedule: {
+            /** @description Its own within the workspace. */
+            name: string;
+            /** @description Five fields, or six with seconds in front; either this or `every_seconds`. */
+            cron?: string | null;
+            /** Format: int32 */
+            every_seconds?: number | null;
+            /** @description Of the IANA database, such as `Europe/Zurich`; absent: UTC. Only with `cron`. */
+            time_zone?: string | null;
+            /** @description What is said to the agent. */
+            prompt: string;
+            /**
+             * Format: int32
+             * @description Each slot fires up to so much later. Absent: 0.
+             */
+            jitter_seconds?: number | null;
+            missed?: components["schemas"]["MissedPolicy"] | null;
+            overlap?: components["schemas"]["OverlapPolicy"] | null;
+        };
         /** @description A token to be made. */
         CreateToken: {
             kind: components["schemas"]["MintableKind"];
@@ -1496,6 +2172,18 @@ export interface components {
              * @description Absent: does not expire.
              */
             expires_in_seconds?: number | null;
+        };
+        /** @description Somebody outside who is to be told of events. */
+        CreateWebhook: {
+            name: string;
+            /** @description Where each event is posted to. A public http or https address, unless the config opens a private range. */
+            url: string;
+            /** @description Kinds of events, such as `workspace.status.changed`. Absent or empty: all. */
+            events?: string[];
+            /** @description Only what happens in this workspace. */
+            workspace_id?: string | null;
+            /** @description A secret that the receiver has already: `whsec_` and 24 to 64 bytes in base64. Absent: a new one. */
+            secret?: string | null;
         };
         /** @description A workspace to be made. */
         CreateWorkspace: {
@@ -1527,11 +2215,27 @@ export interface components {
             /** @description With a template: names of required variables that the runtime gets elsewhere. */
             provided_env?: string[];
         };
+        /** @description A channel with its secret, in the one moment in which it is shown. */
+        CreatedChannel: {
+            channel: components["schemas"]["Channel"];
+            secret: string;
+        };
         /** @description The one answer that holds a token's secret. */
         CreatedToken: {
             /** @description Shown once, stored nowhere. */
             secret: string;
             token: components["schemas"]["Token"];
+        };
+        /** @description A webhook with its secret, in the one moment in which it is shown. */
+        CreatedWebhook: {
+            webhook: components["schemas"]["Webhook"];
+            /** @description What each call is signed with, as Standard Webhooks says. */
+            secret: string;
+        };
+        /** @description What a person says with a decision. */
+        DecideApproval: {
+            /** @default null */
+            note: string | null;
         };
         /** @description Work for another workspace. */
         Delegate: {
@@ -1781,11 +2485,32 @@ export interface components {
              */
             provided_env: string[];
         };
+        /** @description What a workspace does, for people who watch: the last lines, with repeats folded into one. */
+        Feed: {
+            /** @description At most 20, the oldest first. */
+            lines: components["schemas"]["FeedLine"][];
+        };
+        FeedLine: {
+            /** @description When it happened last. */
+            at: string;
+            /** @description The kind of the event, such as `exchange.task.progressed`. */
+            kind: string;
+            text: string;
+            /**
+             * Format: int32
+             * @description How often it happened in a row.
+             */
+            count: number;
+        };
         FileWritten: {
             path: string;
             /** Format: int64 */
             bytes: number;
             created: boolean;
+        };
+        /** @description What a search found, the best first. */
+        FoundMemories: {
+            items: components["schemas"]["Memory"][];
         };
         /** @description A report of a runtime. Every field is optional; absent means unchanged. */
         Heartbeat: {
@@ -1939,6 +2664,36 @@ export interface components {
             run?: components["schemas"]["RunPolicy"] | null;
             share?: components["schemas"]["Sharing"] | null;
         };
+        /** @description Something remembered. */
+        Memory: {
+            /** Format: uuid */
+            id: string;
+            scope: components["schemas"]["MemoryScope"];
+            key: string;
+            value: string;
+            /**
+             * Format: int64
+             * @description Also the ETag.
+             */
+            version: number;
+            /**
+             * Format: int32
+             * @description How many credentials were masked in it.
+             */
+            masked: number;
+            /** @description Who wrote it last. */
+            author: components["schemas"]["Principal"];
+            /**
+             * Format: uuid
+             * @description The workspace through which it was written last.
+             */
+            workspace_id: string;
+            /** Format: uuid */
+            task_id?: string | null;
+            created_at: string;
+            updated_at: string;
+            expires_at?: string | null;
+        };
         /** @description Files that live and die with the process. */
         MemoryConfig: {
             /** Format: int32 */
@@ -1951,6 +2706,16 @@ export interface components {
              */
             max_total_mb?: number | null;
         };
+        MemoryPage: {
+            items: components["schemas"]["Memory"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+        };
+        /**
+         * @description With whom something is shared.
+         * @enum {string}
+         */
+        MemoryScope: "local" | "team" | "org";
         /** @description One part of a message: exactly one of `text`, `raw`, `url` and `data`. */
         MessagePart: {
             text?: string | null;
@@ -1972,6 +2737,11 @@ export interface components {
          * @enum {string}
          */
         MintableKind: "admin" | "user" | "workspace" | "join";
+        /**
+         * @description What becomes of slots that passed while nobody could fire them.
+         * @enum {string}
+         */
+        MissedPolicy: "skip" | "once" | "all";
         /** @description A variable that a workspace requires and that is not set. */
         MissingEnv: {
             /** @description The workspace, by names from the root down. */
@@ -1991,6 +2761,48 @@ export interface components {
             from: string;
             to: string;
             overwrite?: boolean;
+        };
+        /** @description What an agent tells people of its own accord. */
+        Notify: {
+            text: string;
+            /** @description Where; absent: in the youngest conversation, or a new one. */
+            conversation_id?: string | null;
+            attachments?: components["schemas"]["Attachment"][];
+        };
+        /**
+         * @description What becomes of a slot while the task of the one before is not over.
+         * @enum {string}
+         */
+        OverlapPolicy: "skip" | "queue" | "allow";
+        /**
+         * @description Absent means unchanged. A new `cron` or `every_seconds` takes the place of whichever was there; a `time_zone` alone
+         *     moves a cron to another one.
+         */
+        PatchSchedule: {
+            /** @default null */
+            cron: string | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            every_seconds: number | null;
+            /** @default null */
+            time_zone: string | null;
+            /** @default null */
+            prompt: string | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            jitter_seconds: number | null;
+            /** @default null */
+            missed: components["schemas"]["MissedPolicy"] | null;
+            /** @default null */
+            overlap: components["schemas"]["OverlapPolicy"] | null;
+        };
+        PatchWebhook: {
+            /** @description `false` stops it: what is owed waits, and what happens meanwhile is not told. */
+            is_active: boolean;
         };
         /** @description A partial change: what is absent stays as it is. */
         PatchWorkspace: {
@@ -2035,6 +2847,51 @@ export interface components {
             x: number;
             /** Format: double */
             y: number;
+        };
+        /** @description A message to post in a conversation. */
+        PostMessage: {
+            message: components["schemas"]["TaskMessage"];
+            /** @description Work that waits for this message. Absent: work of this conversation that asked for input, or else new work. */
+            task_id?: string | null;
+            /**
+             * Format: int64
+             * @description Waits so long for the answer; 0: not at all.
+             */
+            wait_ms?: number;
+        };
+        /** @description A message that stands in its conversation, and the work that it led to. */
+        PostedMessage: {
+            message: components["schemas"]["ChatMessage"];
+            task_id: string;
+            task_state: components["schemas"]["TaskState"];
+            /** @description It waits until the workspace is free. */
+            queued: boolean;
+            /**
+             * Format: int64
+             * @description How many are before it; absent unless it waits.
+             */
+            position?: number | null;
+            /** @description It was posted before, under the same key or message id. */
+            is_repeat: boolean;
+            answer?: components["schemas"]["ChatMessage"] | null;
+        };
+        /** @description When a schedule would fire. */
+        PreviewSchedule: {
+            /** @default null */
+            cron: string | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            every_seconds: number | null;
+            /** @default null */
+            time_zone: string | null;
+            /**
+             * Format: int32
+             * @description How many slots; 10 unless told.
+             * @default null
+             */
+            count: number | null;
         };
         /** @description Who acts. */
         Principal: {
@@ -2209,6 +3066,12 @@ export interface components {
             created_at: string;
             ended_at?: string | null;
         };
+        /** @description A message that came through a channel and is in the workspace's queue. */
+        ReceivedHook: {
+            task_id: string;
+            /** @description It came before, and nothing was done a second time. */
+            is_repeat: boolean;
+        };
         /** @description What a runtime says when it makes itself known, with its join token as the credential. */
         RegisterRuntime: {
             version?: string | null;
@@ -2252,6 +3115,26 @@ export interface components {
             /** @description As the open workspace tells them; absent unless it is open. */
             limits?: Record<string, unknown> | null;
         };
+        /** @description Something to be remembered, in place of what is there under its key. */
+        Remember: {
+            /** @description Credentials in it are masked before it is written. */
+            value: string;
+            /**
+             * Format: int32
+             * @description Forgotten after so long; absent: never.
+             */
+            ttl_seconds?: number | null;
+            /**
+             * Format: uuid
+             * @description The task in which it is written.
+             */
+            task_id?: string | null;
+            /**
+             * Format: int64
+             * @description Only if this is still the version that is there; 0: only if nothing is. Absent: the last write counts.
+             */
+            expected_version?: number | null;
+        };
         /** @description Of the workspace and all below it. */
         RemovalCounts: {
             /**
@@ -2286,17 +3169,43 @@ export interface components {
             message?: components["schemas"]["TaskMessage"] | null;
             artifacts?: components["schemas"]["ArtifactUpdate"][];
         };
+        /** @description A question to people. */
+        RequestApproval: {
+            /** @description What is to be done, in a few words, such as `deploy`. */
+            action: string;
+            /** @description Why, for the person who decides. */
+            reason: string;
+            /** @description What else they should see. */
+            context?: Record<string, unknown> | null;
+            /**
+             * Format: int32
+             * @description Nobody decided after so long: expired. Absent: a day; 30 days at most.
+             */
+            expires_in_seconds?: number | null;
+            /**
+             * Format: uuid
+             * @description The task that waits for it.
+             */
+            task_id?: string | null;
+        };
         /**
          * @description What happens to a container when its workspace is opened again.
          * @enum {string}
          */
         Reuse: "recreate" | "reconnect";
+        /**
+         * @description Why there is a run.
+         * @enum {string}
+         */
+        RunCause: "slot" | "missed" | "manual";
         /** @description What a model may run. */
         RunPolicy: {
             mode?: components["schemas"]["CommandMode"] | null;
             /** @description Allowed programs, by name. Absent: none. */
             allow?: string[] | null;
         };
+        /** @enum {string} */
+        RunState: "claimed" | "waiting" | "fired" | "skipped" | "failed";
         /**
          * @description What runs the agent of a workspace.
          * @enum {string}
@@ -2345,8 +3254,79 @@ export interface components {
             max_output_bytes?: number | null;
             run?: components["schemas"]["RunPolicy"] | null;
         };
-        /** @description Something to be said to an agent again and again: by `cron`, or every so many seconds. */
+        /** @description Messages sent to a workspace at set times. */
         Schedule: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            workspace_id: string;
+            name: string;
+            cron?: string | null;
+            /** @description Present with `cron`. */
+            time_zone?: string | null;
+            /** Format: int32 */
+            every_seconds?: number | null;
+            prompt: string;
+            /** Format: int32 */
+            jitter_seconds: number;
+            missed: components["schemas"]["MissedPolicy"];
+            overlap: components["schemas"]["OverlapPolicy"];
+            is_paused: boolean;
+            /** @description The next slots, without jitter; none while it is paused. */
+            upcoming: string[];
+            /** @description When the next one fires, jitter included. */
+            next_at?: string | null;
+            created_by: components["schemas"]["Principal"];
+            created_at: string;
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Also the ETag.
+             */
+            version: number;
+        };
+        SchedulePage: {
+            items: components["schemas"]["Schedule"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+        };
+        SchedulePreview: {
+            slots: string[];
+        };
+        /** @description One firing of a schedule, or the record of slots that did not fire. */
+        ScheduleRun: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            schedule_id: string;
+            /** @description The slot, or the first of several; absent where somebody asked for the run. */
+            slot?: string | null;
+            /** @description The last of several. */
+            last_slot?: string | null;
+            /**
+             * Format: int32
+             * @description How many slots this stands for; 10000 where there were more.
+             */
+            slots: number;
+            cause: components["schemas"]["RunCause"];
+            state: components["schemas"]["RunState"];
+            /** @description Why it was skipped or failed, as a stable word. */
+            reason?: string | null;
+            /** Format: uuid */
+            task_id?: string | null;
+            asked_by?: components["schemas"]["Principal"] | null;
+            /** Format: int32 */
+            attempts: number;
+            created_at: string;
+            ended_at?: string | null;
+        };
+        ScheduleRunPage: {
+            items: components["schemas"]["ScheduleRun"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+        };
+        /** @description Something to be said to an agent again and again: by `cron`, or every so many seconds. */
+        ScheduleSpec: {
             name: string;
             /** @description Five or six fields. */
             cron?: string | null;
@@ -2460,6 +3440,25 @@ export interface components {
         /** @description A signal for the process and all it started. */
         SignalProcess: {
             signal?: components["schemas"]["SignalName"];
+        };
+        /** @description A public key of the kind Ed25519 (RFC 8037). */
+        SigningKey: {
+            /** @description `OKP`. */
+            kty: string;
+            /** @description `Ed25519`. */
+            crv: string;
+            /** @description `EdDSA`. */
+            alg: string;
+            /** @description `sig`. */
+            use: string;
+            /** @description The key's thumbprint (RFC 7638). */
+            kid: string;
+            /** @description The key, in base64url. */
+            x: string;
+        };
+        /** @description A JSON Web Key Set (RFC 7517). */
+        SigningKeys: {
+            keys: components["schemas"]["SigningKey"][];
         };
         /** @description A process that outlives the request: either `argv` (no shell reads it) or `command` (read by `/bin/sh`). */
         StartProcess: {
@@ -2744,6 +3743,51 @@ export interface components {
             last_heartbeat_at?: string | null;
             last_progress_at?: string | null;
             last_task_at?: string | null;
+        };
+        Webhook: {
+            id: string;
+            name: string;
+            url: string;
+            /** @description Empty: all. */
+            events: string[];
+            workspace_id?: string | null;
+            is_active: boolean;
+            created_at: string;
+            created_by: components["schemas"]["Principal"];
+        };
+        /** @description One event that is, or was, owed to a webhook. */
+        WebhookCall: {
+            /** @description What `webhook-id` says, in every attempt. */
+            id: string;
+            /**
+             * Format: int64
+             * @description The event's number in the log.
+             */
+            seq: number;
+            event: string;
+            state: components["schemas"]["WebhookCallState"];
+            /** Format: int32 */
+            attempts: number;
+            next_attempt_at?: string | null;
+            /**
+             * Format: int32
+             * @description What the receiver answered last.
+             */
+            last_status?: number | null;
+            /** @description A stable word for what went wrong last. */
+            last_error?: string | null;
+            created_at: string;
+            ended_at?: string | null;
+        };
+        WebhookCallPage: {
+            items: components["schemas"]["WebhookCall"][];
+            next_cursor?: string | null;
+        };
+        /** @enum {string} */
+        WebhookCallState: "queued" | "delivered" | "dead";
+        WebhookPage: {
+            items: components["schemas"]["Webhook"][];
+            next_cursor?: string | null;
         };
         /** @description A place for an agent to work. */
         Workspace: {
@@ -3586,6 +4630,730 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImportReport"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workspace_schedules: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSchedule"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_schedules: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewSchedule"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePreview"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if this is still its ETag. */
+                "If-Match"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchSchedule"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRun"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_schedule_runs: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRunPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_memories: {
+        parameters: {
+            query?: {
+                /** @description Only of this scope; absent: of all. */
+                scope?: "local" | "team" | "org";
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_memories: {
+        parameters: {
+            query: {
+                /** @description Words that must all be there, or begin one that is. */
+                q: string;
+                /** @description Only of this scope; absent: of all. */
+                scope?: "local" | "team" | "org";
+                /** @description At most so many; 20 unless told. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundMemories"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                scope: components["schemas"]["MemoryScope"];
+                /** @description The key. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memory"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                scope: components["schemas"]["MemoryScope"];
+                /** @description The key. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Remember"];
+            };
+        };
+        responses: {
+            /** @description It has a new value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memory"];
+                };
+            };
+            /** @description It is new. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memory"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                scope: components["schemas"]["MemoryScope"];
+                /** @description The key. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workspace_approvals: {
+        parameters: {
+            query?: {
+                /** @description Only in this state; absent: in any. */
+                state?: "pending" | "approved" | "denied" | "expired";
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    request_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestApproval"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_approvals: {
+        parameters: {
+            query?: {
+                /** @description Only in this state; absent: in any. */
+                state?: "pending" | "approved" | "denied" | "expired";
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_approval: {
+        parameters: {
+            query?: {
+                /** @description Answer once it is decided, or after so long; 0 unless told. */
+                wait_ms?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideApproval"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deny: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideApproval"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
                 };
             };
             default: {
@@ -5241,6 +7009,345 @@ export interface operations {
             };
         };
     };
+    list_conversations: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateConversation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeConversation"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_chat_messages: {
+        parameters: {
+            query?: {
+                order?: "oldest" | "newest";
+                /** @description From `next_cursor` of the page before, or any message's id: what lies behind it. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 100 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessagePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostMessage"];
+            };
+        };
+        responses: {
+            /** @description It was posted before, or its agent has it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostedMessage"];
+                };
+            };
+            /** @description It stands there, and its work waits. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostedMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_conversations: {
+        parameters: {
+            query: {
+                /** @description 1 to 16 words; each must begin a word of what is found. */
+                q: string;
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 100 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessagePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    notify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Notify"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_feed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Feed"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_peers: {
         parameters: {
             query?: {
@@ -5511,6 +7618,366 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchWebhook"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhook_calls: {
+        parameters: {
+            query?: {
+                /** @description Only those that stand so. */
+                state?: "queued" | "delivered" | "dead";
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookCallPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    redeliver_webhook_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                call: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookCall"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateChannel"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedChannel"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receive_hook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReceivedHook"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signing_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SigningKeys"];
                 };
             };
         };

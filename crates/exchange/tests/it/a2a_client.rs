@@ -146,7 +146,7 @@ fn write(reply: Reply, is_rpc: bool) -> Response {
 
 /// A transport, and the Warren whose keys it signs with.
 async fn transport(connector: Connector) -> (Warren, A2aTransport) {
-    let warren = Warren::start().await;
+    let warren = Warren::builder().reaches_loopback().start().await;
     let signer = warren.exchange.signer();
     let transport = A2aTransport::new(connector, Arc::new(SystemClock), signer);
     (warren, transport)

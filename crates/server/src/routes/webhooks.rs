@@ -20,7 +20,7 @@ use super::paging::{PageParams, cursor, page_size};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
-use crate::extract::{Body, Json, PathId, Query};
+use crate::extract::{Json, PathId, Query, WholeBody};
 use crate::problem::Failure;
 
 /// Have somebody outside told of events. The secret is in this answer and nowhere else.
@@ -238,7 +238,7 @@ pub(super) async fn receive(
     State(app): State<Arc<App>>,
     params: RawPathParams,
     headers: HeaderMap,
-    Body(body): Body,
+    WholeBody(body): WholeBody,
 ) -> Result<impl IntoResponse, Failure> {
     let id = named(&params, "id").ok_or_else(|| Failure::from(ErrorCode::HookRefused))?;
     let incoming = exchange::Incoming { headers: &headers, body: &body };

@@ -30,6 +30,22 @@ fn routes(workspace_id: &str) -> Vec<(String, String, String)> {
     all
 }
 
+/// A body that the route would take of whoever may use it.
+fn body_of(route: &str, to: &str) -> Value {
+    let message = json!({ "parts": [{ "text": "hello" }] });
+    match route.rsplit('/').next().unwrap() {
+        "schedules" => json!({ "name": "n", "every_seconds": 60, "prompt": "p" }),
+        "approvals" => json!({ "action": "a", "reason": "r" }),
+        "messages" => json!({ "message": message }),
+        "delegations" => json!({ "to": to, "message": message }),
+        "progress" => json!({ "attempt": 1 }),
+        "answer" => json!({ "attempt": 1, "outcome": "answered" }),
+        "peer-policy" => json!({ "circle": "family" }),
+        _ if route.contains("/memory/") => json!({ "value": "x" }),
+        _ => json!({}),
+    }
+}
+
 fn is_public(method: &str, path: &str) -> bool {
     PUBLIC.iter().any(|(public_method, public_path, _)| *public_method == method && *public_path == path)
 }
@@ -101,7 +117,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "schedules" => json!({ "name": "n", "every_seconds": 60, "prompt": "p" }),
             "approvals" => json!({ "action": "a", "reason": "r" }),
             _ if route.contains("/memory/") => json!({ "value": "x" }),
-            _ => json!({}),
+            _ => body_of(&route, &own),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
         assert_eq!((answer.status, answer.code()), (404, "workspace_not_found".into()), "{method} {route}");
@@ -164,7 +180,7 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("/messages") => json!({ "message": { "parts": [{ "text": "x" }] } }),
             route if route.ends_with("/answer") => json!({ "attempt": 1, "outcome": "answered" }),
             route if route.ends_with("/progress") => json!({ "attempt": 1 }),
-            _ => json!({}),
+            _ => body_of(&route, &id),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
         assert_eq!((answer.status, answer.code()), (403, "forbidden".into()), "{method} {route}");
