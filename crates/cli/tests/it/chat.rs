@@ -67,8 +67,12 @@ async fn a_person_talks_with_an_agent_from_the_command_line() {
     let lines = machine.run_with_input(&["chat", "echo"], b"one\n\ntwo\n").expect_ok();
     assert_eq!(lines.text(), "echo: one\necho: two\n", "one line after the other, in one conversation");
     let listed = machine.run(&["chat", "ls", "echo", "--json"]).expect_ok().json();
-    let found: Vec<_> =
-        listed.as_array().unwrap().iter().map(|one| (one["title"].as_str().unwrap(), &one["messages"])).collect();
+    let found: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["title"].as_str().unwrap(), &one["messages"]))
+        .collect();
     assert_eq!(found, [("one", &json!(4)), ("hello there", &json!(2))]);
     let id = listed[1]["id"].as_str().unwrap();
     let more = machine.run(&["chat", "echo", "again", "--conversation", id, "--json"]).expect_ok().json();
@@ -76,7 +80,11 @@ async fn a_person_talks_with_an_agent_from_the_command_line() {
     let shown = machine.run(&["chat", "show", "echo", id]).expect_ok().text();
     assert!(shown.contains("hello there\n") && shown.contains("echo: again\n"), "{shown}");
     let failed = machine.run(&["chat", "echo", "fail", "--conversation", id]);
-    assert_eq!(failed.text(), "echo: fail\n", "what the agent said is told, and the exit says that it failed");
+    assert_eq!(
+        failed.text(),
+        "echo: fail\n",
+        "what the agent said is told, and the exit says that it failed"
+    );
     let found = machine.run(&["chat", "search", "echo", "hel", "the", "--json"]).expect_ok().json();
     assert_eq!(found.as_array().unwrap().len(), 2);
     machine.run(&["chat", "rm", "echo", id]).expect_ok();
