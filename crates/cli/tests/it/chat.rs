@@ -88,7 +88,7 @@ async fn a_person_talks_with_an_agent_from_the_command_line() {
     let found = machine.run(&["chat", "search", "echo", "hel", "the", "--json"]).expect_ok().json();
     assert_eq!(found.as_array().unwrap().len(), 2);
     machine.run(&["chat", "rm", "echo", id]).expect_ok();
-    machine.run(&["chat", "show", "echo", id]).expect_error(1, "conversation_not_found");
+    machine.run(&["chat", "show", "echo", id, "--json"]).expect_error(3, "conversation_not_found");
     server.kill();
     agent.await.unwrap();
 }

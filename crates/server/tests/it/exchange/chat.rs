@@ -328,7 +328,10 @@ async fn an_agent_tells_people_with_files_and_is_seen_as_an_agent() {
     let warren = Warren::start().await;
     let (id, secret) = reporting(&warren).await;
     let file = |path: &str| format!("/api/v1/workspaces/{id}/files?path={path}");
-    assert_eq!(warren.call("PUT", &file("out/plan.txt")).body("the plan").send().await.status, 201);
+    assert_eq!(
+        warren.call("PUT", &file("out/plan.txt")).token(&warren.token).body("the plan").send().await.status,
+        201
+    );
     let body =
         json!({ "text": "done", "attachments": [{ "path": "out/plan.txt", "media_type": "text/markdown" }] });
     let told = notify(&warren, id, &secret, &body).await;
@@ -365,7 +368,10 @@ async fn a_file_that_cannot_go_is_named_and_nothing_is_told() {
     let (id, secret) = reporting(&warren).await;
     for (path, bytes) in [("small", 90), ("large", 101), ("dir/inner", 1)] {
         let path = format!("/api/v1/workspaces/{id}/files?path={path}");
-        assert_eq!(warren.call("PUT", &path).body("x".repeat(bytes)).send().await.status, 201);
+        assert_eq!(
+            warren.call("PUT", &path).token(&warren.token).body("x".repeat(bytes)).send().await.status,
+            201
+        );
     }
     let cases = [
         (json!({ "path": "missing" }), 404, "file_not_found"),
@@ -405,7 +411,7 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
     super::say(&warren, other, "elsewhere").await;
     for _ in 0..3 {
         let path = format!("/api/v1/workspaces/{id}/files?path=same.txt");
-        warren.call("PUT", &path).body("x").send().await;
+        warren.call("PUT", &path).token(&warren.token).body("x").send().await;
     }
     eventually("folded", async || {
         feed()
