@@ -343,7 +343,11 @@ async fn an_agent_tells_people_with_files_and_is_seen_as_an_agent() {
         json!({ "url": "workspace:out/plan.txt", "media_type": "text/markdown", "filename": "plan.txt" })
     );
     let chat = message["conversation_id"].as_str().unwrap();
-    assert_eq!(read(&warren, id, chat).await, [message.clone()], "what was told is what is read");
+    assert_eq!(
+        read(&warren, id, chat).await,
+        std::slice::from_ref(&message),
+        "what was told is what is read"
+    );
     assert_eq!(told_ids(&warren, id, chat).await[0]["message_id"], message["id"]);
     let again = notify(&warren, id, &secret, &json!({ "text": "more", "conversation_id": chat })).await;
     assert_eq!(again.json()["conversation_id"], chat);
