@@ -15,7 +15,7 @@ mod workspace;
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
-pub(crate) use memory::{ApprovalCommand, MemoryCommand, SetMemoryArguments};
+pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };

@@ -4,7 +4,7 @@ use warren_api::client::Client;
 use warren_api::{Memory, Remember};
 
 use super::cursors::Cursors;
-use crate::arguments::{MemoryCommand, SetMemoryArguments};
+use crate::arguments::{MemoryCommand, MemoryScope, SetMemoryArguments};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -30,7 +30,7 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
             let id = resolve(&client, &workspace).await?;
             let (mut found, mut cursors, mut cursor) = (Vec::new(), Cursors::default(), None::<String>);
             loop {
-                let scope = scope.map(|scope| scope.as_str());
+                let scope = scope.map(MemoryScope::as_str);
                 let page = client.memories(&id, scope, cursor.as_deref()).await?;
                 found.extend(page.items);
                 cursor = cursors.follow(page.next_cursor)?;
@@ -42,7 +42,7 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
         }
         MemoryCommand::Search { workspace, words, scope } => {
             let id = resolve(&client, &workspace).await?;
-            let scope = scope.map(|scope| scope.as_str());
+            let scope = scope.map(MemoryScope::as_str);
             let found = client.search_memories(&id, scope, &words).await?.items;
             tell(context, &found, "Nothing is found.")?;
         }
