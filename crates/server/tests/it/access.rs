@@ -20,7 +20,7 @@ fn routes(workspace_id: &str) -> Vec<(String, String, String)> {
             let concrete = concrete.replace("{process}", "1").replace("{scope}", "local");
             // What is left is an id of something else, which is nobody's.
             let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
-            let concrete = ["{call}", "{channel}", "{delegation}", "{delivery}", "{task}"]
+            let concrete = ["{call}", "{channel}", "{conversation}", "{delegation}", "{delivery}", "{task}"]
                 .iter()
                 .fold(concrete, |path, name| path.replace(name, nobody));
             all.push((method.to_uppercase(), path.clone(), concrete));
