@@ -180,7 +180,8 @@ async fn what_was_acknowledged_is_there_for_whoever_opens_the_files_next() {
 // Q22, I11
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_database_keeps_what_it_has_and_still_answers() {
-    let database = open_with(SqliteOptions { max_bytes: Some(400 * 1024), ..SqliteOptions::default() }).await;
+    let database =
+        open_with(SqliteOptions { max_bytes: Some(1_024 * 1_024), ..SqliteOptions::default() }).await;
     let mut kept = 0;
     let full = loop {
         let result: Result<(), Error> =
