@@ -41,6 +41,7 @@ fn body_of(route: &str, to: &str) -> Value {
         "progress" => json!({ "attempt": 1 }),
         "answer" => json!({ "attempt": 1, "outcome": "answered" }),
         "peer-policy" => json!({ "circle": "family" }),
+        "notify" => json!({ "text": "hello" }),
         _ if route.contains("/memory/") => json!({ "value": "x" }),
         _ => json!({}),
     }
@@ -110,13 +111,6 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             "expand" => json!({ "template": "x" }),
             "position" => json!({ "x": 0.0, "y": 0.0 }),
             "channels" => json!({ "name": "x" }),
-            "delegations" => json!({ "to": other, "message": { "parts": [{ "text": "x" }] } }),
-            "messages" => json!({ "message": { "parts": [{ "text": "x" }] } }),
-            "answer" => json!({ "attempt": 1, "outcome": "answered" }),
-            "progress" => json!({ "attempt": 1 }),
-            "schedules" => json!({ "name": "n", "every_seconds": 60, "prompt": "p" }),
-            "approvals" => json!({ "action": "a", "reason": "r" }),
-            _ if route.contains("/memory/") => json!({ "value": "x" }),
             _ => body_of(&route, &own),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
