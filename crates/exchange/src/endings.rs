@@ -7,8 +7,8 @@ use warren_model::{
     ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind,
     Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
-use warren_rules::dispatch::{self, Happening, Knowledge, Next, Outcome};
-use warren_rules::{delegation, tasks};
+use warren_rules::dispatch::{self, Happening, Knowledge, Next};
+use warren_rules::{delegation, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::chat::{self, Speaker};
@@ -177,7 +177,7 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
         chat::show_answer(tx, &task, &report.updates, speaker, moment)?;
     }
     let told = stitch(tx, &task, &delivery, moment)?;
-    let orphans = if task.state == TaskState::Cancelled || task.state == TaskState::Failed {
+    let orphans = if delegation::takes_back(task.state) {
         tx.open_delegations_from(task.id)?.iter().map(|one| one.task_id).collect()
     } else {
         Vec::new()
@@ -239,11 +239,7 @@ fn put_lane(
     lane: Lane,
     happening: &Happening,
 ) -> Result<(), Error> {
-    let not_before = match happening {
-        Happening::Spoken(Outcome::Busy { .. } | Outcome::Gone) => delivery.not_before,
-        Happening::Spoken(Outcome::Answered) => Timestamp::from_micros(0),
-        _ => lane.not_before,
-    };
+    let not_before = queue::rest_after(happening, delivery.not_before, lane.not_before);
     if not_before == lane.not_before {
         return Ok(());
     }

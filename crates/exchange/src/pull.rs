@@ -6,10 +6,10 @@ use std::time::Duration;
 use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    Delivery, DeliveryId, ErrorCode, PrincipalKind, Status, Task, TaskUpdate, TokenKind, Workspace,
-    WorkspaceId,
+    Delivery, DeliveryId, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace, WorkspaceId,
 };
 use warren_rules::dispatch::{Happening, Outcome};
+use warren_rules::queue;
 
 use crate::Exchange;
 use crate::dispatcher::{Claim, Occasion, Step, Taker, claim_waiting};
@@ -50,7 +50,7 @@ impl Exchange {
         lease_ms: Option<i64>,
     ) -> Result<Option<Claimed>, Error> {
         let row = self.own(who, id).await?;
-        if matches!(row.status, Status::Paused | Status::Hibernated) {
+        if !queue::may_ask(row.status) {
             let detail = format!("the workspace is {}", row.status);
             return Err(Error::with_detail(ErrorCode::WorkspaceNotReady, detail));
         }

@@ -369,7 +369,6 @@ fn put_task(tx: &mut dyn WriteTx, request: &Request, row: &Workspace, starts: bo
             metadata: request.send.metadata.clone(),
             origin: request.origin.clone().unwrap_or_default(),
             remote_id: None,
-            is_cancel_wanted: false,
             created_at: request.now,
             updated_at: request.now,
             version: 1,

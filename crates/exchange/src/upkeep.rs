@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use warren_fleet::Error;
-use warren_model::{EventKind, Principal, Timestamp, WorkspaceId};
+use warren_model::{EventKind, Principal, WorkspaceId};
 use warren_rules::dispatch;
 
 use crate::Exchange;
@@ -149,11 +149,6 @@ impl Exchange {
             |kind| matches!(kind, EventKind::WorkspaceStatusChanged | EventKind::WorkspaceRegistered);
         let ids = page.rows.iter().filter(|event| is_sign(event.kind)).filter_map(|event| event.workspace_id);
         Ok((ids.filter(|id| self.kicks().is_waiting(*id)).collect(), next))
-    }
-
-    /// When the next thing is due, for those who move the clock.
-    pub async fn next_due(&self) -> Result<Option<Timestamp>, Error> {
-        self.store().read(|tx| tx.next_delivery_due().map_err(Error::from)).await
     }
 }
 

@@ -81,8 +81,6 @@ pub struct Task {
     pub origin: TaskOrigin,
     /// The runtime's own name for it, where the runtime keeps tasks itself.
     pub remote_id: Option<String>,
-    /// Somebody wants it cancelled; the runtime has not said so yet.
-    pub is_cancel_wanted: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Raised by every write.

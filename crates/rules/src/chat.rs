@@ -138,7 +138,6 @@ mod tests {
             metadata: serde_json::Map::new(),
             origin: TaskOrigin::default(),
             remote_id: None,
-            is_cancel_wanted: false,
             created_at: at,
             updated_at: at,
             version: 1,

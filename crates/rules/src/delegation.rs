@@ -56,6 +56,18 @@ pub fn state_of(
     }
 }
 
+/// Whether what was handed on out of a task is taken back with it: nobody is left to use it.
+pub const fn takes_back(task: TaskState) -> bool {
+    match task {
+        TaskState::Failed | TaskState::Cancelled => true,
+        // It may have handed on work that is to outlive it.
+        TaskState::Completed | TaskState::Rejected => false,
+        TaskState::Submitted | TaskState::Working | TaskState::InputRequired | TaskState::AuthRequired => {
+            false
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

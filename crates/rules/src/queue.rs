@@ -2,6 +2,8 @@
 
 use warren_model::{Status, Timestamp};
 
+use crate::dispatch::{Happening, Outcome};
+
 /// What is known of a workspace when a message for it comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Door {
@@ -63,6 +65,36 @@ pub const fn may_be_called(status: Status) -> bool {
     }
 }
 
+/// Whether a runtime that comes and asks is given something. One that asks is alive, whatever its status says yet; but
+/// what somebody put to rest is left there.
+pub const fn may_ask(status: Status) -> bool {
+    match status {
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed => true,
+        Status::Paused | Status::Hibernated | Status::Removed => false,
+    }
+}
+
+/// Until when a lane rests after something happened to one of its messages: with a runtime that has no time the others
+/// need not be tried, and one that answered is free.
+pub fn rest_after(happening: &Happening, not_before: Timestamp, known: Timestamp) -> Timestamp {
+    match happening {
+        Happening::Spoken(Outcome::Busy { .. } | Outcome::Gone) => not_before,
+        Happening::Spoken(Outcome::Answered) => Timestamp::from_micros(0),
+        Happening::Spoken(Outcome::Failed { .. } | Outcome::Unknown)
+        | Happening::LeaseLost
+        | Happening::GivenBack
+        | Happening::Silent
+        | Happening::PastDeadline
+        | Happening::Expired
+        | Happening::Cancelled => known,
+    }
+}
+
 /// How many more may be claimed now.
 pub fn room(max_running: u32, running: u32) -> u32 {
     max_running.saturating_sub(running)
@@ -115,6 +147,27 @@ mod tests {
         assert_eq!(admit(&own), Admission::Start);
         assert_eq!(admit(&Door { running: 1, ..own }), Admission::Busy);
         assert_eq!(admit(&Door { status: Status::Offline, ..own }), Admission::Queue);
+    }
+
+    // X12, X13
+    #[test]
+    fn a_lane_rests_with_a_runtime_that_has_no_time_and_is_free_after_an_answer() {
+        let (later, known) = (NOW.plus_ms(500), NOW.plus_ms(7));
+        let after = |outcome| rest_after(&Happening::Spoken(outcome), later, known);
+        assert_eq!(after(Outcome::Busy { retry_after_ms: None }), later);
+        assert_eq!(after(Outcome::Gone), later);
+        assert!(after(Outcome::Answered) <= NOW);
+        assert_eq!(after(Outcome::Unknown), known);
+        assert_eq!(rest_after(&Happening::Cancelled, later, known), known);
+    }
+
+    // F7
+    #[test]
+    fn who_was_put_to_rest_is_given_nothing_even_if_it_asks() {
+        let resting = [Status::Paused, Status::Hibernated, Status::Removed];
+        for status in Status::ALL {
+            assert_eq!(may_ask(*status), !resting.contains(status), "{status}");
+        }
     }
 
     // F7

@@ -44,7 +44,6 @@ const LANES: &str = "WITH RECURSIVE found (workspace_id) AS (\
              ORDER BY d.workspace_id LIMIT 1) FROM found WHERE found.workspace_id IS NOT NULL) \
      SELECT workspace_id FROM found WHERE workspace_id IS NOT NULL LIMIT $2";
 const DUE: &str = "SELECT id FROM deliveries WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
-const NEXT_DUE: &str = "SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL";
 const INSERT: &str = concat!(
     "INSERT INTO deliveries (",
     columns!(),
@@ -126,10 +125,6 @@ impl DeliveryReads for Transaction<'_> {
 
     fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Vec<DeliveryId>, Error> {
         self.rows("deliveries", DUE, &[now.into(), Value::count(u64::from(limit))?], read_id)
-    }
-
-    fn next_delivery_due(&mut self) -> Result<Option<Timestamp>, Error> {
-        Ok(self.first("deliveries", NEXT_DUE, &[], read_optional_time)?.flatten())
     }
 }
 
@@ -281,10 +276,6 @@ fn read(row: &mut Columns<'_>) -> Result<Delivery, Error> {
 
 fn read_small_count(row: &mut Columns<'_>) -> Result<u32, Error> {
     row.small_count()
-}
-
-fn read_optional_time(row: &mut Columns<'_>) -> Result<Option<Timestamp>, Error> {
-    row.optional_time()
 }
 
 fn read_priority(row: &mut Columns<'_>) -> Result<i32, Error> {

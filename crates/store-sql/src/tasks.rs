@@ -12,7 +12,7 @@ use crate::transaction::Transaction;
 macro_rules! columns {
     () => {
         "id, org_id, workspace_id, context_id, author, state, status_message, history, artifacts, metadata, origin, \
-         remote_id, is_cancel_wanted, created_at, updated_at, version"
+         remote_id, created_at, updated_at, version"
     };
 }
 
@@ -22,11 +22,11 @@ const COUNT: &str = "SELECT count(*) FROM tasks";
 const INSERT: &str = concat!(
     "INSERT INTO tasks (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
 );
 /// What a task is about never changes: who asked whom, and from where.
 const UPDATE: &str = "UPDATE tasks SET state = $1, status_message = $2, history = $3, artifacts = $4, metadata = $5, \
-     remote_id = $6, is_cancel_wanted = $7, updated_at = $8, version = $9 WHERE id = $10 AND version = $11";
+     remote_id = $6, updated_at = $7, version = $8 WHERE id = $9 AND version = $10";
 const OLD: &str = "SELECT id FROM tasks WHERE state IN ('completed', 'failed', 'cancelled', 'rejected') \
      AND updated_at < $1 ORDER BY updated_at LIMIT $2";
 /// What hangs on a task goes with it.
@@ -95,7 +95,6 @@ impl TaskWrites for Transaction<'_> {
             Value::Json(Some(&json.metadata)),
             Value::Json(Some(&origin)),
             task.remote_id.as_deref().into(),
-            Value::Bool(task.is_cancel_wanted),
             task.created_at.into(),
             task.updated_at.into(),
             Value::count(task.version)?,
@@ -115,7 +114,6 @@ impl TaskWrites for Transaction<'_> {
             Value::Json(Some(&json.artifacts)),
             Value::Json(Some(&json.metadata)),
             task.remote_id.as_deref().into(),
-            Value::Bool(task.is_cancel_wanted),
             task.updated_at.into(),
             Value::count(version)?,
             task.id.into(),
@@ -176,7 +174,6 @@ fn read(row: &mut Columns<'_>) -> Result<Task, Error> {
         metadata: row.json()?,
         origin: row.json()?,
         remote_id: row.optional_text()?.map(str::to_owned),
-        is_cancel_wanted: row.bool()?,
         created_at: row.time()?,
         updated_at: row.time()?,
         version: row.count()?,

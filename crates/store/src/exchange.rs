@@ -88,8 +88,6 @@ pub trait DeliveryReads {
     fn waiting_lanes(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
     /// What is due at `now`, the longest overdue first.
     fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Vec<DeliveryId>, Error>;
-    /// When the next one is due.
-    fn next_delivery_due(&mut self) -> Result<Option<Timestamp>, Error>;
 }
 
 pub trait DeliveryWrites {

@@ -6949,7 +6949,7 @@ export interface operations {
     show_delegation: {
         parameters: {
             query?: {
-                /** @description Waits so long for it to end. */
+                /** @description Waits so long for it to end, or to stop for input. */
                 wait_ms?: number;
             };
             header?: never;

@@ -165,7 +165,6 @@ mod tests {
             metadata: serde_json::Map::new(),
             origin: TaskOrigin::default(),
             remote_id: None,
-            is_cancel_wanted: false,
             created_at: NOW,
             updated_at: NOW,
             version: 1,

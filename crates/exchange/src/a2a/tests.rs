@@ -146,7 +146,6 @@ fn a_task_shows_as_much_history_as_is_wanted() {
         metadata: serde_json::Map::new(),
         origin: model::TaskOrigin::default(),
         remote_id: Some("far".to_owned()),
-        is_cancel_wanted: true,
         created_at: at,
         updated_at: at,
         version: 1,

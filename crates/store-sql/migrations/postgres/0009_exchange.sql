@@ -13,7 +13,6 @@ CREATE TABLE tasks (
     metadata         json    NOT NULL,
     origin           json    NOT NULL,
     remote_id        text,
-    is_cancel_wanted boolean NOT NULL,
     created_at       bigint  NOT NULL,
     updated_at       bigint  NOT NULL,
     version          bigint  NOT NULL

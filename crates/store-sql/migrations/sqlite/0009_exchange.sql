@@ -13,7 +13,6 @@ CREATE TABLE tasks (
     metadata         TEXT    NOT NULL,
     origin           TEXT    NOT NULL,
     remote_id        TEXT,
-    is_cancel_wanted INTEGER NOT NULL,
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
     version          INTEGER NOT NULL

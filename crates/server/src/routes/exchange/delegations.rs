@@ -14,7 +14,7 @@ use warren_exchange::Send;
 use warren_model as model;
 use warren_model::ErrorCode;
 
-use super::{check_wait, id_in_body, idempotency_key, moment};
+use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert_exchange as convert;
@@ -99,16 +99,6 @@ pub(crate) async fn list(
         items: page.rows.iter().map(|row| convert::delegation(row, None, None)).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
     }))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct WaitParams {
-    /// Waits so long for it to end.
-    #[serde(default)]
-    #[param(maximum = 60000)]
-    wait_ms: u64,
 }
 
 /// Show a delegation, with its result once it has ended.

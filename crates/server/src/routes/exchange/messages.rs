@@ -13,7 +13,7 @@ use warren_exchange::Send;
 use warren_model as model;
 use warren_store::TaskQuery;
 
-use super::{check_wait, id_in_body, idempotency_key, moment};
+use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert_exchange as convert;
@@ -108,16 +108,6 @@ pub(crate) async fn list(
         next_cursor: page.next.map(|id| id.to_string()),
         total,
     }))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct WaitParams {
-    /// Waits so long for it to end, or to stop for input.
-    #[serde(default)]
-    #[param(maximum = 60000)]
-    wait_ms: u64,
 }
 
 /// Show a task.

@@ -9,6 +9,8 @@ pub(super) mod queue;
 pub(super) mod runtime;
 
 use http::HeaderMap;
+use serde::Deserialize;
+use utoipa::IntoParams;
 use warren_model::{ErrorCode, Timestamp};
 
 use crate::App;
@@ -18,6 +20,17 @@ use crate::problem::Failure;
 const MAX_WAIT_MS: u64 = 60_000;
 /// The farthest that a caller may put an end: a year.
 const MAX_SPAN_MS: u64 = 365 * 24 * 3_600_000;
+
+/// How long to wait for work.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WaitParams {
+    /// Waits so long for it to end, or to stop for input.
+    #[serde(default)]
+    #[param(maximum = 60000)]
+    wait_ms: u64,
+}
 
 fn check_wait(wait_ms: u64) -> Result<(), Failure> {
     if wait_ms <= MAX_WAIT_MS {
