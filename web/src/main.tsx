@@ -4,6 +4,7 @@ import "./styles/components.css";
 import "./styles/forms.css";
 import "./styles/shell.css";
 import "./styles/pages.css";
+import "./styles/chat.css";
 import "./styles/commands.css";
 import "./styles/terminal.css";
 import "./styles/files.css";

@@ -95,7 +95,7 @@ function CurrentPage() {
     case "events":
       return <EventsPage />;
     case "workspace":
-      return <WorkspacePage id={place.id} tab={place.tab} path={place.path} />;
+      return <WorkspacePage place={place} />;
     case "unknown":
       return (
         <Empty icon="search" title="There is no such page">

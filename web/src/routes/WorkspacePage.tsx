@@ -2,6 +2,7 @@ import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
 import { Loading, ProblemPanel, StaleNote } from "../components/States";
+import { ChatTab } from "../features/chat/ChatTab";
 import { RunTab } from "../features/commands/RunTab";
 import { ActivityTab } from "../features/events/ActivityTab";
 import { FilesTab } from "../features/files/FilesTab";
@@ -9,9 +10,10 @@ import { TerminalTab } from "../features/terminal/TerminalTab";
 import { HealthTab } from "../features/workspaces/HealthTab";
 import { useWorkspace } from "../features/workspaces/queries";
 import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
-import { Link, WORKSPACE_TABS, type WorkspaceTab, workspacePlace } from "./router";
+import { Link, type Place, WORKSPACE_TABS, type WorkspaceTab, workspacePlace } from "./router";
 
 const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
+  chat: { word: "Chat", icon: "chat" },
   files: { word: "Files", icon: "folder" },
   run: { word: "Run", icon: "play" },
   terminal: { word: "Terminal", icon: "terminal" },
@@ -19,7 +21,8 @@ const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
   health: { word: "Health", icon: "health" },
 };
 
-export function WorkspacePage({ id, tab, path }: { id: string; tab: WorkspaceTab; path: string }) {
+export function WorkspacePage({ place }: { place: Place & { page: "workspace" } }) {
+  const { id, tab } = place;
   const query = useWorkspace(id);
   if (query.isPending) return <Loading what="the workspace" />;
   const isGone = query.error instanceof Problem && query.error.status === 404;
@@ -45,15 +48,22 @@ export function WorkspacePage({ id, tab, path }: { id: string; tab: WorkspaceTab
           </Link>
         ))}
       </nav>
-      <TabContent workspace={query.data} tab={tab} path={path} />
+      <TabContent workspace={query.data} place={place} />
     </div>
   );
 }
 
-function TabContent({ workspace, tab, path }: { workspace: Workspace; tab: WorkspaceTab; path: string }) {
-  switch (tab) {
+interface TabContentProps {
+  workspace: Workspace;
+  place: Place & { page: "workspace" };
+}
+
+function TabContent({ workspace, place }: TabContentProps) {
+  switch (place.tab) {
+    case "chat":
+      return <ChatTab key={workspace.id} workspace={workspace} conversation={place.conversation} />;
     case "files":
-      return <FilesTab key={workspace.id} workspace={workspace} path={path} />;
+      return <FilesTab key={workspace.id} workspace={workspace} path={place.path} />;
     case "run":
       return <RunTab key={workspace.id} workspace={workspace} />;
     case "terminal":

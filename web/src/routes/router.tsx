@@ -8,14 +8,15 @@ import {
   useSyncExternalStore,
 } from "react";
 
-export const WORKSPACE_TABS = ["files", "run", "terminal", "activity", "health"] as const;
+export const WORKSPACE_TABS = ["chat", "files", "run", "terminal", "activity", "health"] as const;
 export type WorkspaceTab = (typeof WORKSPACE_TABS)[number];
 
 export type Place =
   | { page: "overview" }
   | { page: "map" }
   | { page: "events" }
-  | { page: "workspace"; id: string; tab: WorkspaceTab; path: string }
+  /** `path` is of the files, `conversation` of the chat. */
+  | { page: "workspace"; id: string; tab: WorkspaceTab; path: string; conversation?: string }
   | { page: "unknown"; pathname: string };
 
 export function placeOf(pathname: string, search: string): Place {
@@ -25,7 +26,10 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 1 && parts[0] === "events") return { page: "events" };
   const [first, id, tab = "files"] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && isTab(tab)) {
-    return { page: "workspace", id, tab, path: new URLSearchParams(search).get("path") ?? "" };
+    const query = new URLSearchParams(search);
+    const place = { page: "workspace" as const, id, tab, path: query.get("path") ?? "" };
+    const conversation = query.get("conversation");
+    return conversation ? { ...place, conversation } : place;
   }
   return { page: "unknown", pathname };
 }
@@ -40,7 +44,10 @@ export function hrefOf(place: Place): string {
       return "/events";
     case "workspace": {
       const base = `/workspaces/${encodeURIComponent(place.id)}/${place.tab}`;
-      return place.path ? `${base}?${new URLSearchParams({ path: place.path })}` : base;
+      const query = new URLSearchParams();
+      if (place.path) query.set("path", place.path);
+      if (place.conversation) query.set("conversation", place.conversation);
+      return query.size > 0 ? `${base}?${query}` : base;
     }
     case "unknown":
       return place.pathname;
@@ -49,6 +56,13 @@ export function hrefOf(place: Place): string {
 
 export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): Place {
   return { page: "workspace", id, tab, path };
+}
+
+/** Stands in the address where the id of a conversation would, until the first message begins one. */
+export const NEW_CONVERSATION = "new";
+
+export function chatPlace(id: string, conversation?: string): Place {
+  return { ...workspacePlace(id, "chat"), ...(conversation ? { conversation } : {}) } as Place;
 }
 
 interface Router {
