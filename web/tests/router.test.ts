@@ -12,6 +12,10 @@ describe("the addresses of the page", () => {
       "/workspaces/w1/files?path=a+b%2Fc%26d.md",
       { page: "workspace", id: "w1", tab: "files", path: "a b/c&d.md" },
     ],
+    [
+      "/workspaces/w1/chat?conversation=c1",
+      { page: "workspace", id: "w1", tab: "chat", path: "", conversation: "c1" },
+    ],
     ["/workspaces/w1/terminal", { page: "workspace", id: "w1", tab: "terminal", path: "" }],
     ["/workspaces/w1/health", { page: "workspace", id: "w1", tab: "health", path: "" }],
   ];
