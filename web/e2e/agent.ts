@@ -13,9 +13,9 @@ export class Agent {
   ) {}
 
   /** Makes a workspace that nobody works in, and goes to work in it. */
-  static async join(warren: Warren, name: string): Promise<Agent> {
-    const fields = { name, runtime: "external", provider: { kind: "local" } };
-    const workspace = await warren.api<Workspace>("POST", "/workspaces", fields);
+  static async join(warren: Warren, name: string, fields: Record<string, unknown> = {}): Promise<Agent> {
+    const made = { name, runtime: "external", provider: { kind: "local" }, ...fields };
+    const workspace = await warren.api<Workspace>("POST", "/workspaces", made);
     const wish = { kind: "join", name: `${name} joins`, workspace_id: workspace.id };
     const { secret } = await warren.api<{ secret: string }>("POST", "/tokens", wish);
     const register = new Agent(workspace, warren.url, secret);

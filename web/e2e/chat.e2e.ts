@@ -45,14 +45,14 @@ describe("a conversation", () => {
     await send(page, "How many files are there?");
     await page.getByText("Queued").waitFor();
     const claimed = await agent.claim();
-    await page.getByText("Working").waitFor();
+    await page.getByText("Working", { exact: true }).waitFor();
     await agent.answer(claimed, "There are **three**.");
     await page.getByText("There are three.").waitFor();
-    await page.getByText("Answered").waitFor();
+    await page.getByText("Answered", { exact: true }).waitFor();
     await send(page, "And folders?");
     await agent.answer(await agent.claim(), "None.");
     await expect.poll(async () => (await shown(page)).length, { timeout: 20_000 }).toBe(4);
-    await expect.poll(() => page.getByText("Answered").count(), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => page.getByText("Answered", { exact: true }).count(), { timeout: 20_000 }).toBe(2);
 
     const before = await shown(page);
     expect(before.map(({ head, kind, text }) => [head, kind, text])).toEqual([
@@ -86,7 +86,7 @@ describe("a conversation", () => {
     const { page } = await operator(browser, warren, chatOf(agent.workspace));
     await send(page, "first");
     const first = await agent.claim();
-    await page.getByText("Working").waitFor();
+    await page.getByText("Working", { exact: true }).waitFor();
     await send(page, "second");
     await page.getByText("Queued: next in line").waitFor();
     await send(page, "third");
@@ -211,7 +211,7 @@ describe("a conversation", () => {
 // X30: whoever speaks is shown as what it is
 it("a message of another agent never looks like a person's", async () => {
   const agent = await Agent.join(warren, "many-voices");
-  const other = await Agent.join(warren, "neighbour");
+  const other = await Agent.join(warren, "neighbour", { parent_id: agent.workspace.id });
   const { page } = await operator(browser, warren, chatOf(agent.workspace));
   await send(page, "mine");
   await page.getByRole("log").getByText("mine").waitFor();
@@ -303,7 +303,7 @@ it("hostile words stay words: no markup, no links that run, no requests elsewher
     { data: { html: "<img src=x onerror=window.hit=7>" } },
   ];
   await agent.answer(await agent.claim(), "", { message: { parts } });
-  await page.getByText("Data").click();
+  await page.locator("summary", { hasText: "Data" }).click();
   const log = page.getByRole("log");
   await log.getByText("window.hit=7").waitFor();
   const [mine, theirs] = await shown(page);

@@ -7,6 +7,7 @@ describe("the addresses of the page", () => {
     ["/", { page: "overview" }],
     ["/map", { page: "map" }],
     ["/events", { page: "events" }],
+    ["/approvals", { page: "approvals" }],
     ["/workspaces/w1/files", { page: "workspace", id: "w1", tab: "files", path: "" }],
     [
       "/workspaces/w1/files?path=a+b%2Fc%26d.md",

@@ -12,6 +12,7 @@ import { FeedProvider } from "../features/events/context";
 import { SessionGate } from "../features/session/SessionGate";
 import { signedOut } from "../features/session/session";
 import { NamesProvider } from "../features/workspaces/names";
+import { ApprovalsPage } from "./ApprovalsPage";
 import { EventsPage } from "./EventsPage";
 import { MapPage } from "./MapPage";
 import { OverviewPage } from "./OverviewPage";
@@ -94,6 +95,8 @@ function CurrentPage() {
       return <MapPage />;
     case "events":
       return <EventsPage />;
+    case "approvals":
+      return <ApprovalsPage />;
     case "workspace":
       return <WorkspacePage place={place} />;
     case "unknown":

@@ -1,4 +1,4 @@
-// A small router over the history API: four kinds of places, and links that are real links.
+// A small router over the history API: a few kinds of places, and links that are real links.
 import {
   createContext,
   type MouseEvent,
@@ -15,6 +15,7 @@ export type Place =
   | { page: "overview" }
   | { page: "map" }
   | { page: "events" }
+  | { page: "approvals" }
   /** `path` is of the files, `conversation` of the chat. */
   | { page: "workspace"; id: string; tab: WorkspaceTab; path: string; conversation?: string }
   | { page: "unknown"; pathname: string };
@@ -24,6 +25,7 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 0) return { page: "overview" };
   if (parts.length === 1 && parts[0] === "map") return { page: "map" };
   if (parts.length === 1 && parts[0] === "events") return { page: "events" };
+  if (parts.length === 1 && parts[0] === "approvals") return { page: "approvals" };
   const [first, id, tab = "files"] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && isTab(tab)) {
     const query = new URLSearchParams(search);
@@ -42,6 +44,8 @@ export function hrefOf(place: Place): string {
       return "/map";
     case "events":
       return "/events";
+    case "approvals":
+      return "/approvals";
     case "workspace": {
       const base = `/workspaces/${encodeURIComponent(place.id)}/${place.tab}`;
       const query = new URLSearchParams();

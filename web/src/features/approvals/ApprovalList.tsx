@@ -1,7 +1,8 @@
-import { useId, useState } from "react";
+import { useId } from "react";
 import type { Approval } from "../../api/types";
 import { Ago } from "../../components/Ago";
 import { Button } from "../../components/Button";
+import { useDraft } from "../../components/draft";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
@@ -30,17 +31,16 @@ interface ApprovalCardProps {
 }
 
 export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
-  const [note, setNote] = useState("");
-  const decide = useDecide();
+  const [note, setNote, forget] = useDraft(`approval.${approval.id}`);
   const notify = useNotify();
+  const decide = useDecide((is) => {
+    forget();
+    notify(is === "approve" ? "Approved" : "Denied");
+  });
   const titleId = useId();
   const noteId = useId();
   const hasContext = Object.keys(approval.context).length > 0;
-  const say = (is: "approve" | "deny") =>
-    decide.mutate(
-      { approval, is, note: note.trim() },
-      { onSuccess: () => notify(is === "approve" ? "Approved" : "Denied") },
-    );
+  const say = (is: "approve" | "deny") => decide.mutate({ approval, is, note: note.trim() });
   return (
     <li className="approval" aria-labelledby={titleId}>
       <p className="approval-head">

@@ -26,7 +26,8 @@ export interface Decision {
   note: string;
 }
 
-export function useDecide() {
+/** `onDecided` is told here and not to `mutate`: the event may take the question away before the answer comes. */
+export function useDecide(onDecided: (is: Decision["is"]) => void) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
@@ -38,6 +39,7 @@ export function useDecide() {
           : api.POST("/api/v1/approvals/{id}/deny", call),
       );
     },
+    onSuccess: (_, { is }) => onDecided(is),
     onSettled: () => queries.invalidateQueries({ queryKey: keys.approvals }),
   });
 }

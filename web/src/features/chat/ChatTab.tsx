@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import type { Workspace } from "../../api/types";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
+import { ApprovalList } from "../approvals/ApprovalList";
 import { Composer } from "./Composer";
 import { ConversationList } from "./ConversationList";
 import { ConversationView } from "./ConversationView";
@@ -75,6 +76,7 @@ function NewConversation({ workspace }: { workspace: Workspace }) {
           it.
         </p>
       </div>
+      <ApprovalList workspaceId={workspace.id} />
       <Composer key={NEW_CONVERSATION} workspaceId={workspace.id} conversation={undefined} />
     </>
   );

@@ -37,23 +37,29 @@ export function Composer({ workspaceId, conversation }: ComposerProps) {
   const input = useRef<HTMLInputElement>(null);
   const helpId = useId();
   const begunKey = `chat-begun.${place}`;
-  const post = usePost(workspaceId, (begun) => writeDraft(begunKey, begun));
+  const tryKey = `chat-try.${place}`;
+  const post = usePost(workspaceId, {
+    onBegun: (begun) => writeDraft(begunKey, begun),
+    onPosted: ({ text: sent }) => {
+      writeDraft(tryKey, undefined);
+      writeDraft(begunKey, undefined);
+      // What was typed while the message was on its way stays.
+      if ((readDraft(`chat.${place}`) ?? "") === sent) forget();
+      files.clear();
+    },
+  });
   const isEmpty = !text.trim() && files.attached.length === 0;
 
   const send = (event?: FormEvent) => {
     event?.preventDefault();
     if (isEmpty || post.isPending || files.isReading) return;
     const parts = partsOf(text, files.attached);
-    const messageId = idOf(`chat-try.${place}`, text, files.attached);
+    const messageId = idOf(tryKey, text, files.attached);
     const known = conversation ?? readDraft(begunKey);
-    const posting = { conversation: known, title: gist(parts, TITLE_CHARS), messageId, parts };
+    const posting = { conversation: known, title: gist(parts, TITLE_CHARS), messageId, text, parts };
     post.mutate(posting, {
+      // Whoever went elsewhere meanwhile stays there.
       onSuccess: (sent) => {
-        writeDraft(`chat-try.${place}`, undefined);
-        writeDraft(begunKey, undefined);
-        // What was typed while the message was on its way stays.
-        if (readDraft(`chat.${place}`) === text || text === "") forget();
-        files.clear();
         if (!conversation) navigate(chatPlace(workspaceId, sent.conversation));
       },
     });

@@ -150,11 +150,19 @@ export interface Posting {
   title: string;
   /** Made by the page: the same again is the same message, however often it is sent. */
   messageId: string;
+  /** As it was typed. */
+  text: string;
   parts: MessagePart[];
 }
 
-/** `onBegun` is told before the message is sent: a second try must not begin a second conversation. */
-export function usePost(id: string, onBegun: (conversation: string) => void) {
+interface PostListener {
+  /** Told before the message is sent: a second try must not begin a second conversation. */
+  onBegun(conversation: string): void;
+  /** Told also when nobody looks at the conversation any more. */
+  onPosted(posting: Posting): void;
+}
+
+export function usePost(id: string, { onBegun, onPosted }: PostListener) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
@@ -172,7 +180,8 @@ export function usePost(id: string, onBegun: (conversation: string) => void) {
       );
       return { conversation: known, posted };
     },
-    onSuccess: ({ conversation, posted }) => {
+    onSuccess: ({ conversation, posted }, posting) => {
+      onPosted(posting);
       queries.setQueryData<Thread>(keys.thread(id, conversation), (thread) =>
         withPosted(thread ?? emptyThread, posted.message),
       );
