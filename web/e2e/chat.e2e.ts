@@ -112,8 +112,8 @@ describe("a conversation", () => {
     await page.getByText("Cancelled", { exact: true }).waitFor();
     await send(page, "fly");
     await agent.fail(await agent.claim(), "I have no wings.");
-    await page.getByText("Failed", { exact: true }).waitFor();
-    await page.getByRole("log").getByText("I have no wings.").waitFor();
+    await page.getByText("Failed: I have no wings.").waitFor();
+    await page.getByRole("log").getByText("I have no wings.", { exact: true }).waitFor();
   });
 
   it("takes an answer to what the agent asked", async () => {
@@ -182,6 +182,7 @@ describe("a conversation", () => {
     await found.getByText("1 found").waitFor();
     await found.getByRole("link", { name: /Finances.*Its numbers are good\./ }).click();
     await page.getByRole("log").getByText("the quarterly report").waitFor();
+    await page.locator("[data-sought]", { hasText: "Its numbers are good." }).waitFor();
     await page.getByLabel("Search messages").fill("nowhere");
     await found.getByText("Nothing was found.").waitFor();
     await page.getByLabel("Search messages").press("Escape");
@@ -205,6 +206,13 @@ describe("a conversation", () => {
     await page.getByText("line 0", { exact: true }).waitFor();
     const texts = (await shown(page)).map(({ text }) => text);
     expect(texts).toEqual(Array.from({ length: 60 }, (_, count) => `line ${count}`));
+    // A search leads to a message that is not on the first page.
+    await page.goto(`${warren.url}${chatOf(agent.workspace)}`);
+    await page.getByText("line 59", { exact: true }).waitFor();
+    await page.getByLabel("Search messages").fill("line 3");
+    await page.getByRole("link", { name: /line 3 / }).click();
+    await page.locator("[data-sought]", { hasText: "line 3" }).waitFor();
+    expect(await page.locator("[data-sought] .message-body").textContent()).toBe("line 3");
   });
 });
 
@@ -307,8 +315,10 @@ it("hostile words stay words: no markup, no links that run, no requests elsewher
   const log = page.getByRole("log");
   await log.getByText("window.hit=7").waitFor();
   const [mine, theirs] = await shown(page);
-  expect(mine?.text).toBe(words);
-  expect(theirs?.text).toContain(words);
+  // An image is an address like any other: shown, never fetched.
+  const asShown = words.replace("![x](", "!x (");
+  expect(mine?.text).toBe(asShown);
+  expect(theirs?.text).toContain(asShown);
   expect(theirs?.text).toContain("<b>report</b>.pdf: javascript:window.hit=6");
   expect(await log.locator("img, script, iframe, object, b").count()).toBe(0);
   const links = await log

@@ -9,6 +9,7 @@ import "./styles/commands.css";
 import "./styles/terminal.css";
 import "./styles/files.css";
 import "./styles/map.css";
+import "./styles/schedules.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createApi } from "./api/client";

@@ -33,4 +33,5 @@ export type QueuedMessage = Schemas["QueuedMessage"];
 export type FeedLine = Schemas["FeedLine"];
 export type Approval = Schemas["Approval"];
 export type Schedule = Schemas["Schedule"];
+export type ScheduleRun = Schemas["ScheduleRun"];
 export type ProblemDocument = Schemas["Problem"];

@@ -8,16 +8,34 @@ import {
   useSyncExternalStore,
 } from "react";
 
-export const WORKSPACE_TABS = ["chat", "files", "run", "terminal", "activity", "health"] as const;
+export const WORKSPACE_TABS = [
+  "chat",
+  "files",
+  "run",
+  "terminal",
+  "schedules",
+  "activity",
+  "health",
+] as const;
 export type WorkspaceTab = (typeof WORKSPACE_TABS)[number];
+
+export interface WorkspacePlace {
+  page: "workspace";
+  id: string;
+  tab: WorkspaceTab;
+  /** Of the files. */
+  path: string;
+  /** Of the chat: which one is open, and the message in it that was looked for. */
+  conversation?: string;
+  message?: string;
+}
 
 export type Place =
   | { page: "overview" }
   | { page: "map" }
   | { page: "events" }
   | { page: "approvals" }
-  /** `path` is of the files, `conversation` of the chat. */
-  | { page: "workspace"; id: string; tab: WorkspaceTab; path: string; conversation?: string }
+  | WorkspacePlace
   | { page: "unknown"; pathname: string };
 
 export function placeOf(pathname: string, search: string): Place {
@@ -29,9 +47,12 @@ export function placeOf(pathname: string, search: string): Place {
   const [first, id, tab = "files"] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && isTab(tab)) {
     const query = new URLSearchParams(search);
-    const place = { page: "workspace" as const, id, tab, path: query.get("path") ?? "" };
-    const conversation = query.get("conversation");
-    return conversation ? { ...place, conversation } : place;
+    const place: WorkspacePlace = { page: "workspace", id, tab, path: query.get("path") ?? "" };
+    for (const name of ["conversation", "message"] as const) {
+      const value = query.get(name);
+      if (value) place[name] = value;
+    }
+    return place;
   }
   return { page: "unknown", pathname };
 }
@@ -49,8 +70,10 @@ export function hrefOf(place: Place): string {
     case "workspace": {
       const base = `/workspaces/${encodeURIComponent(place.id)}/${place.tab}`;
       const query = new URLSearchParams();
-      if (place.path) query.set("path", place.path);
-      if (place.conversation) query.set("conversation", place.conversation);
+      for (const name of ["path", "conversation", "message"] as const) {
+        const value = place[name];
+        if (value) query.set(name, value);
+      }
       return query.size > 0 ? `${base}?${query}` : base;
     }
     case "unknown":
@@ -58,15 +81,15 @@ export function hrefOf(place: Place): string {
   }
 }
 
-export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): Place {
+export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): WorkspacePlace {
   return { page: "workspace", id, tab, path };
 }
 
 /** Stands in the address where the id of a conversation would, until the first message begins one. */
 export const NEW_CONVERSATION = "new";
 
-export function chatPlace(id: string, conversation?: string): Place {
-  return { ...workspacePlace(id, "chat"), ...(conversation ? { conversation } : {}) } as Place;
+export function chatPlace(id: string, conversation?: string, message?: string): WorkspacePlace {
+  return { ...workspacePlace(id, "chat"), conversation, message };
 }
 
 interface Router {

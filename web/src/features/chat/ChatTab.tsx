@@ -16,9 +16,11 @@ import { SearchField } from "./SearchField";
 interface ChatTabProps {
   workspace: Workspace;
   conversation: string | undefined;
+  /** The message that was looked for. */
+  sought: string | undefined;
 }
 
-export function ChatTab({ workspace, conversation }: ChatTabProps) {
+export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
   const query = useConversations(workspace.id);
   const { navigate } = useRouter();
   const [words, setWords] = useState("");
@@ -36,7 +38,7 @@ export function ChatTab({ workspace, conversation }: ChatTabProps) {
       <div className="chat-side">
         <SearchField words={words} onChange={setWords} />
         {words ? (
-          <FoundMessages workspaceId={workspace.id} words={words} conversations={items} open={open} />
+          <FoundMessages workspaceId={workspace.id} words={words} conversations={items} sought={sought} />
         ) : (
           <>
             <StaleNote query={query} />
@@ -57,6 +59,7 @@ export function ChatTab({ workspace, conversation }: ChatTabProps) {
             key={open}
             workspace={workspace}
             id={open}
+            sought={sought}
             title={items.find((one) => one.id === open)?.title}
           />
         )}

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage, Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
@@ -16,10 +16,12 @@ interface ConversationViewProps {
   id: string;
   /** Absent while the list does not have it. */
   title: string | undefined;
+  /** The message that was looked for. */
+  sought: string | undefined;
 }
 
 /** Keyed by id where it is used: another conversation is another view. */
-export function ConversationView({ workspace, id, title }: ConversationViewProps) {
+export function ConversationView({ workspace, id, title, sought }: ConversationViewProps) {
   const query = useThread(workspace.id, id);
   const { navigate } = useRouter();
   const [dialog, setDialog] = useState<"rename" | "delete">();
@@ -54,7 +56,13 @@ export function ConversationView({ workspace, id, title }: ConversationViewProps
         />
       </header>
       <StaleNote query={query} />
-      <Messages workspace={workspace} conversation={id} messages={messages} hasEarlier={hasEarlier} />
+      <Messages
+        workspace={workspace}
+        conversation={id}
+        messages={messages}
+        hasEarlier={hasEarlier}
+        sought={sought}
+      />
       <ApprovalList workspaceId={workspace.id} />
       <Composer key={id} workspaceId={workspace.id} conversation={id} />
       {dialog === "rename" && (
@@ -78,14 +86,26 @@ interface MessagesProps {
   conversation: string;
   messages: readonly ChatMessage[];
   hasEarlier: boolean;
+  sought: string | undefined;
 }
 
-function Messages({ workspace, conversation, messages, hasEarlier }: MessagesProps) {
+function Messages({ workspace, conversation, messages, hasEarlier, sought }: MessagesProps) {
   const works = useWorks(workspace, conversation, messages);
   const earlier = useEarlier(workspace.id, conversation);
   const cancel = useCancelTask(workspace.id);
   const speak = useSpeaker();
   const { box, onScroll } = useFollowedEnd(messages, works);
+  const isSoughtHere = messages.some(({ id }) => id === sought);
+  const first = messages[0]?.id ?? "";
+  const { mutate: readEarlier } = earlier;
+  useEffect(() => {
+    if (!sought) return;
+    if (isSoughtHere) {
+      box.current
+        ?.querySelector(`[data-message="${CSS.escape(sought)}"]`)
+        ?.scrollIntoView({ block: "center" });
+    } else if (hasEarlier && sought < first) readEarlier();
+  }, [sought, isSoughtHere, hasEarlier, first, readEarlier, box]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     <div ref={box} className="messages" tabIndex={0} role="log" aria-label="Messages" onScroll={onScroll}>
@@ -103,6 +123,7 @@ function Messages({ workspace, conversation, messages, hasEarlier }: MessagesPro
             workspaceId={workspace.id}
             message={message}
             speaker={speak(message.author)}
+            isSought={message.id === sought}
             work={works.get(message.id)}
             onCancel={cancel.mutate}
           />

@@ -10,12 +10,13 @@ interface FoundMessagesProps {
   workspaceId: string;
   words: string;
   conversations: readonly Conversation[];
-  open: string;
+  /** The one that is shown. */
+  sought: string | undefined;
 }
 
 const GIST_CHARS = 120;
 
-export function FoundMessages({ workspaceId, words, conversations, open }: FoundMessagesProps) {
+export function FoundMessages({ workspaceId, words, conversations, sought }: FoundMessagesProps) {
   const query = useFound(workspaceId, words);
   const speak = useSpeaker();
   if (query.isPending) return <Loading what="messages" />;
@@ -35,9 +36,9 @@ export function FoundMessages({ workspaceId, words, conversations, open }: Found
         {items.map((message) => (
           <li key={message.id}>
             <Link
-              to={chatPlace(workspaceId, message.conversation_id)}
+              to={chatPlace(workspaceId, message.conversation_id, message.id)}
               className="chat-row"
-              isCurrent={message.conversation_id === open}
+              isCurrent={message.id === sought}
             >
               <bdi className="chat-row-title">{titleOf(message.conversation_id)}</bdi>
               <bdi className="chat-row-gist">{gist(message.parts, GIST_CHARS)}</bdi>

@@ -10,15 +10,22 @@ interface MessageItemProps {
   workspaceId: string;
   message: ChatMessage;
   speaker: Speaker;
+  /** It was looked for. */
+  isSought: boolean;
   /** What became of the work that it asked for; absent where it asked for none, or nobody knows any more. */
   work: Work | undefined;
   onCancel: (task: string) => void;
 }
 
 export const MessageItem = memo(
-  function MessageItem({ workspaceId, message, speaker, work, onCancel }: MessageItemProps) {
+  function MessageItem({ workspaceId, message, speaker, isSought, work, onCancel }: MessageItemProps) {
     return (
-      <li className="message" data-look={speaker.look} data-message={message.id}>
+      <li
+        className="message"
+        data-look={speaker.look}
+        data-message={message.id}
+        data-sought={isSought || undefined}
+      >
         <header className="message-head">
           <bdi className="message-author">{speaker.name}</bdi>
           <span className="tag">{speaker.kind}</span>
@@ -40,6 +47,7 @@ export const MessageItem = memo(
   (before, after) =>
     before.message === after.message &&
     before.workspaceId === after.workspaceId &&
+    before.isSought === after.isSought &&
     before.onCancel === after.onCancel &&
     before.speaker.name === after.speaker.name &&
     before.work?.word === after.work?.word &&

@@ -1,5 +1,7 @@
 // What became of the work that a message asked for, in words.
+
 import type { ChatMessage, QueuedMessage, Task, Workspace } from "../../api/types";
+import { gist } from "./parts";
 
 export interface Work {
   task: Task;
@@ -10,6 +12,8 @@ export interface Work {
   /** It goes on, and can be stopped. */
   isOpen: boolean;
 }
+
+const REASON_CHARS = 200;
 
 export function workOf(task: Task, waiting: readonly QueuedMessage[], status: Workspace["status"]): Work {
   switch (task.state) {
@@ -24,12 +28,17 @@ export function workOf(task: Task, waiting: readonly QueuedMessage[], status: Wo
     case "completed":
       return { task, word: "Answered", note: undefined, tone: "good", isOpen: false };
     case "failed":
-      return { task, word: "Failed", note: undefined, tone: "bad", isOpen: false };
+      return { task, word: "Failed", note: reasonOf(task), tone: "bad", isOpen: false };
     case "rejected":
-      return { task, word: "Refused", note: undefined, tone: "bad", isOpen: false };
+      return { task, word: "Refused", note: reasonOf(task), tone: "bad", isOpen: false };
     case "cancelled":
       return { task, word: "Cancelled", note: undefined, tone: "quiet", isOpen: false };
   }
+}
+
+/** Why it came to nothing, in the words of whoever ended it. */
+function reasonOf({ status_message: said }: Task): string | undefined {
+  return said ? gist(said.parts, REASON_CHARS) || undefined : undefined;
 }
 
 /** Where in the queue it stands. The server takes turns between senders, so this is the order of now. */
