@@ -46,6 +46,7 @@ describe("a conversation", () => {
     await page.getByText("Queued").waitFor();
     const claimed = await agent.claim();
     await page.getByText("Working", { exact: true }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Message");
     await agent.answer(claimed, "There are **three**.");
     await page.getByText("There are three.").waitFor();
     await page.getByText("Answered", { exact: true }).waitFor();
@@ -156,8 +157,9 @@ describe("a conversation", () => {
     await page.unroute("**/messages");
     await page.getByRole("log").getByText("typed").waitFor();
     await page.getByLabel("Message", { exact: true }).press("Enter");
-    await page.getByRole("alert").waitFor({ state: "detached" });
-    expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("");
+    const typed = () => page.getByLabel("Message", { exact: true }).inputValue();
+    await expect.poll(typed, { timeout: 20_000 }).toBe("");
+    expect(await page.getByRole("alert").count()).toBe(0);
     await page.reload();
     await live(page);
     await page.getByRole("log").getByText("typed").waitFor();
@@ -334,11 +336,15 @@ it("hostile words stay words: no markup, no links that run, no requests elsewher
 it("a question of the agent is decided beside the chat, and the agent hears it", async () => {
   const agent = await Agent.join(warren, "deployer");
   const { page } = await operator(browser, warren, chatOf(agent.workspace));
-  await send(page, "release it");
+  await send(page, `${"line\n".repeat(60)}release it`);
   await page.getByRole("log").getByText("release it").waitFor();
   const { id } = await agent.ask("deploy", "All tests pass.", { version: "1.2" });
   const questions = page.getByRole("list", { name: "Waiting for a decision" });
   await questions.getByText("All tests pass.").waitFor();
+  // The question takes room from the messages, and the last of them stays in sight.
+  const isAtEnd = () =>
+    page.getByRole("log").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 2);
+  await expect.poll(isAtEnd, { timeout: 20_000 }).toBe(true);
   await questions.getByLabel("Note to the agent about deploy").fill("after lunch");
   await questions.getByRole("button", { name: "Approve deploy" }).click();
   await questions.waitFor({ state: "detached" });

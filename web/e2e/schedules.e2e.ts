@@ -37,7 +37,7 @@ it("schedules are listed, paused, resumed and run now, and tell what became of t
 
   await page.getByRole("button", { name: "What became of it" }).click();
   await page.getByText("It has not fired yet.").waitFor();
-  await page.getByRole("button", { name: "Run morning now" }).click();
+  await page.getByRole("button", { name: "Run now: morning" }).click();
   const claimed = await agent.claim();
   expect([claimed.author.kind, claimed.message.parts[0]?.text]).toEqual(["schedule", "What is <b>new</b>?"]);
   await page.getByText("was sent, since somebody asked").waitFor();

@@ -24,6 +24,7 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
   const query = useConversations(workspace.id);
   const { navigate } = useRouter();
   const [words, setWords] = useState("");
+  const [begun, setBegun] = useState<string>();
   const youngest = query.data && (query.data.items[0]?.id ?? NEW_CONVERSATION);
   useEffect(() => {
     // Chosen once: one that begins elsewhere must not take the place of what somebody reads or writes.
@@ -53,13 +54,14 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
       </div>
       <div className="chat-main">
         {open === NEW_CONVERSATION ? (
-          <NewConversation workspace={workspace} />
+          <NewConversation workspace={workspace} onBegun={setBegun} />
         ) : (
           <ConversationView
             key={open}
             workspace={workspace}
             id={open}
             sought={sought}
+            isBegun={open === begun}
             title={items.find((one) => one.id === open)?.title}
           />
         )}
@@ -69,7 +71,12 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
   );
 }
 
-function NewConversation({ workspace }: { workspace: Workspace }) {
+interface NewConversationProps {
+  workspace: Workspace;
+  onBegun: (conversation: string) => void;
+}
+
+function NewConversation({ workspace, onBegun }: NewConversationProps) {
   return (
     <>
       <div className="chat-begin">
@@ -80,7 +87,12 @@ function NewConversation({ workspace }: { workspace: Workspace }) {
         </p>
       </div>
       <ApprovalList workspaceId={workspace.id} />
-      <Composer key={NEW_CONVERSATION} workspaceId={workspace.id} conversation={undefined} />
+      <Composer
+        key={NEW_CONVERSATION}
+        workspaceId={workspace.id}
+        conversation={undefined}
+        onBegun={onBegun}
+      />
     </>
   );
 }

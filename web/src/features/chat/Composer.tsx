@@ -5,6 +5,7 @@ import {
   type DragEvent,
   type FormEvent,
   type KeyboardEvent,
+  useEffect,
   useId,
   useRef,
   useState,
@@ -26,15 +27,22 @@ interface ComposerProps {
   workspaceId: string;
   /** Absent: the first message begins one. */
   conversation: string | undefined;
+  onBegun?: (conversation: string) => void;
+  /** Whoever writes here has just written, and goes on. */
+  hasFocus?: boolean;
 }
 
 /** Keyed by conversation where it is used. */
-export function Composer({ workspaceId, conversation }: ComposerProps) {
+export function Composer({ workspaceId, conversation, onBegun, hasFocus = false }: ComposerProps) {
   const { navigate } = useRouter();
   const place = `${workspaceId}.${conversation ?? NEW_CONVERSATION}`;
   const [text, setText, forget] = useDraft(`chat.${place}`);
   const files = useAttachments();
   const input = useRef<HTMLInputElement>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (hasFocus) box.current?.focus();
+  }, [hasFocus]);
   const helpId = useId();
   const begunKey = `chat-begun.${place}`;
   const tryKey = `chat-try.${place}`;
@@ -60,7 +68,9 @@ export function Composer({ workspaceId, conversation }: ComposerProps) {
     post.mutate(posting, {
       // Whoever went elsewhere meanwhile stays there.
       onSuccess: (sent) => {
-        if (!conversation) navigate(chatPlace(workspaceId, sent.conversation));
+        if (conversation) return;
+        onBegun?.(sent.conversation);
+        navigate(chatPlace(workspaceId, sent.conversation));
       },
     });
   };
@@ -118,6 +128,7 @@ export function Composer({ workspaceId, conversation }: ComposerProps) {
           }}
         />
         <textarea
+          ref={box}
           aria-label="Message"
           aria-describedby={helpId}
           rows={Math.min(8, text.split("\n").length)}

@@ -18,10 +18,12 @@ interface ConversationViewProps {
   title: string | undefined;
   /** The message that was looked for. */
   sought: string | undefined;
+  /** It was just begun here, and its author goes on writing. */
+  isBegun: boolean;
 }
 
 /** Keyed by id where it is used: another conversation is another view. */
-export function ConversationView({ workspace, id, title, sought }: ConversationViewProps) {
+export function ConversationView({ workspace, id, title, sought, isBegun }: ConversationViewProps) {
   const query = useThread(workspace.id, id);
   const { navigate } = useRouter();
   const [dialog, setDialog] = useState<"rename" | "delete">();
@@ -64,7 +66,7 @@ export function ConversationView({ workspace, id, title, sought }: ConversationV
         sought={sought}
       />
       <ApprovalList workspaceId={workspace.id} />
-      <Composer key={id} workspaceId={workspace.id} conversation={id} />
+      <Composer key={id} workspaceId={workspace.id} conversation={id} hasFocus={isBegun} />
       {dialog === "rename" && (
         <RenameDialog workspaceId={workspace.id} conversation={id} title={title ?? ""} onClose={close} />
       )}
@@ -169,6 +171,16 @@ function useFollowedEnd(messages: readonly ChatMessage[], works: ReadonlyMap<str
       element.scrollTop += element.scrollHeight - first.current.height;
     first.current = { id: messages[0]?.id, height: element.scrollHeight };
   }, [messages, works]);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    // A question or a longer draft below takes room from the messages; the end stays in sight all the same.
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.current) element.scrollTop = element.scrollHeight;
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
   const onScroll = () => {
     const element = box.current;
     if (element) isFollowing.current = element.scrollHeight - element.scrollTop - element.clientHeight < 32;

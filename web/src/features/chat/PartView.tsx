@@ -19,23 +19,13 @@ export const PartView = memo(function PartView({ workspaceId, part }: PartViewPr
       return <Text text={shown.text} />;
     case "file":
       return (
-        <a
-          className="attachment"
-          href={fileUrl(workspaceId, shown.path)}
-          download={shown.name}
-          aria-label={`Download ${shown.name}`}
-        >
+        <a className="attachment" href={fileUrl(workspaceId, shown.path)} download={shown.name}>
           <FileFace name={shown.name} note={shown.mediaType} />
         </a>
       );
     case "bytes":
       return (
-        <button
-          type="button"
-          className="attachment"
-          aria-label={`Download ${shown.name}`}
-          onClick={() => save(shown.base64, shown.name)}
-        >
+        <button type="button" className="attachment" onClick={() => save(shown.base64, shown.name)}>
           <FileFace
             name={shown.name}
             note={`${formatBytes(shown.bytes)}${shown.mediaType ? `, ${shown.mediaType}` : ""}`}
@@ -70,6 +60,7 @@ function FileFace({ name, note }: { name: string; note: string | undefined }) {
   return (
     <>
       <Icon name="file" />
+      <span className="visually-hidden">Download </span>
       <bdi className="attachment-name">{name}</bdi>
       {note && <span className="attachment-note">{note}</span>}
       <Icon name="download" />

@@ -61,7 +61,7 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
         </Button>
         <Button
           icon="send"
-          aria-label={`Run ${name} now`}
+          aria-label={`Run now: ${name}`}
           disabled={action.isPending}
           onClick={() => action.mutate("run", { onSuccess: () => notify(`${name} runs now`) })}
         >
