@@ -166,6 +166,25 @@ describe("a conversation", () => {
     expect((await shown(page)).map(({ text }) => text)).toEqual(["hello", "typed"]);
   });
 
+  // S44
+  it("goes on after the server was killed, and misses nothing that was answered meanwhile", async () => {
+    const agent = await Agent.join(warren, "survivor");
+    const { page } = await operator(browser, warren, chatOf(agent.workspace));
+    await send(page, "carry on");
+    const claimed = await agent.claim();
+    await page.getByText("Working", { exact: true }).waitFor();
+    await page.getByLabel("Message", { exact: true }).fill("half a");
+    await warren.kill();
+    await page.getByText("Connection lost. Reconnecting…").waitFor();
+    await warren.startAgain();
+    await agent.answer(claimed, "I carried on.");
+    await page.getByText("I carried on.").waitFor();
+    await page.getByText("Answered", { exact: true }).waitFor();
+    await live(page);
+    expect((await shown(page)).map(({ text }) => text)).toEqual(["carry on", "I carried on."]);
+    expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("half a");
+  });
+
   it("is renamed, searched by words, and deleted", async () => {
     const agent = await Agent.join(warren, "archive");
     const { page } = await operator(browser, warren, chatOf(agent.workspace));

@@ -12,6 +12,7 @@ export const keys = {
   processes: (id: string) => ["processes", id] as const,
   chat: (id: string) => ["chat", id] as const,
   conversations: (id: string) => ["chat", id, "conversations"] as const,
+  conversation: (id: string, conversation: string) => ["chat", id, "conversation", conversation] as const,
   thread: (id: string, conversation: string) => ["chat", id, "thread", conversation] as const,
   tasks: (id: string, conversation: string) => ["chat", id, "tasks", conversation] as const,
   queue: (id: string) => ["chat", id, "queue"] as const,

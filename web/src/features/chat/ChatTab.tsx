@@ -62,7 +62,7 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
             id={open}
             sought={sought}
             isBegun={open === begun}
-            title={items.find((one) => one.id === open)?.title}
+            listedTitle={items.find((one) => one.id === open)?.title}
           />
         )}
       </div>

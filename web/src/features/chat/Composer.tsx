@@ -18,7 +18,7 @@ import { ProblemPanel } from "../../components/States";
 import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
 import { type Attached, attach, partsOf } from "./attachments";
 import { gist } from "./parts";
-import { usePost } from "./queries";
+import { isGone, usePost } from "./queries";
 
 /** A conversation is called by what it began with; the server takes 200 bytes. */
 const TITLE_CHARS = 45;
@@ -71,6 +71,10 @@ export function Composer({ workspaceId, conversation, onBegun, hasFocus = false 
         if (conversation) return;
         onBegun?.(sent.conversation);
         navigate(chatPlace(workspaceId, sent.conversation));
+      },
+      // The conversation that an earlier try began was deleted: the next try begins another.
+      onError: (error) => {
+        if (isGone(error)) writeDraft(begunKey, undefined);
       },
     });
   };

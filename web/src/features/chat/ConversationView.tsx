@@ -7,15 +7,23 @@ import { ApprovalList } from "../approvals/ApprovalList";
 import { Composer } from "./Composer";
 import { DeleteConversationDialog, RenameDialog } from "./dialogs";
 import { MessageItem } from "./MessageItem";
-import { isGone, useCancelTask, useEarlier, useTasks, useThread, useWaiting } from "./queries";
+import {
+  isGone,
+  useCancelTask,
+  useConversation,
+  useEarlier,
+  useTasks,
+  useThread,
+  useWaiting,
+} from "./queries";
 import { useSpeaker } from "./speaker";
 import { askingMessages, type Work, workOf } from "./work";
 
 interface ConversationViewProps {
   workspace: Workspace;
   id: string;
-  /** Absent while the list does not have it. */
-  title: string | undefined;
+  /** Absent where the list does not have it. */
+  listedTitle: string | undefined;
   /** The message that was looked for. */
   sought: string | undefined;
   /** It was just begun here, and its author goes on writing. */
@@ -23,8 +31,10 @@ interface ConversationViewProps {
 }
 
 /** Keyed by id where it is used: another conversation is another view. */
-export function ConversationView({ workspace, id, title, sought, isBegun }: ConversationViewProps) {
+export function ConversationView({ workspace, id, listedTitle, sought, isBegun }: ConversationViewProps) {
   const query = useThread(workspace.id, id);
+  const unlisted = useConversation(workspace.id, id, listedTitle === undefined);
+  const title = listedTitle ?? unlisted.data?.title;
   const { navigate } = useRouter();
   const [dialog, setDialog] = useState<"rename" | "delete">();
   const close = () => setDialog(undefined);

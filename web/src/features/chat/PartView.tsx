@@ -19,7 +19,12 @@ export const PartView = memo(function PartView({ workspaceId, part }: PartViewPr
       return <Text text={shown.text} />;
     case "file":
       return (
-        <a className="attachment" href={fileUrl(workspaceId, shown.path)} download={shown.name}>
+        <a
+          className="attachment"
+          href={fileUrl(workspaceId, shown.path)}
+          download={shown.name}
+          title={shown.path}
+        >
           <FileFace name={shown.name} note={shown.mediaType} />
         </a>
       );

@@ -30,6 +30,19 @@ export function useConversations(id: string) {
   });
 }
 
+/** One that is too old for the list, or not in it yet. */
+export function useConversation(id: string, conversation: string, isWanted: boolean) {
+  const api = useApi();
+  return useQuery({
+    queryKey: keys.conversation(id, conversation),
+    enabled: isWanted,
+    queryFn: () => {
+      const route = "/api/v1/workspaces/{id}/conversations/{conversation}";
+      return answer(api.GET(route, { params: { path: { id, conversation } } }));
+    },
+  });
+}
+
 export function useThread(id: string, conversation: string) {
   const api = useApi();
   const queries = useQueryClient();
@@ -217,7 +230,7 @@ export function useRename(id: string, conversation: string) {
           body: { title },
         }),
       ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: keys.conversations(id) }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: keys.chat(id) }),
   });
 }
 
