@@ -15,6 +15,7 @@ mod auth;
 mod convert;
 mod convert_chat;
 mod convert_exchange;
+mod event_feed;
 mod event_hub;
 mod event_text;
 mod extract;
