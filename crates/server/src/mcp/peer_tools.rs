@@ -18,7 +18,7 @@ use warren_api::{
     Approval, ApprovalState, Delegate, Delegation, FoundMemories, Memory, MemoryScope, MessagePart, Notify,
     Remember as NewMemory, RequestApproval as Question, TaskMessage,
 };
-use warren_fleet::Identity;
+use warren_fleet::{Identity, upload_rules};
 use warren_model::{ErrorCode, WorkspaceId};
 
 use self::offer::PeerTool;
@@ -49,6 +49,8 @@ struct ListPeers {
 struct DelegateTask {
     to: String,
     task: String,
+    #[serde(default)]
+    files: Vec<String>,
     #[serde(default = "usual_wait")]
     wait_seconds: u64,
 }
@@ -62,6 +64,8 @@ const fn usual_wait() -> u64 {
 struct DelegateTaskAsync {
     to: String,
     task: String,
+    #[serde(default)]
+    files: Vec<String>,
     #[serde(default)]
     tell: bool,
 }
@@ -145,8 +149,8 @@ impl PeerTools {
             }
             PeerTool::DelegateTask => self.delegate_and_wait(door, read(arguments)?).await,
             PeerTool::DelegateTaskAsync => {
-                let DelegateTaskAsync { to, task, tell } = read(arguments)?;
-                let wish = Delegate { tell, ..wish(to, task)? };
+                let DelegateTaskAsync { to, task, files, tell } = read(arguments)?;
+                let wish = Delegate { tell, ..wish(to, task, &files)? };
                 Ok(json!(self.delegate(door, &wish).await?))
             }
             PeerTool::CheckTask => {
@@ -176,9 +180,9 @@ impl PeerTools {
     }
 
     async fn delegate_and_wait(self, door: &Door, asked: DelegateTask) -> Result<Value, Failure> {
-        let DelegateTask { to, task, wait_seconds } = asked;
+        let DelegateTask { to, task, files, wait_seconds } = asked;
         let until = patience(wait_seconds)?;
-        let mut made = self.delegate(door, &wish(to, task)?).await?;
+        let mut made = self.delegate(door, &wish(to, task, &files)?).await?;
         while made.ended_at.is_none() {
             let begun = Instant::now();
             let round = until.saturating_duration_since(begun).min(MAX_ROUND);
@@ -315,11 +319,16 @@ fn patience(wait_seconds: u64) -> Result<Instant, Failure> {
     Ok(Instant::now() + Duration::from_secs(wait_seconds))
 }
 
-fn wish(to: String, task: String) -> Result<Delegate, Failure> {
+fn wish(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
     if task.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidRequest, "task: say what is to be done"));
     }
-    let message = TaskMessage { parts: vec![MessagePart::text(task)], ..TaskMessage::default() };
+    let file = |path: &String| MessagePart {
+        url: Some(format!("{}{path}", upload_rules::SCHEME)),
+        ..MessagePart::default()
+    };
+    let parts = std::iter::once(MessagePart::text(task)).chain(files.iter().map(file)).collect();
+    let message = TaskMessage { parts, ..TaskMessage::default() };
     Ok(Delegate { to, message, ..Delegate::default() })
 }
 

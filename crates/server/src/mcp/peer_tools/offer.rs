@@ -99,6 +99,10 @@ impl PeerTool {
         let to = json!({ "type": "string", "description": "The peer's id, from list_peers." });
         let task = json!({ "type": "string", "minLength": 1, "description": "What is to be done, in full: the peer knows nothing else." });
         let delegation = json!({ "type": "string", "description": "`id` from the answer of delegate_task or delegate_task_async." });
+        let files = json!({
+            "type": "array", "items": { "type": "string" }, "maxItems": 20,
+            "description": "Paths of files in your workspace to send along. The peer gets copies.",
+        });
         match self {
             Self::ListPeers => {
                 let query =
@@ -107,13 +111,16 @@ impl PeerTool {
             }
             Self::DelegateTask => {
                 let wait = wait_seconds("How long to wait for the result.");
-                (json!({ "to": to, "task": task, "wait_seconds": wait }), json!(["to", "task"]))
+                (
+                    json!({ "to": to, "task": task, "files": files, "wait_seconds": wait }),
+                    json!(["to", "task"]),
+                )
             }
             Self::DelegateTaskAsync => {
                 let tell = json!({
                     "type": "boolean", "default": false, "description": "Have the result sent to you as a message.",
                 });
-                (json!({ "to": to, "task": task, "tell": tell }), json!(["to", "task"]))
+                (json!({ "to": to, "task": task, "files": files, "tell": tell }), json!(["to", "task"]))
             }
             Self::CheckTask | Self::CancelTask => (json!({ "id": delegation }), json!(["id"])),
             Self::SendMessageToUser => message_to_user(),

@@ -85,11 +85,17 @@ async fn an_agent_hands_work_to_a_peer_and_gets_its_result() {
     assert_eq!(peers["items"].as_array().unwrap().len(), 1, "{peers}");
     assert_eq!(peers["items"][0]["id"], helper.to_string());
     let token = workspace_token(&warren, helper).await;
-    let asked = json!({ "to": helper.to_string(), "task": "run the tests", "wait_seconds": 60 });
+    let put = warren.put(&format!("/api/v1/workspaces/{lead}/files?path=plan.md"), "# plan").await;
+    assert_eq!(put.status, 201);
+    let asked = json!({
+        "to": helper.to_string(), "task": "run the tests", "files": ["plan.md"], "wait_seconds": 60,
+    });
     let (done, claimed) =
         tokio::join!(result(&client, "delegate_task", asked), work(&warren, helper, &token, "all green"),);
     assert_eq!(claimed["message"]["parts"][0]["text"], "run the tests", "{claimed}");
     assert_eq!(claimed["author"], json!({ "kind": "workspace", "id": lead.to_string() }), "{claimed}");
+    let copy = claimed["message"]["parts"][1]["url"].as_str().unwrap().strip_prefix("workspace:").unwrap();
+    assert_eq!(warren.get(&format!("/api/v1/workspaces/{helper}/files?path={copy}")).await.text(), "# plan");
     assert_eq!(done["state"], "completed", "{done}");
     assert!(done["result"].to_string().contains("all green"), "{done}");
     let asked = json!({ "to": stranger.to_string(), "task": "spy" });
