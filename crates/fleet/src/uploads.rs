@@ -268,7 +268,9 @@ fn no_room(problem: NoRoom) -> warren_workspace::Error {
 }
 
 /// How a file begins, and all of it.
-async fn look(mut contents: ByteStream) -> Result<(Vec<u8>, ByteStream), Error> {
+async fn look(contents: ByteStream) -> Result<(Vec<u8>, ByteStream), Error> {
+    // A short one has ended here already, and is asked once more by whoever writes it.
+    let mut contents = contents.fuse();
     let (mut head, mut pieces) = (Vec::with_capacity(LOOKED_AT), Vec::new());
     while head.len() < LOOKED_AT {
         let Some(piece) = contents.next().await else { break };

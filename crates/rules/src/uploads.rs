@@ -43,6 +43,7 @@ pub fn name_in(disposition: &str) -> Result<String, WrongName> {
             break;
         }
         let (key, after) = rest.split_once('=').ok_or(WrongName::Malformed)?;
+        let after = after.trim_start();
         let (value, after) = if let Some(quoted) = after.strip_prefix('"') {
             unquoted(quoted)?
         } else {

@@ -52,7 +52,7 @@ fn memory_is_set_found_and_forgotten_from_the_command_line() {
     let found = machine.run(&["memory", "search", "lead", "mak", "--json"]).expect_ok().json();
     assert_eq!(found[0]["key"], "how to/build", "{found}");
     let stale = ["memory", "set", "lead", "colour", "red", "--scope", "org", "--if-version", "7", "--json"];
-    machine.run(&stale).expect_error(5, "version_conflict");
+    machine.run(&stale).expect_error(5, "precondition_failed");
     machine.run(&["memory", "rm", "lead", "how to/build"]).expect_ok();
     machine.run(&["memory", "get", "lead", "how to/build", "--json"]).expect_error(3, "memory_not_found");
 }
@@ -63,7 +63,9 @@ async fn what_a_workspace_asks_for_is_decided_from_the_command_line() {
     let machine = Machine::new();
     let server = machine.start();
     let id = machine.run(&["ws", "create", "lead", "--provider", "memory", "--json"]).expect_ok().json();
-    let client = Client::new(server.url(), Some(server.token())).unwrap();
+    let mint = ["token", "create", "agent", "--kind", "workspace", "--workspace", "lead", "--json"];
+    let minted = machine.run(&mint).expect_ok().json();
+    let client = Client::new(server.url(), minted["secret"].as_str()).unwrap();
     let ask = async |action: &str| {
         let question = RequestApproval {
             action: action.to_owned(),

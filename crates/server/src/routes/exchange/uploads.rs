@@ -70,7 +70,7 @@ pub(crate) async fn create(
     let body = paced_body(request, Duration::from_millis(app.limits().body_timeout_ms));
     let (fleet, by) = (app.fleet.clone(), who.principal.clone());
     // A client that hangs up in the middle must leave nothing behind.
-    let files = app.fleet.unhurried(async move { receive(fleet, row, &upload, body, boundary, &by).await });
+    let files = app.fleet.unhurried(async move { receive(&fleet, row, &upload, body, boundary, &by).await });
     let files = files.await??;
     let body = Uploaded {
         bytes: files.iter().map(|file| file.bytes).sum(),
@@ -114,7 +114,7 @@ fn refused(detail: impl Into<String>) -> Failure {
 }
 
 async fn receive(
-    fleet: Fleet,
+    fleet: &Fleet,
     row: model::Workspace,
     upload: &str,
     body: ByteStream,

@@ -439,11 +439,11 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
 #[tokio::test]
 async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
     let (warren, peer) = with_agent().await;
-    let (id, _) = agent(&warren, json!({})).await;
     let canary = "canary-4f1d9c2b7e";
-    let path = format!("/api/v1/workspaces/{id}/secrets/API_KEY");
-    let set = warren.call("PUT", &path).token(&warren.token).json(&json!({ "value": canary })).send().await;
+    let set = warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token);
+    let set = set.json(&json!({ "value": canary })).send().await;
     assert!(matches!(set.status, 200 | 201), "{}", set.text());
+    let (id, _) = agent(&warren, json!({})).await;
     peer.next([Act::Work(format!("calling with {canary} now")), Act::Hold, Act::Say("done".into())]);
     let accepted = super::say(&warren, id, "go").await;
     let told = async || {
