@@ -1,7 +1,7 @@
 //! Files that people send along, as browsers send them: `multipart/form-data` (X32).
 //!
 //! ```text
-//!   body ─▶ paced ─▶ pieces of at most 64 KiB ─▶ framing ─▶ one file after the other ─▶ Landing
+//!   body ─▶ paced ─▶ pieces of at most 16 KiB ─▶ framing ─▶ one file after the other ─▶ Landing
 //! ```
 //!
 //! The framing takes whatever its source has ready before it looks at any of it. So the source gives one piece at a time
@@ -31,7 +31,9 @@ use crate::problem::Failure;
 use crate::routes::files::paced_body;
 
 /// What the framing gets at once.
-const PIECE_BYTES: usize = 64 << 10;
+const PIECE_BYTES: usize = 16 << 10;
+/// What it may have taken before it looks: it asks twice for the first boundary, and a head may begin at the end of a piece.
+const UNSEEN_BYTES: u64 = 4 * PIECE_BYTES as u64;
 /// What may come until the next part has begun: its headers, and what is before the first.
 const MAX_HEAD_BYTES: u64 = 16 << 10;
 /// Of a form besides its files.
@@ -136,7 +138,7 @@ async fn take_files(landing: &mut Landing, body: ByteStream, boundary: String) -
     let allowance = Arc::new(AtomicU64::new(0));
     let mut form = Multipart::new(pieces(body, Arc::clone(&allowance)), boundary);
     loop {
-        allowance.store(MAX_HEAD_BYTES + PIECE_BYTES as u64, Ordering::Relaxed);
+        allowance.store(MAX_HEAD_BYTES + UNSEEN_BYTES, Ordering::Relaxed);
         let Some(field) = form.next_field().await.map_err(|error| of_framing(&error))? else { return Ok(()) };
         allowance.store(u64::MAX, Ordering::Relaxed);
         let file = incoming(field).map_err(|problem| refused(at(landing, &problem)))?;
