@@ -106,6 +106,15 @@ pub struct Notify {
     pub attachments: Vec<Attachment>,
 }
 
+/// Files that were uploaded to a workspace.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Uploaded {
+    /// To be put into a message to this workspace, as they are.
+    pub parts: Vec<MessagePart>,
+    /// Of all files.
+    pub bytes: u64,
+}
+
 /// What a workspace does, for people who watch: the last lines, with repeats folded into one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Feed {

@@ -34,7 +34,7 @@ pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
     Attachment, ChangeConversation, ChatMessage, ChatMessagePage, Conversation, ConversationPage,
-    CreateConversation, Feed, FeedLine, Notify, PostMessage, PostedMessage,
+    CreateConversation, Feed, FeedLine, Notify, PostMessage, PostedMessage, Uploaded,
 };
 pub use commands::{ExecFrame, ExecRequest, ExecResult};
 pub use events::{Event, EventFrame, EventPage, LiveEvent};

@@ -1,10 +1,10 @@
 //! Work that one workspace hands to another (X20 to X22).
 
 use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
+use warren_fleet::{Error, Identity, upload_rules as uploads};
 use warren_model::{
     Delegation, DelegationId, DelegationState, DeliveryState, ErrorCode, Principal, Task, TaskId, TaskOrigin,
-    WorkspaceId,
+    Workspace, WorkspaceId,
 };
 use warren_rules::delegation::{self, Refusal};
 use warren_store::{DelegationQuery, DeliveryQuery, Page, ReadTx};
@@ -41,6 +41,36 @@ impl Exchange {
     /// Hands work to a peer of `from`. The row is written with the message: both are there, or neither.
     pub async fn delegate(&self, who: &Identity, wish: Delegate) -> Result<Delegated, Error> {
         let from = self.fleet().workspace(who, Action::UseWorkspace, wish.from).await?;
+        if uploads::named_files(&wish.send.message).is_empty() {
+            return self.hand_on(from, wish).await;
+        }
+        let to = self.peer(from.clone(), wish.send.workspace_id).await?;
+        let exchange = self.clone();
+        let work = async move { exchange.hand_on_with_files(from, to, wish).await };
+        self.fleet().unhurried(work).await?
+    }
+
+    async fn hand_on_with_files(
+        &self,
+        from: Workspace,
+        to: Workspace,
+        mut wish: Delegate,
+    ) -> Result<Delegated, Error> {
+        let sender = Sender { principal: Principal::workspace(from.id), org_id: from.org_id };
+        let landing = self.bring_files(&from, to, &sender, &mut wish.send).await?;
+        match self.hand_on(from, wish).await {
+            Ok(delegated) => {
+                landing.keep(&sender.principal);
+                Ok(delegated)
+            }
+            Err(error) => {
+                landing.take_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn hand_on(&self, from: Workspace, wish: Delegate) -> Result<Delegated, Error> {
         let to = wish.send.workspace_id;
         let sender = Sender { principal: Principal::workspace(from.id), org_id: from.org_id };
         let mut request = self.request(sender, wish.send.clone(), None)?;

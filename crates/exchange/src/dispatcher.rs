@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use warren_fleet::Error;
 use warren_model::{
-    Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, NewEvent, Principal, Task, TaskState,
+    Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal, Task, TaskState,
     TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Outcome};
@@ -26,7 +26,7 @@ use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;
 use crate::endings::{Moment, Report, stitch};
-use crate::send::{CanCall, DEFAULT_CONCURRENCY, claim};
+use crate::send::{CanCall, DEFAULT_CONCURRENCY};
 use crate::transport::{Endpoint, Told, Turn, UpdateSink};
 
 /// Updates that may be on their way between a transport and the database.
@@ -235,12 +235,30 @@ impl Exchange {
         });
     }
 
+    /// Other tasks that a message speaks of, as the agent knows them. Most speak of none, which costs no read.
+    async fn references_of(&self, delivery: &Delivery) -> Result<Vec<String>, Error> {
+        let said = delivery.message.reference_task_ids.clone();
+        if said.is_empty() {
+            return Ok(said);
+        }
+        let id = delivery.workspace_id;
+        self.store()
+            .read(move |tx| {
+                tasks::references(&said, |reference| {
+                    let task = tx.task(reference)?.filter(|task| task.workspace_id == id);
+                    Ok::<_, Error>(task.and_then(|task| task.remote_id))
+                })
+            })
+            .await
+    }
+
     async fn run(&self, claimed: InHand) -> Result<(), Error> {
         let InHand { delivery, task, card } = claimed;
         let Some(card) = card else {
             return self.report(&delivery, Happening::GivenBack, Vec::new(), None).await;
         };
         let (id, task_id) = (delivery.workspace_id, delivery.task_id);
+        let references = self.references_of(&delivery).await?;
         let turn = Turn {
             delivery_id: delivery.id,
             attempt: delivery.attempts,
@@ -249,7 +267,7 @@ impl Exchange {
             context_id: task.context_id,
             remote_id: task.remote_id,
             author: delivery.author.clone(),
-            message: delivery.message.clone(),
+            message: Message { reference_task_ids: references, ..delivery.message.clone() },
             deadline_at: delivery.deadline_at,
         };
         let rein = self.runs().begin(delivery.id);
@@ -381,6 +399,7 @@ impl Run<'_> {
     /// Writes what was heard and renews the lease. `false`: the delivery is not ours any more.
     async fn progress(&self, updates: Vec<TaskUpdate>, remote_id: Option<String>) -> Result<bool, Error> {
         let step = Step {
+            workspace_id: self.delivery.workspace_id,
             delivery_id: self.delivery.id,
             attempt: self.delivery.attempts,
             lease_ms: self.exchange.terms().lease_ms,
@@ -419,6 +438,7 @@ impl Run<'_> {
 /// Progress of a claim.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
+    pub(crate) workspace_id: WorkspaceId,
     pub(crate) delivery_id: DeliveryId,
     pub(crate) attempt: u32,
     pub(crate) lease_ms: i64,
@@ -431,22 +451,39 @@ impl Exchange {
     /// Renews a claim; with updates, the work has moved (X10: without any, it has not).
     pub(crate) async fn step(&self, step: Step) -> Result<(Task, Delivery), Error> {
         let now = self.clock().now();
+        let line = self.line_of(&step).await?;
         let work = step.clone();
-        let (task, delivery) =
-            self.store().write(move |tx| write_step(tx, &work, now)).await.map_err(|error| {
-                match error.code {
-                    ErrorCode::VersionConflict => Error::new(ErrorCode::ClaimLost),
-                    _ => error,
-                }
-            })?;
+        let written = self.store().write(move |tx| write_step(tx, &work, line.as_deref(), now)).await;
+        let (task, delivery) = written.map_err(|error| match error.code {
+            ErrorCode::VersionConflict => Error::new(ErrorCode::ClaimLost),
+            _ => error,
+        })?;
         for update in step.updates {
             self.watchers().tell(&task, update);
         }
         Ok((task, delivery))
     }
+
+    /// What people who watch are shown of it. Where the secrets cannot be read that it may hold, nothing is.
+    async fn line_of(&self, step: &Step) -> Result<Option<String>, Error> {
+        let Some(said) = feed::last_said(&step.updates) else { return Ok(None) };
+        let id = step.workspace_id;
+        let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let Some(row) = row else { return Ok(None) };
+        match self.fleet().redactor_of(&row).await {
+            Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
+            Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
-fn write_step(tx: &mut dyn WriteTx, step: &Step, now: Timestamp) -> Result<(Task, Delivery), Error> {
+fn write_step(
+    tx: &mut dyn WriteTx,
+    step: &Step,
+    line: Option<&str>,
+    now: Timestamp,
+) -> Result<(Task, Delivery), Error> {
     let known = tx.delivery(step.delivery_id)?.ok_or_else(|| Error::new(ErrorCode::DeliveryNotFound))?;
     if known.state != DeliveryState::Claimed || known.attempts != step.attempt {
         return Err(Error::new(ErrorCode::ClaimLost));
@@ -478,7 +515,7 @@ fn write_step(tx: &mut dyn WriteTx, step: &Step, now: Timestamp) -> Result<(Task
     if was != task.state {
         append_change(tx, &task, &delivery, was, &step.by, now)?;
     }
-    if let Some(line) = feed::last_line(&step.updates) {
+    if let Some(line) = line {
         tx.append_event(&NewEvent {
             at: now,
             kind: EventKind::TaskProgressed,
@@ -585,7 +622,7 @@ pub(crate) fn claim_waiting(
     };
     let Some(mut delivery) = tx.next_waiting(id, ready_by, moment.now)? else { return Ok(Claim::NotNow) };
     let attempts = delivery.attempts;
-    claim(&mut delivery, taker.owner, moment.now, taker.lease_ms);
+    dispatch::claim(&mut delivery, taker.owner, moment.now, taker.lease_ms);
     tx.update_delivery(&delivery, DeliveryState::Queued, attempts)?;
     tx.put_lane(id, Lane { turn: lane.turn.max(delivery.turn), not_before: Timestamp::from_micros(0) })?;
     let mut task = tx.task(delivery.task_id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;

@@ -142,12 +142,11 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
         now: moment.now,
         fraction: moment.fraction,
     };
-    let next = dispatch::after(&known, &report.happening, knowing);
+    let mut next = dispatch::after(&known, &report.happening, knowing);
     let was = task.state;
-    let mut next = next;
     for update in &report.updates {
         if tasks::apply(&mut task, update, moment.now).is_err() {
-            next = Next::End { how: DeliveryEnd::Failed, reason: Some("answer_too_large") };
+            next = dispatch::after_overflow();
         }
     }
     if report.remote_id.is_some() {
@@ -212,22 +211,8 @@ fn put_back(delivery: &mut Delivery, not_before: Timestamp, reason: &str) {
 
 /// Who asked learns why, in words, where the agent said nothing itself. Answers whether it was so.
 fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) -> bool {
-    let sentence = match (how, reason) {
-        (DeliveryEnd::Answered, _) => return false,
-        (DeliveryEnd::Expired, _) => "The message was not delivered in time.",
-        (DeliveryEnd::Cancelled, _) => "The work was cancelled.",
-        (DeliveryEnd::Failed, Some("no_progress")) => "The work showed no progress for too long.",
-        (DeliveryEnd::Failed, Some("deadline_passed")) => "The work took longer than it may.",
-        (DeliveryEnd::Failed, Some("lease_lost" | "no_answer")) => {
-            "The message was sent, and no answer came; whether the work was done is not known."
-        }
-        (DeliveryEnd::Failed, Some("answer_too_large")) => "The agent answered more than a task can hold.",
-        (DeliveryEnd::Failed, Some("unauthorized")) => "The agent did not accept Warren's credential.",
-        (DeliveryEnd::Failed, _) => "The agent could not do the work.",
-    };
-    if task.status_message.is_some() && how == DeliveryEnd::Failed && reason == Some("failed") {
-        return false;
-    }
+    let has_spoken = task.status_message.is_some();
+    let Some(sentence) = dispatch::words_for(how, reason, has_spoken) else { return false };
     let mut message =
         Message::new(format!("{}-{}", task.id, task.version), Role::Agent, vec![Part::text(sentence)]);
     message.metadata.insert("warren/reason".to_owned(), json!(reason));

@@ -18,6 +18,7 @@ mod delegations;
 mod dispatcher;
 mod endings;
 mod feed;
+mod files;
 mod memory;
 mod peers;
 mod pull;

@@ -119,6 +119,7 @@ impl Exchange {
     ) -> Result<(Task, Delivery), Error> {
         self.check_claim(who, id, delivery_id).await?;
         let step = Step {
+            workspace_id: id,
             delivery_id,
             attempt,
             lease_ms: self.terms().lease_ms,

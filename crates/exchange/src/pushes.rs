@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use url::Url;
-use warren_fleet::{Error, Identity};
+use warren_fleet::{Error, Fleet, Identity};
 use warren_model::{
     ErrorCode, EventKind, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
 };
@@ -159,13 +159,13 @@ impl Exchange {
             return None;
         }
         let text = Zeroizing::new(serde_json::to_string(&secrets).unwrap_or_default());
-        Some(self.fleet().seal_aside(&place(task_id, id), &text))
+        Some(self.fleet().seal_aside(&Fleet::push_place(task_id, id), &text))
     }
 
     /// `None`: it does not open.
     fn secrets_of(&self, row: &Row) -> Option<Secrets> {
         let Some(sealed) = &row.sealed else { return Some(Secrets::default()) };
-        let text = self.fleet().open_aside(&place(row.task_id, &row.id), sealed)?;
+        let text = self.fleet().open_aside(&Fleet::push_place(row.task_id, &row.id), sealed)?;
         serde_json::from_str(&text).ok()
     }
 
@@ -285,11 +285,6 @@ impl Exchange {
 fn limits() -> CallLimits {
     let brief = Duration::from_secs(15);
     CallLimits { first_byte: brief, idle: brief, whole: brief, body_bytes: 64 << 10, ..CallLimits::default() }
-}
-
-/// What the seal vouches for.
-fn place(task_id: TaskId, id: &str) -> String {
-    format!("push_config/{task_id}/{id}")
 }
 
 fn check_text(config: &PushConfig) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity};
+use warren_fleet::{Error, Identity, upload_rules as uploads};
 use warren_model::{
     ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
     OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
@@ -14,7 +14,7 @@ use warren_rules::tasks::{self, InvalidMessage};
 use warren_store::{Repeat, WriteTx};
 
 use crate::dispatcher::InHand;
-use crate::{Exchange, Terms, chat, tree};
+use crate::{Exchange, Terms, chat, files, tree};
 
 /// Who speaks, when it is not a caller with a token: a schedule, a channel, a part of Warren.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +93,40 @@ pub(crate) enum Taken {
 impl Exchange {
     /// Accepts a message of somebody who may use the workspace, or of one of its peers.
     pub async fn send(&self, who: &Identity, send: Send) -> Result<Accepted, Error> {
-        self.reach(who, send.workspace_id).await?;
-        self.accept(Sender::of(who), send, None).await
+        let row = self.reach(who, send.workspace_id).await?;
+        let sender = Sender::of(who);
+        if uploads::named_files(&send.message).is_empty() {
+            return self.accept(sender, send, None).await;
+        }
+        let Some(own) = speaks_for(who).filter(|own| *own != row.id) else {
+            files::check_own_files(&send.message)?;
+            return self.accept(sender, send, None).await;
+        };
+        let from = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
+        let exchange = self.clone();
+        let work = async move { exchange.send_with_files(&from, row, sender, send).await };
+        self.fleet().unhurried(work).await?
+    }
+
+    async fn send_with_files(
+        &self,
+        from: &Workspace,
+        to: Workspace,
+        sender: Sender,
+        mut send: Send,
+    ) -> Result<Accepted, Error> {
+        let landing = self.bring_files(from, to, &sender, &mut send).await?;
+        let by = sender.principal.clone();
+        match self.accept(sender, send, None).await {
+            Ok(accepted) => {
+                landing.keep(&by);
+                Ok(accepted)
+            }
+            Err(error) => {
+                landing.take_back().await;
+                Err(error)
+            }
+        }
     }
 
     /// The same for a schedule, a channel or a part of Warren, which have no token.
@@ -109,12 +141,16 @@ impl Exchange {
         };
         // What the token may do at all is asked of its own workspace.
         who.may(Action::UseWorkspace, Target::Workspace { id: own, org_id: who.token.org_id })?;
-        let org_id = who.token.org_id;
+        let asker = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
+        self.peer(asker, id).await
+    }
+
+    /// Somebody that a workspace may talk to.
+    pub(crate) async fn peer(&self, asker: Workspace, id: WorkspaceId) -> Result<Workspace, Error> {
         self.store()
             .read(move |tx| {
                 let hidden = || Error::new(ErrorCode::WorkspaceNotFound);
-                let row = tx.workspace(id)?.filter(|row| row.org_id == org_id).ok_or_else(hidden)?;
-                let asker = tx.workspace(own)?.ok_or_else(hidden)?;
+                let row = tx.workspace(id)?.filter(|row| row.org_id == asker.org_id).ok_or_else(hidden)?;
                 if row.status != Status::Removed && tree::may_talk(tx, &asker, &row)? {
                     Ok(row)
                 } else {
@@ -323,7 +359,7 @@ fn write(
     let task = put_task(tx, request, row, starts)?;
     let mut delivery = new_delivery(tx, request, row, vitals, &task, current_turn)?;
     if starts {
-        claim(&mut delivery, &request.owner, request.now, request.terms.lease_ms);
+        dispatch::claim(&mut delivery, &request.owner, request.now, request.terms.lease_ms);
     }
     delivery.due_at = dispatch::due_at(&delivery);
     tx.insert_delivery(&delivery)?;
@@ -425,7 +461,7 @@ fn new_delivery(
     let last = tx.last_turn_of(row.id, sender)?;
     let idle_ms =
         vitals.idle_timeout_seconds.map_or(request.default_idle_ms, |seconds| i64::from(seconds) * 1_000);
-    let ceiling = (sender.kind == PrincipalKind::Workspace).then(|| now.plus_ms(terms.agent_call_ceiling_ms));
+    let asked = request.send.deadline_at;
     Ok(Delivery {
         id: request.delivery_id,
         org_id: row.org_id,
@@ -442,7 +478,7 @@ fn new_delivery(
         not_before: now,
         expires_at: request.send.expires_at.unwrap_or_else(|| now.plus_ms(terms.message_lifetime_ms)),
         idle_timeout_ms: idle_ms.unsigned_abs(),
-        deadline_at: [request.send.deadline_at, ceiling].into_iter().flatten().min(),
+        deadline_at: dispatch::deadline_of(asked, sender.kind, terms.agent_call_ceiling_ms, now),
         owner: None,
         lease_until: None,
         has_begun: false,
@@ -451,17 +487,6 @@ fn new_delivery(
         created_at: now,
         ended_at: None,
     })
-}
-
-/// Makes a delivery somebody's for a while.
-pub(crate) fn claim(delivery: &mut Delivery, owner: &str, now: Timestamp, lease_ms: i64) {
-    delivery.state = DeliveryState::Claimed;
-    delivery.attempts += 1;
-    delivery.reason = None;
-    delivery.owner = Some(owner.to_owned());
-    delivery.lease_until = Some(now.plus_ms(lease_ms));
-    delivery.progress_at = Some(now);
-    delivery.due_at = dispatch::due_at(delivery);
 }
 
 /// The keys under which a message is known: its own id, and one that the sender chose.

@@ -6,7 +6,7 @@ use warren_model::{
     Delivery, DeliveryState, ErrorCode, Principal, Status, Task, TaskId, TaskState, TaskUpdate, WorkspaceId,
 };
 use warren_rules::dispatch::{Happening, Outcome};
-use warren_store::{Page, TaskQuery};
+use warren_store::{Page, TaskMark, TaskQuery};
 
 use crate::Exchange;
 use crate::dispatcher::CANCEL_PATIENCE;
@@ -36,6 +36,21 @@ impl Exchange {
             query.author = Some(who.principal.clone());
         }
         self.store().read(move |tx| Ok((tx.tasks(&query)?, tx.count_tasks(&query)?))).await
+    }
+
+    /// The last changed first, as A2A lists them. What changes meanwhile moves to the front; the rest keeps its place.
+    pub async fn changed_tasks(
+        &self,
+        who: &Identity,
+        mut query: TaskQuery,
+        behind: Option<TaskMark>,
+    ) -> Result<(Page<Task, TaskMark>, u64), Error> {
+        let sees_all = self.sees_all(who, query.workspace_id).await?;
+        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        if !sees_all {
+            query.author = Some(who.principal.clone());
+        }
+        self.store().read(move |tx| Ok((tx.changed_tasks(&query, behind)?, tx.count_tasks(&query)?))).await
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.

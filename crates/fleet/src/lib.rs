@@ -24,6 +24,7 @@ mod secrets;
 mod sweeps;
 mod templates;
 mod tree;
+mod uploads;
 mod workspaces;
 
 pub use audit::Actor;
@@ -42,6 +43,7 @@ pub use secrets::{
 };
 pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
+pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
 /// How fast one caller may ask.
@@ -52,6 +54,8 @@ pub use warren_rules::schedules as schedule_rules;
 pub use warren_rules::sweeps::Retention;
 /// What a template leads to.
 pub use warren_rules::templates as template_rules;
+/// What files may be called that come with messages.
+pub use warren_rules::uploads as upload_rules;
 /// What a runtime says, and how it is judged.
 pub use warren_rules::vitals;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
@@ -105,6 +109,7 @@ struct Inner {
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
+    upload_accounts: uploads::Accounts,
 }
 
 impl Fleet {
@@ -120,6 +125,7 @@ impl Fleet {
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
             refusal_windows: audit::RefusalWindows::default(),
+            upload_accounts: uploads::Accounts::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
         }))

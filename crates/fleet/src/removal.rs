@@ -165,7 +165,18 @@ impl Fleet {
 
     /// Erases the rows of a removed workspace of which nothing is left. Events and the audit log stay.
     pub(crate) async fn erase(&self, id: WorkspaceId) -> Result<(), Error> {
-        self.store().write(move |tx| tx.erase_workspace(id).map_err(Error::from)).await?;
+        self.store()
+            .write(move |tx| {
+                let channels = tx.channels_of(id)?;
+                if tx.erase_workspace(id)? {
+                    // Their rows go with the workspace; what they shared with others is kept elsewhere.
+                    for channel in channels {
+                        tx.delete_secret(Self::OWN_SECRETS, &Self::own_secret_name(channel.id))?;
+                    }
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
         let _ = self.registry().forget(id);
         Ok(())
     }

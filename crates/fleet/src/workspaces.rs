@@ -125,8 +125,14 @@ impl Fleet {
         id: WorkspaceId,
     ) -> Result<Workspace, Error> {
         let row = self.workspace(who, action, id).await?;
+        Self::check_usable(&row)?;
+        Ok(row)
+    }
+
+    /// Whether its files and commands can be reached now.
+    pub(crate) fn check_usable(row: &Workspace) -> Result<(), Error> {
         match lifecycle::usability(row.status) {
-            Usability::Usable => Ok(row),
+            Usability::Usable => Ok(()),
             Usability::Gone => Err(Error::new(ErrorCode::WorkspaceNotFound)),
             Usability::Resting => {
                 let detail = format!("the workspace is {}", row.status);

@@ -125,6 +125,7 @@ error_codes! {
     HookRefused = "hook_refused", 403, "The message is not signed as it should be, or the channel does not exist.", "Sign it with the channel's secret, at the time at which it is sent.";
     HopLimit = "hop_limit", 508, "The message has passed through too many Warrens.", "Look for agents that send to each other in a circle.";
     // Messages, tasks and delegations
+    InvalidUpload = "invalid_upload", 400, "The form is not one that files can be taken from.", "Send `multipart/form-data` with 1 to 20 files, each with a name and the type that its bytes have.";
     InvalidMessage = "invalid_message", 422, "The message is not one that can be delivered.", "`detail` names what is wrong; a message has an id and at least one part.";
     TaskNotFound = "task_not_found", 404, "There is no such task.", "List the workspace's tasks with GET …/tasks.";
     TaskNotOpen = "task_not_open", 409, "The task takes no message now.", "Wait until it asks for input, or send the message without a task to begin a new one.";

@@ -43,6 +43,8 @@ pub struct Limits {
     pub max_attachment_bytes: u64,
     /// Bytes of all files that go with one message.
     pub max_attachments_bytes: u64,
+    /// Bytes of all files in one workspace that came with messages and are still there.
+    pub max_uploads_bytes: u64,
     /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
@@ -79,6 +81,7 @@ impl Default for Limits {
             max_pending_approvals: 100,
             max_attachment_bytes: 25 * MIB,
             max_attachments_bytes: 50 * MIB,
+            max_uploads_bytes: 1_024 * MIB,
             max_requests_per_minute: 6_000,
             max_event_streams: 2_000,
             max_connections: 4_096,

@@ -84,9 +84,13 @@ impl Message {
         }
     }
 
-    /// Tells one message from another: the same text for the same content, whatever the order of its keys (X16).
+    /// Tells what is said in one message from what is said in another: the same text for the same content, whatever the
+    /// order of its keys (X16). Without its id, which Warren makes anew where the sender names a key instead.
     pub fn fingerprint(&self) -> String {
-        let json = serde_json::to_value(self).unwrap_or_default();
+        let mut json = serde_json::to_value(self).unwrap_or_default();
+        if let Some(fields) = json.as_object_mut() {
+            fields.remove("id");
+        }
         let digest = Sha256::digest(canonical_json(&json).as_bytes());
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -12,7 +12,7 @@
 //!
 //! A delivery ends once. Whoever says what became of a claim names the attempt it was; the store refuses an old one.
 
-use warren_model::{Delivery, DeliveryEnd, DeliveryState, TaskState, TaskUpdate, Timestamp};
+use warren_model::{Delivery, DeliveryEnd, DeliveryState, PrincipalKind, TaskState, TaskUpdate, Timestamp};
 
 use crate::backoff::Backoff;
 
@@ -112,6 +112,52 @@ fn again(delivery: &Delivery, reason: &'static str, at_least_ms: u64, knowing: K
     let wait = BETWEEN_TRIES.delay_ms(delivery.attempts.saturating_sub(1), knowing.fraction).max(at_least_ms);
     let wait = i64::try_from(wait).unwrap_or(i64::MAX);
     Next::Again { not_before: knowing.now.plus_ms(wait).min(delivery.expires_at), reason }
+}
+
+/// An answer that a task cannot hold is none, whatever was said with it.
+pub fn after_overflow() -> Next {
+    failed("answer_too_large")
+}
+
+/// What Warren says in the agent's place when a delivery ends; absent: the agent has said all there is to say.
+pub fn words_for(how: DeliveryEnd, reason: Option<&str>, has_spoken: bool) -> Option<&'static str> {
+    Some(match (how, reason) {
+        (DeliveryEnd::Answered, _) => return None,
+        // It failed by its own words.
+        (DeliveryEnd::Failed, Some("failed")) if has_spoken => return None,
+        (DeliveryEnd::Expired, _) => "The message was not delivered in time.",
+        (DeliveryEnd::Cancelled, _) => "The work was cancelled.",
+        (DeliveryEnd::Failed, Some("no_progress")) => "The work showed no progress for too long.",
+        (DeliveryEnd::Failed, Some("deadline_passed")) => "The work took longer than it may.",
+        (DeliveryEnd::Failed, Some("lease_lost" | "no_answer")) => {
+            "The message was sent, and no answer came; whether the work was done is not known."
+        }
+        (DeliveryEnd::Failed, Some("answer_too_large")) => "The agent answered more than a task can hold.",
+        (DeliveryEnd::Failed, Some("unauthorized")) => "The agent did not accept Warren's credential.",
+        (DeliveryEnd::Failed, _) => "The agent could not do the work.",
+    })
+}
+
+/// The end of all patience: what the sender set, and for agents a ceiling besides (X10).
+pub fn deadline_of(
+    asked: Option<Timestamp>,
+    sender: PrincipalKind,
+    ceiling_ms: i64,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let ceiling = (sender == PrincipalKind::Workspace).then(|| now.plus_ms(ceiling_ms));
+    [asked, ceiling].into_iter().flatten().min()
+}
+
+/// Makes a delivery somebody's for a while.
+pub fn claim(delivery: &mut Delivery, owner: &str, now: Timestamp, lease_ms: i64) {
+    delivery.state = DeliveryState::Claimed;
+    delivery.attempts += 1;
+    delivery.reason = None;
+    delivery.owner = Some(owner.to_owned());
+    delivery.lease_until = Some(now.plus_ms(lease_ms));
+    delivery.progress_at = Some(now);
+    delivery.due_at = due_at(delivery);
 }
 
 /// When something must be done about a delivery if nothing happens to it.

@@ -3,6 +3,9 @@
 use serde_json::Value;
 use warren_model::{Content, Event, EventKind, TaskUpdate, Timestamp, truncate_utf8};
 
+use crate::memory::scrub;
+use crate::redaction::Redactor;
+
 /// Lines that are kept.
 pub const MAX_LINES: usize = 20;
 /// Bytes of one line.
@@ -19,8 +22,8 @@ pub struct Line {
     pub count: u32,
 }
 
-/// The last that an agent said about work under way, as one line.
-pub fn last_line(updates: &[TaskUpdate]) -> Option<String> {
+/// The last that an agent said about work under way: one line of it, as long as it is.
+pub fn last_said(updates: &[TaskUpdate]) -> Option<String> {
     let said = updates.iter().rev().find_map(|update| match update {
         TaskUpdate::Status { state, message: Some(message), .. } if !state.is_final() => Some(message),
         TaskUpdate::Status { .. } | TaskUpdate::Artifact { .. } | TaskUpdate::Message(_) => None,
@@ -33,8 +36,12 @@ pub fn last_line(updates: &[TaskUpdate]) -> Option<String> {
 
 fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let line: String = line.chars().filter(|character| !character.is_control()).collect();
-    Some(truncate_utf8(&line, MAX_LINE_BYTES).to_owned())
+    Some(line.chars().filter(|character| !character.is_control()).collect())
+}
+
+/// What is kept of it: without secrets, and short. Masked first, since half a secret is not known as one.
+pub fn kept_line(said: &str, known: &Redactor) -> String {
+    truncate_utf8(&scrub(said, known).text, MAX_LINE_BYTES).to_owned()
 }
 
 /// How an event reads in the feed; absent: it is none for people who watch work.
@@ -152,7 +159,17 @@ mod tests {
             says(TaskState::Working, "\n  two \u{7}\nmore"),
             says(TaskState::Completed, "end"),
         ];
-        assert_eq!(last_line(&updates).as_deref(), Some("two "));
-        assert_eq!(last_line(&updates[2..]), None);
+        assert_eq!(last_said(&updates).as_deref(), Some("two "));
+        assert_eq!(last_said(&updates[2..]), None);
+    }
+
+    // X34, sec/U08
+    #[test]
+    fn a_line_is_masked_before_it_is_cut() {
+        let known = Redactor::new(["s3cret-of-the-workspace"]);
+        let at_the_cut = format!("{}s3cret-of-the-workspace", "x".repeat(MAX_LINE_BYTES - 5));
+        let kept = kept_line(&at_the_cut, &known);
+        assert!(kept.len() <= MAX_LINE_BYTES && !kept.contains("s3c"), "{kept}");
+        assert_eq!(kept_line("all is well", &known), "all is well");
     }
 }

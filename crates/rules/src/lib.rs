@@ -35,5 +35,6 @@ pub mod sweeps;
 pub mod tasks;
 pub mod templates;
 pub mod tier;
+pub mod uploads;
 pub mod vitals;
 pub mod webhooks;

@@ -1,6 +1,6 @@
 //! What is said about a task, put together into the task; and which messages are taken at all (X5).
 
-use warren_model::{Artifact, Content, Message, Part, Task, TaskUpdate, Timestamp};
+use warren_model::{Artifact, Content, Message, Part, Task, TaskId, TaskUpdate, Timestamp};
 
 /// Messages that a task keeps; the oldest go first.
 pub const MAX_HISTORY: usize = 200;
@@ -123,6 +123,22 @@ fn put_artifact(task: &mut Task, artifact: &Artifact, is_append: bool) -> Result
     Ok(())
 }
 
+/// Other tasks that a message speaks of, under the names that its receiver has for them: the sender knows Warren's. One
+/// that the receiver never got is left out; what is no name of ours is passed on as it is.
+pub fn references<E>(
+    said: &[String],
+    mut name_over_there: impl FnMut(TaskId) -> Result<Option<String>, E>,
+) -> Result<Vec<String>, E> {
+    let mut known = Vec::with_capacity(said.len());
+    for text in said {
+        match text.parse::<TaskId>() {
+            Ok(id) => known.extend(name_over_there(id)?),
+            Err(_) => known.push(text.clone()),
+        }
+    }
+    Ok(known)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -159,5 +175,15 @@ mod tests {
             assert_eq!(check(&message(one.clone()), Some(id), 100), Err(InvalidMessage::ContextId), "{id:?}");
         }
         assert_eq!(check(&message(one), Some("talk 1"), 100), Ok(()));
+    }
+
+    // X1
+    #[test]
+    fn a_reference_reaches_the_agent_under_the_name_it_knows() {
+        let at = warren_model::Timestamp::from_micros(1);
+        let (known, unknown) = (TaskId::from_parts(at, [1; 10]), TaskId::from_parts(at, [2; 10]));
+        let said = [known.to_string(), unknown.to_string(), "theirs".to_owned()];
+        let named = references(&said, |id| Ok::<_, ()>((id == known).then(|| "far".to_owned())));
+        assert_eq!(named, Ok(vec!["far".to_owned(), "theirs".to_owned()]));
     }
 }

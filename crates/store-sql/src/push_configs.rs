@@ -29,6 +29,13 @@ const PUT: &str = "INSERT INTO push_configs \
 /// A receiver that was set anew meanwhile has another moment at which it was.
 const UPDATE: &str = "UPDATE push_configs SET told_version = $1, attempts = $2, not_before = $3 \
      WHERE task_id = $4 AND id = $5 AND attempts = $6 AND not_before = $7 AND created_at = $8";
+const SEALED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM push_configs p WHERE p.sealed IS NOT NULL AND (p.task_id, p.id) > ($1, $2) \
+     ORDER BY p.task_id, p.id LIMIT $3"
+);
+const RESEAL: &str = "UPDATE push_configs SET sealed = $1 WHERE task_id = $2 AND id = $3 AND sealed = $4";
 const REMOVE: &str = "DELETE FROM push_configs WHERE task_id = $1 AND id = $2";
 
 impl PushConfigReads for Transaction<'_> {
@@ -38,6 +45,17 @@ impl PushConfigReads for Transaction<'_> {
 
     fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Vec<PushConfig>, Error> {
         self.rows("push_configs", OWED, &[now.into(), Value::Int(Some(i64::from(limit)))], read)
+    }
+
+    fn sealed_push_configs(
+        &mut self,
+        after: Option<(TaskId, &str)>,
+        limit: u32,
+    ) -> Result<Vec<PushConfig>, Error> {
+        // Before all of them: no id is as small.
+        let (task_id, id) = after.unwrap_or((TaskId::from_bytes([0; 16]), ""));
+        let values = [task_id.into(), id.into(), Value::Int(Some(i64::from(limit)))];
+        self.rows("push_configs", SEALED, &values, read)
     }
 }
 
@@ -70,6 +88,12 @@ impl PushConfigWrites for Transaction<'_> {
             known.created_at.into(),
         ];
         Ok(self.execute(UPDATE, &values)? == 1)
+    }
+
+    fn reseal_push_config(&mut self, known: &PushConfig, sealed: &str) -> Result<bool, Error> {
+        let values =
+            [sealed.into(), known.task_id.into(), known.id.as_str().into(), known.sealed.as_deref().into()];
+        Ok(self.execute(RESEAL, &values)? == 1)
     }
 
     fn remove_push_config(&mut self, task_id: TaskId, id: &str) -> Result<bool, Error> {

@@ -48,6 +48,16 @@ impl<'a> Select<'a> {
         self.sql.push(')');
     }
 
+    /// Only rows before the pair of values in the order of the pair of columns.
+    pub(crate) fn and_pair_before(&mut self, columns: &str, first: Value<'a>, second: Value<'a>) {
+        self.and(columns);
+        self.sql.push_str(" < (");
+        self.push_value(first);
+        self.sql.push(',');
+        self.push_value(second);
+        self.sql.push(')');
+    }
+
     pub(crate) fn and_any_of(&mut self, column: &str, values: impl Iterator<Item = impl Into<Value<'a>>>) {
         self.and(column);
         self.sql.push_str(" IN (");

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use warren_model::{Principal, Task, TaskId, TaskState, Timestamp};
-use warren_store::{Error, Page, TaskQuery, TaskReads, TaskWrites};
+use warren_store::{Error, Page, TaskMark, TaskQuery, TaskReads, TaskWrites};
 
 use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count, read_id};
@@ -51,6 +51,21 @@ impl TaskReads for Transaction<'_> {
         let (sql, values) = select.page("id DESC", query.limit);
         let rows = self.rows("tasks", &sql, &values, read)?;
         Ok(cut_page(rows, query.limit, |task| task.id))
+    }
+
+    fn changed_tasks(
+        &mut self,
+        query: &TaskQuery,
+        behind: Option<TaskMark>,
+    ) -> Result<Page<Task, TaskMark>, Error> {
+        let author = query.author.as_ref().map(ToString::to_string);
+        let mut select = filtered(LIST, query, author.as_deref());
+        if let Some(mark) = behind {
+            select.and_pair_before("(updated_at, id)", mark.updated_at.into(), mark.id.into());
+        }
+        let (sql, values) = select.page("updated_at DESC, id DESC", query.limit);
+        let rows = self.rows("tasks", &sql, &values, read)?;
+        Ok(cut_page(rows, query.limit, |task| TaskMark { updated_at: task.updated_at, id: task.id }))
     }
 
     fn count_tasks(&mut self, query: &TaskQuery) -> Result<u64, Error> {

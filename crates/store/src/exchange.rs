@@ -36,8 +36,21 @@ impl TaskQuery {
     }
 }
 
+/// Where a list in order of change goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskMark {
+    pub updated_at: Timestamp,
+    pub id: TaskId,
+}
+
 pub trait TaskReads {
     fn task(&mut self, id: TaskId) -> Result<Option<Task>, Error>;
+    /// The last changed first, behind a mark; `before` of the query is not looked at.
+    fn changed_tasks(
+        &mut self,
+        query: &TaskQuery,
+        behind: Option<TaskMark>,
+    ) -> Result<Page<Task, TaskMark>, Error>;
     fn tasks(&mut self, query: &TaskQuery) -> Result<Page<Task, TaskId>, Error>;
     /// How many there are, however many a page holds.
     fn count_tasks(&mut self, query: &TaskQuery) -> Result<u64, Error>;

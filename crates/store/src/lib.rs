@@ -31,7 +31,7 @@ pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery};
 pub use error::Error;
 pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
-    Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
+    Repeat, RepeatReads, RepeatWrites, TaskMark, TaskQuery, TaskReads, TaskWrites,
 };
 pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
 pub use push_configs::{PushConfigReads, PushConfigWrites};

@@ -9,6 +9,12 @@ pub trait PushConfigReads {
     fn push_configs(&mut self, task_id: TaskId) -> Result<Vec<PushConfig>, Error>;
     /// Those whose task is newer than what they were told and that may be called at `now`, the longest waiting first.
     fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Vec<PushConfig>, Error>;
+    /// Those with something sealed, by task and id, behind one of them.
+    fn sealed_push_configs(
+        &mut self,
+        after: Option<(TaskId, &str)>,
+        limit: u32,
+    ) -> Result<Vec<PushConfig>, Error>;
 }
 
 pub trait PushConfigWrites {
@@ -16,6 +22,8 @@ pub trait PushConfigWrites {
     fn put_push_config(&mut self, config: &PushConfig) -> Result<(), Error>;
     /// Compare-and-set: only if it stands as it was read (`not_before` and `attempts`). Answers whether it did.
     fn update_push_config(&mut self, config: &PushConfig, known: &PushConfig) -> Result<bool, Error>;
+    /// Replaces what is sealed, only if it still is what was read. Answers whether it was.
+    fn reseal_push_config(&mut self, known: &PushConfig, sealed: &str) -> Result<bool, Error>;
     /// Answers whether there was one.
     fn remove_push_config(&mut self, task_id: TaskId, id: &str) -> Result<bool, Error>;
 }

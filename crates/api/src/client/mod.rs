@@ -33,6 +33,7 @@ mod webhooks;
 mod workspaces;
 
 pub use audit::AuditQuery;
+pub use chat::UploadFile;
 pub use error::Error;
 pub use events::EventQuery;
 pub use files::{ByteRange, FileBytes, PathContents};

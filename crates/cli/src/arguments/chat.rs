@@ -1,5 +1,7 @@
 //! The command line of `warren chat`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
@@ -12,6 +14,9 @@ pub(crate) struct ChatArguments {
     pub(crate) workspace: Option<String>,
     /// What to say; without it, each line of standard input is a message
     pub(crate) message: Option<String>,
+    /// Send this file along; may be given several times
+    #[arg(long, value_name = "FILE", requires = "message")]
+    pub(crate) attach: Vec<PathBuf>,
     /// Go on with this conversation [default: a new one]
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,

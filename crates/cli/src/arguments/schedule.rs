@@ -13,32 +13,38 @@ pub(crate) enum ScheduleCommand {
     },
     /// Show a schedule with its next slots
     Show {
-        /// As `warren schedule ls` shows it
+        /// By id, by name where only one has it, or as WORKSPACE/NAME
+        #[arg(value_name = "SCHEDULE")]
         id: String,
     },
     /// Pause a schedule; slots that pass meanwhile are not missed
     Pause {
-        /// As `warren schedule ls` shows it
+        /// By id, by name where only one has it, or as WORKSPACE/NAME
+        #[arg(value_name = "SCHEDULE")]
         id: String,
     },
     /// Resume a schedule from now on
     Resume {
-        /// As `warren schedule ls` shows it
+        /// By id, by name where only one has it, or as WORKSPACE/NAME
+        #[arg(value_name = "SCHEDULE")]
         id: String,
     },
     /// Have a schedule fire now
     Run {
-        /// As `warren schedule ls` shows it
+        /// By id, by name where only one has it, or as WORKSPACE/NAME
+        #[arg(value_name = "SCHEDULE")]
         id: String,
     },
     /// Remove a schedule and the record of its runs
     Rm {
-        /// As `warren schedule ls` shows it
+        /// By id, by name where only one has it, or as WORKSPACE/NAME
+        #[arg(value_name = "SCHEDULE")]
         id: String,
     },
     /// Show what became of a schedule's slots, the newest first
     History {
-        /// As `warren schedule ls` shows it
+        /// By id, by name where only one has it, or as WORKSPACE/NAME
+        #[arg(value_name = "SCHEDULE")]
         id: String,
         /// At most so many
         #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]

@@ -3,7 +3,7 @@
 use warren_api::client::Client;
 use warren_api::{Approval, DecideApproval};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use crate::arguments::ApprovalCommand;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -44,15 +44,11 @@ async fn list(context: &Context, client: &Client, workspace: Option<String>, all
         None => None,
     };
     let state = (!all).then_some("pending");
-    let (mut found, mut cursors, mut cursor) = (Vec::<Approval>::new(), Cursors::default(), None::<String>);
-    loop {
-        let page = client.approvals(workspace_id.as_deref(), state, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found: Vec<Approval> = all_pages(None, async |cursor| {
+        let page = client.approvals(workspace_id.as_deref(), state, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

@@ -1,6 +1,7 @@
 //! `warren chat`: talk with the agent of a workspace.
 
 use std::io::BufRead as _;
+use std::path::PathBuf;
 
 use warren_api::client::Client;
 use warren_api::{
@@ -10,7 +11,8 @@ use warren_api::{
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, truncate_utf8};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
+use super::local_files;
 use super::queue::{WAIT_MS, has_failed, tell_part};
 use super::workspace::age;
 use crate::arguments::{ChatArguments, ChatCommand};
@@ -31,7 +33,10 @@ pub(crate) async fn run(context: &Context, arguments: ChatArguments) -> Outcome<
             let workspace = resolve(&client, &workspace).await?;
             let mut talk = Talk { context, client: &client, workspace, conversation: arguments.conversation };
             match arguments.message {
-                Some(message) => talk.say(&message).await,
+                Some(message) => {
+                    let files = talk.upload(&arguments.attach).await?;
+                    talk.say(&message, files).await
+                }
                 None => talk.follow_lines().await,
             }
         }
@@ -55,15 +60,28 @@ impl Talk<'_> {
                 Report::new(ErrorCode::LocalFileFailed).because(format!("standard input: {error}"))
             })?;
             if !line.trim().is_empty() {
-                exit = self.say(&line).await?;
+                exit = self.say(&line, Vec::new()).await?;
             }
         }
         Ok(exit)
     }
 
-    async fn say(&mut self, text: &str) -> Outcome<Exit> {
+    /// All of them, before anything is said.
+    async fn upload(&self, paths: &[PathBuf]) -> Outcome<Vec<MessagePart>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut files = Vec::with_capacity(paths.len());
+        for path in paths {
+            files.push(local_files::attachment(path).await?);
+        }
+        Ok(self.client.upload_files(&self.workspace, files).await?.parts)
+    }
+
+    async fn say(&mut self, text: &str, files: Vec<MessagePart>) -> Outcome<Exit> {
         let conversation = self.conversation_for(text).await?;
-        let message = TaskMessage { parts: vec![MessagePart::text(text)], ..TaskMessage::default() };
+        let parts = std::iter::once(MessagePart::text(text)).chain(files).collect();
+        let message = TaskMessage { parts, ..TaskMessage::default() };
         let post = PostMessage { message, ..PostMessage::default() };
         let posted = self.client.post_message(&self.workspace, &conversation, &post).await?;
         if posted.queued {
@@ -144,17 +162,13 @@ async fn all_messages(
     client: &Client,
     workspace: &str,
     conversation: &str,
-    mut cursor: Option<String>,
+    behind: Option<String>,
 ) -> Outcome<Vec<ChatMessage>> {
-    let (mut found, mut cursors) = (Vec::new(), Cursors::default());
-    loop {
-        let page = client.chat_messages(workspace, conversation, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            return Ok(found);
-        }
-    }
+    all_pages(behind, async |cursor| {
+        let page = client.chat_messages(workspace, conversation, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await
 }
 
 fn show(context: &Context, messages: &[ChatMessage]) -> Outcome<()> {
@@ -172,16 +186,11 @@ fn show(context: &Context, messages: &[ChatMessage]) -> Outcome<()> {
 }
 
 async fn list(context: &Context, client: &Client, workspace: &str) -> Outcome<()> {
-    let mut found: Vec<Conversation> = Vec::new();
-    let (mut cursors, mut cursor) = (Cursors::default(), None);
-    loop {
-        let page = client.conversations(workspace, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found: Vec<Conversation> = all_pages(None, async |cursor| {
+        let page = client.conversations(workspace, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

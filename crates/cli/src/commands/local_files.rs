@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::io::ReaderStream;
-use warren_api::client::{Client, FileBytes};
+use warren_api::client::{Client, FileBytes, UploadFile};
 use warren_doors::{Entropy as _, OsEntropy};
 
 use crate::failure::{Outcome, Report};
@@ -32,6 +32,18 @@ pub(crate) async fn upload(
     let length = metadata.is_file().then_some(metadata.len());
     let pieces = ReaderStream::with_capacity(opened, PIECE_BYTES);
     Ok(client.put_file(id, path, length, pieces).await?)
+}
+
+/// A file to send along with a message, under its own name.
+pub(crate) async fn attachment(file: &Path) -> Outcome<UploadFile> {
+    let failed = |error: &io::Error| Report::local_file(file, error);
+    let opened = tokio::fs::File::open(file).await.map_err(|error| failed(&error))?;
+    let metadata = opened.metadata().await.map_err(|error| failed(&error))?;
+    if !metadata.is_file() {
+        return Err(failed(&io::Error::from(io::ErrorKind::InvalidInput)).into());
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(UploadFile::new(name, metadata.len(), ReaderStream::with_capacity(opened, PIECE_BYTES)))
 }
 
 /// Standard input, as a file: it is read without a buffer in between, and on threads that may block.

@@ -3,7 +3,7 @@
 use warren_api::client::Client;
 use warren_api::{Memory, Remember};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use crate::arguments::{MemoryCommand, MemoryScope, SetMemoryArguments};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -28,16 +28,12 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
         }
         MemoryCommand::Ls { workspace, scope } => {
             let id = resolve(&client, &workspace).await?;
-            let (mut found, mut cursors, mut cursor) = (Vec::new(), Cursors::default(), None::<String>);
-            loop {
-                let scope = scope.map(MemoryScope::as_str);
-                let page = client.memories(&id, scope, cursor.as_deref()).await?;
-                found.extend(page.items);
-                cursor = cursors.follow(page.next_cursor)?;
-                if cursor.is_none() {
-                    break;
-                }
-            }
+            let scope = scope.map(MemoryScope::as_str);
+            let found = all_pages(None, async |cursor| {
+                let page = client.memories(&id, scope, cursor).await?;
+                Ok((page.items, page.next_cursor))
+            })
+            .await?;
             tell(context, &found, "Nothing is remembered.")?;
         }
         MemoryCommand::Search { workspace, words, scope } => {

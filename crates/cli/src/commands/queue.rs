@@ -4,7 +4,7 @@ use warren_api::client::Client;
 use warren_api::{DeliveryState, MessagePart, QueuedMessage, SendMessage, Task, TaskMessage, TaskState};
 use warren_doors::{Clock as _, SystemClock};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use super::workspace::age;
 use crate::arguments::{QueueCommand, QueueState, TaskCommand};
 use crate::context::Context;
@@ -56,16 +56,11 @@ async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -
         QueueState::Claimed => DeliveryState::Claimed,
         QueueState::Ended => DeliveryState::Ended,
     };
-    let mut found: Vec<QueuedMessage> = Vec::new();
-    let (mut cursors, mut cursor) = (Cursors::default(), None);
-    loop {
-        let page = client.queue(id, state, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found: Vec<QueuedMessage> = all_pages(None, async |cursor| {
+        let page = client.queue(id, state, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }
@@ -176,16 +171,11 @@ pub(super) fn tell_part(context: &Context, part: &MessagePart) -> Outcome<()> {
 }
 
 async fn list_tasks(context: &Context, client: &Client, id: &str) -> Outcome<()> {
-    let mut found: Vec<Task> = Vec::new();
-    let (mut cursors, mut cursor) = (Cursors::default(), None);
-    loop {
-        let page = client.tasks(id, None, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found: Vec<Task> = all_pages(None, async |cursor| {
+        let page = client.tasks(id, None, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

@@ -4,13 +4,18 @@ use warren_api::client::Client;
 use warren_api::{
     CreateSchedule, MissedPolicy, OverlapPolicy, PreviewSchedule, RunCause, RunState, Schedule, ScheduleRun,
 };
+use warren_model::{ErrorCode, ScheduleId};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use crate::arguments::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Report};
+use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
+
+/// Ids listed when a name is not unique.
+const LISTED: usize = 5;
 
 pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<Exit> {
     let client = context.client()?;
@@ -20,10 +25,20 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
             tell(context, &made)?;
         }
         ScheduleCommand::Ls { workspace } => list(context, &client, workspace).await?,
-        ScheduleCommand::Show { id } => show(context, &client.schedule(&id).await?)?,
-        ScheduleCommand::Pause { id } => tell(context, &client.pause_schedule(&id).await?)?,
-        ScheduleCommand::Resume { id } => tell(context, &client.resume_schedule(&id).await?)?,
+        ScheduleCommand::Show { id } => {
+            let id = which(&client, &id).await?;
+            show(context, &client.schedule(&id).await?)?;
+        }
+        ScheduleCommand::Pause { id } => {
+            let id = which(&client, &id).await?;
+            tell(context, &client.pause_schedule(&id).await?)?;
+        }
+        ScheduleCommand::Resume { id } => {
+            let id = which(&client, &id).await?;
+            tell(context, &client.resume_schedule(&id).await?)?;
+        }
         ScheduleCommand::Run { id } => {
+            let id = which(&client, &id).await?;
             let run = client.run_schedule(&id).await?;
             if context.output.is_json {
                 context.output.json(&run)?;
@@ -33,13 +48,56 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
             }
         }
         ScheduleCommand::Rm { id } => {
+            let id = which(&client, &id).await?;
             client.remove_schedule(&id).await?;
             context.output.note("The schedule is removed.");
         }
-        ScheduleCommand::History { id, limit } => history(context, &client, &id, limit).await?,
+        ScheduleCommand::History { id, limit } => {
+            let id = which(&client, &id).await?;
+            history(context, &client, &id, limit).await?;
+        }
         ScheduleCommand::Next(arguments) => next(context, &client, arguments).await?,
     }
     Ok(Exit::OK)
+}
+
+/// The id behind what somebody typed: an id, a name that only one has, or `WORKSPACE/NAME`.
+async fn which(client: &Client, text: &str) -> Outcome<String> {
+    if text.parse::<ScheduleId>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    let (workspace_id, name) = match text.split_once('/') {
+        Some((workspace, name)) => (Some(resolve(client, workspace).await?), name),
+        None => (None, text),
+    };
+    let mut found = all_schedules(client, workspace_id.as_deref()).await?;
+    found.retain(|schedule| schedule.name == name);
+    match found.as_slice() {
+        [one] => Ok(one.id.clone()),
+        [] => Err(Report::new(ErrorCode::ScheduleNotFound)
+            .because(format!("no schedule is named `{}`", visible(name)))
+            .into()),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|one| one.id.as_str()).take(LISTED).collect();
+            Err(Report::new(ErrorCode::AmbiguousName)
+                .because(format!(
+                    "{} schedules are named `{}`: {}",
+                    several.len(),
+                    visible(name),
+                    ids.join(", ")
+                ))
+                .hint("Name it by its id, or as WORKSPACE/NAME.")
+                .into())
+        }
+    }
+}
+
+async fn all_schedules(client: &Client, workspace_id: Option<&str>) -> Outcome<Vec<Schedule>> {
+    all_pages(None, async |cursor| {
+        let page = client.schedules(workspace_id, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await
 }
 
 async fn add(client: &Client, arguments: AddScheduleArguments) -> Outcome<Schedule> {
@@ -95,16 +153,7 @@ async fn list(context: &Context, client: &Client, workspace: Option<String>) -> 
         Some(workspace) => Some(resolve(client, &workspace).await?),
         None => None,
     };
-    let mut found: Vec<Schedule> = Vec::new();
-    let (mut cursors, mut cursor) = (Cursors::default(), None::<String>);
-    loop {
-        let page = client.schedules(workspace_id.as_deref(), cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found = all_schedules(client, workspace_id.as_deref()).await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

@@ -10,7 +10,7 @@ use warren_doors::{Clock as _, SystemClock};
 use warren_fleet::template_rules::{self, Library};
 use warren_model::{Blueprint, DocumentError, ErrorCode, MAX_DOCUMENT_BYTES, parse_yaml};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use super::workspace::age;
 use crate::arguments::{ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 use crate::context::Context;
@@ -103,17 +103,11 @@ pub(super) fn tell_report(context: &Context, report: &ImportReport) -> Outcome<E
 }
 
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
-    let mut found: Vec<TemplateSummary> = Vec::new();
-    let mut cursors = Cursors::default();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = client.templates(cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found: Vec<TemplateSummary> = all_pages(None, async |cursor| {
+        let page = client.templates(cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

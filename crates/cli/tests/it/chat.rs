@@ -92,3 +92,32 @@ async fn a_person_talks_with_an_agent_from_the_command_line() {
     server.kill();
     agent.await.unwrap();
 }
+
+// X32
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_go_along_with_a_message_from_the_command_line() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let agent = tokio::spawn(echo(&server).await);
+    let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![7; 300_000]].concat();
+    std::fs::write(machine.path().join("größe.txt"), "hello file").unwrap();
+    std::fs::write(machine.path().join("picture.png"), &picture).unwrap();
+    let attach = ["chat", "echo", "look", "--attach", "größe.txt", "--attach", "picture.png"];
+    assert_eq!(machine.run(&attach).expect_ok().text(), "echo: look\n");
+    let id = machine.run(&["chat", "ls", "echo", "--json"]).expect_ok().json()[0]["id"].clone();
+    let shown = machine.run(&["chat", "show", "echo", id.as_str().unwrap(), "--json"]).expect_ok().json();
+    let parts = &shown[0]["parts"];
+    assert_eq!((&parts[1]["filename"], &parts[1]["media_type"]), (&json!("größe.txt"), &json!("text/plain")));
+    assert_eq!(
+        (&parts[2]["filename"], &parts[2]["media_type"]),
+        (&json!("picture.png"), &json!("image/png"))
+    );
+    let path = parts[2]["url"].as_str().unwrap().strip_prefix("workspace:").unwrap().to_owned();
+    machine.run(&["ws", "cp", &format!("echo:{path}"), "back.png"]).expect_ok();
+    assert_eq!(std::fs::read(machine.path().join("back.png")).unwrap(), picture);
+    machine.run(&["chat", "echo", "x", "--attach", "nowhere", "--json"]).expect_error(1, "local_file_failed");
+    let after = machine.run(&["chat", "ls", "echo", "--json"]).expect_ok().json();
+    assert_eq!(after.as_array().unwrap().len(), 1, "nothing is said without its files");
+    server.kill();
+    agent.await.unwrap();
+}

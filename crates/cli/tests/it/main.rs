@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod agents;
 mod audit;
 mod boxes;
 mod chat;

@@ -273,8 +273,7 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Under which a webhook's or channel's secret is kept.
 fn secret_name<K: IdKind>(id: Id<K>) -> SecretName {
-    let hex: String = id.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect();
-    format!("WEBHOOK_{hex}").parse().expect("letters, digits and `_`")
+    Fleet::own_secret_name(id)
 }
 
 fn event(

@@ -1,12 +1,12 @@
 //! Small secrets that belong to rows elsewhere, such as the credential with which a receiver of notifications is called:
 //! sealed under the current key, for their place alone.
 //!
-//! A rotation of the key does not seal them anew: they are short-lived, and their owners set them again.
+//! A rotation of the key seals them anew with all others.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use warren_model::KeyId;
+use warren_model::{KeyId, TaskId};
 use zeroize::Zeroizing;
 
 use super::keys::{Key, Keyring};
@@ -16,6 +16,22 @@ use crate::Fleet;
 const VERSION: &str = "v1";
 
 impl Fleet {
+    /// The place of what a receiver of notifications about a task is called with.
+    pub fn push_place(task_id: TaskId, config: &str) -> String {
+        format!("push_config/{task_id}/{config}")
+    }
+
+    /// Under the current key of this ring. `None`: it is already, or does not open.
+    pub(super) fn resealed_aside(&self, ring: &Keyring, place: &str, sealed: &str) -> Resealing {
+        if key_id_of(sealed).as_ref() == Some(ring.current().id()) {
+            return Resealing::NotNeeded;
+        }
+        let Some(text) = open(ring, place, sealed) else { return Resealing::Unreadable };
+        let mut nonce = [0; NONCE_LEN];
+        self.entropy().fill(&mut nonce);
+        Resealing::Sealed(seal(ring.current(), nonce, place, &text))
+    }
+
     /// Seals a text for one place: it opens nowhere else.
     pub fn seal_aside(&self, place: &str, text: &str) -> String {
         let mut nonce = [0; NONCE_LEN];
@@ -27,6 +43,18 @@ impl Fleet {
     pub fn open_aside(&self, place: &str, sealed: &str) -> Option<Zeroizing<String>> {
         open(&self.keys().ring(), place, sealed)
     }
+}
+
+/// What a rotation makes of something sealed aside.
+pub(super) enum Resealing {
+    NotNeeded,
+    Unreadable,
+    Sealed(String),
+}
+
+fn key_id_of(sealed: &str) -> Option<KeyId> {
+    let (key_id, _) = sealed.strip_prefix(VERSION)?.strip_prefix('.')?.split_once('.')?;
+    KeyId::parse(key_id)
 }
 
 fn seal(key: &Key, nonce: [u8; NONCE_LEN], place: &str, text: &str) -> String {

@@ -2,7 +2,7 @@
 //! others, under an org that no workspace belongs to, so that none of them becomes a variable anywhere.
 
 use warren_model::{
-    ErrorCode, OrgId, Principal, SealedSecret, SecretName, SecretOwner, SecretValue, Timestamp,
+    ErrorCode, Id, IdKind, OrgId, Principal, SealedSecret, SecretName, SecretOwner, SecretValue, Timestamp,
 };
 
 use super::sealing;
@@ -11,6 +11,12 @@ use crate::{Error, Fleet};
 impl Fleet {
     /// Whose they are, to find and delete them by.
     pub const OWN_SECRETS: SecretOwner = SecretOwner::Org(OrgId::WARREN);
+
+    /// Under which the secret is kept that belongs to something with an id, such as a webhook or a channel.
+    pub fn own_secret_name<K: IdKind>(id: Id<K>) -> SecretName {
+        let hex: String = id.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect();
+        format!("WEBHOOK_{hex}").parse().expect("letters, digits and `_`")
+    }
 
     /// A row that is not written yet.
     pub fn seal_own(

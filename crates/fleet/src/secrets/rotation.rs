@@ -9,11 +9,12 @@
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, TokenId,
+    AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, TaskId, TokenId,
 };
 use warren_rules::access::Action;
 use warren_store::{Error as StoreError, Lease, SecretKey};
 
+use super::aside::Resealing;
 use super::keys::{Key, KeyError, Keyring};
 use super::sealing;
 use crate::audit::Actor;
@@ -91,7 +92,9 @@ impl Fleet {
         by: &Principal,
         actor: Actor,
     ) -> Result<Rotation, Error> {
-        let (resealed, unreadable) = self.reseal_all(keys).await?;
+        let (rows, unreadable_rows) = self.reseal_all(keys).await?;
+        let (asides, unreadable_asides) = self.reseal_asides(keys).await?;
+        let (resealed, unreadable) = (rows + asides, unreadable_rows + unreadable_asides);
         let key_id = keys.current().id().clone();
         let (now, by, id) = (self.clock().now(), by.clone(), key_id.to_string());
         self.store()
@@ -146,6 +149,41 @@ impl Fleet {
             unreadable += left;
             match next {
                 Some(next) => after = Some(next),
+                None => return Ok((resealed, unreadable)),
+            }
+        }
+    }
+
+    /// The same for what stands sealed in rows of others.
+    async fn reseal_asides(&self, keys: &Keyring) -> Result<(u64, u64), Error> {
+        let (mut resealed, mut unreadable) = (0, 0);
+        let mut after: Option<(TaskId, String)> = None;
+        loop {
+            let (fleet, keys, from) = (self.clone(), keys.clone(), after.clone());
+            let (done, left, last) = self
+                .store()
+                .write(move |tx| {
+                    let from = from.as_ref().map(|(task, id)| (*task, id.as_str()));
+                    let rows = tx.sealed_push_configs(from, BATCH)?;
+                    let (mut done, mut left) = (0_u64, 0_u64);
+                    for row in &rows {
+                        let place = Self::push_place(row.task_id, &row.id);
+                        match fleet.resealed_aside(&keys, &place, row.sealed.as_deref().unwrap_or_default()) {
+                            Resealing::NotNeeded => {}
+                            Resealing::Unreadable => left += 1,
+                            Resealing::Sealed(sealed) => {
+                                done += u64::from(tx.reseal_push_config(row, &sealed)?);
+                            }
+                        }
+                    }
+                    let last = rows.last().map(|row| (row.task_id, row.id.clone()));
+                    Ok::<_, Error>((done, left, last))
+                })
+                .await?;
+            resealed += done;
+            unreadable += left;
+            match last {
+                Some(last) => after = Some(last),
                 None => return Ok((resealed, unreadable)),
             }
         }

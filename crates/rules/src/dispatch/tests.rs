@@ -293,3 +293,28 @@ proptest! {
         }
     }
 }
+
+// X10
+#[test]
+fn agents_wait_no_longer_than_the_ceiling_and_people_as_long_as_they_say() {
+    let (now, late) = (Timestamp::from_micros(0), Timestamp::from_micros(0).plus_ms(9_000));
+    let early = now.plus_ms(10);
+    assert_eq!(deadline_of(None, PrincipalKind::User, 1_000, now), None);
+    assert_eq!(deadline_of(Some(late), PrincipalKind::User, 1_000, now), Some(late));
+    assert_eq!(deadline_of(None, PrincipalKind::Workspace, 1_000, now), Some(now.plus_ms(1_000)));
+    assert_eq!(deadline_of(Some(late), PrincipalKind::Workspace, 1_000, now), Some(now.plus_ms(1_000)));
+    assert_eq!(deadline_of(Some(early), PrincipalKind::Workspace, 1_000, now), Some(early));
+}
+
+// X11
+#[test]
+fn warren_speaks_only_where_the_agent_has_not() {
+    assert_eq!(words_for(DeliveryEnd::Answered, None, false), None);
+    assert_eq!(words_for(DeliveryEnd::Failed, Some("failed"), true), None, "by its own words");
+    assert!(words_for(DeliveryEnd::Failed, Some("failed"), false).is_some());
+    assert!(words_for(DeliveryEnd::Failed, Some("no_progress"), true).is_some(), "it did not say so itself");
+    let Next::End { how, reason } = after_overflow() else { panic!("it ends") };
+    assert_eq!(how, DeliveryEnd::Failed);
+    let words = words_for(how, reason, true).unwrap();
+    assert!(words.contains("more than a task can hold"), "{words}");
+}

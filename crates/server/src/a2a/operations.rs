@@ -7,8 +7,8 @@ use warren_exchange::a2a::{
     task_to,
 };
 use warren_exchange::{Accepted, Follower, Send};
-use warren_model::{Task, TaskId};
-use warren_store::TaskQuery;
+use warren_model::{Task, TaskId, Timestamp};
+use warren_store::{TaskMark, TaskQuery};
 
 use super::refusal::{Refusal, unsupported};
 use super::stream::Events;
@@ -75,7 +75,10 @@ impl Visit {
     pub(super) async fn list_tasks(self, request: ListTasksRequest) -> Result<ListTasksResponse, Refusal> {
         let (query, history_length) = self.query_of(&request)?;
         let page_size = query.limit;
-        let (page, total_size) = self.app.exchange.tasks(&self.who, query).await?;
+        let token = request.page_token.as_deref().filter(|token| !token.is_empty());
+        let bad_token = || ProtocolError::invalid("pageToken: not one that Warren gave out");
+        let behind = token.map(|token| mark_from(token).ok_or_else(bad_token)).transpose()?;
+        let (page, total_size) = self.app.exchange.changed_tasks(&self.who, query, behind).await?;
         let has_artifacts = request.include_artifacts.unwrap_or_default();
         let shown = |task: &Task| {
             let mut task = task_to(task, history_length);
@@ -86,7 +89,7 @@ impl Visit {
         };
         Ok(ListTasksResponse {
             tasks: page.rows.iter().map(shown).collect(),
-            next_page_token: page.next.map(|id| id.to_string()).unwrap_or_default(),
+            next_page_token: page.next.map(mark_to).unwrap_or_default(),
             page_size,
             total_size,
         })
@@ -101,15 +104,12 @@ impl Visit {
                 .ok_or_else(|| ProtocolError::invalid(format!("pageSize: expected 1 to {MAX_PAGE}")))?,
         };
         let context_id = request.context_id.clone().filter(|id| !id.is_empty());
-        let bad_token = |_| ProtocolError::invalid("pageToken: not one that Warren gave out");
         let bad_time = |_| ProtocolError::invalid("statusTimestampAfter: expected RFC 3339");
-        let token = request.page_token.as_deref().filter(|token| !token.is_empty());
         let since = request.status_timestamp_after.as_deref().filter(|text| !text.is_empty());
         let query = TaskQuery {
             context_id,
             state: request.status.filter(|state| *state != WireState::Unspecified).and_then(state_from),
             updated_since: since.map(str::parse).transpose().map_err(bad_time)?,
-            before: token.map(str::parse).transpose().map_err(bad_token)?,
             ..TaskQuery::of(self.workspace.id, limit)
         };
         Ok((query, checked_history_length(request.history_length, "historyLength")?))
@@ -130,4 +130,14 @@ impl Visit {
     pub(super) fn extended_card(self) -> Refusal {
         unsupported("the agent card is complete; there is no extended one")
     }
+}
+
+/// Where a list goes on, as clients carry it.
+fn mark_to(mark: TaskMark) -> String {
+    format!("{}.{}", mark.updated_at.as_micros(), mark.id)
+}
+
+fn mark_from(token: &str) -> Option<TaskMark> {
+    let (micros, id) = token.split_once('.')?;
+    Some(TaskMark { updated_at: Timestamp::from_micros(micros.parse().ok()?), id: id.parse().ok()? })
 }

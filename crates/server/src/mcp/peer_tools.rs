@@ -1,24 +1,31 @@
-//! What an agent can do with its peers (X23), for callers that are the workspace itself.
+//! What an agent can do with its peers, the people around it and its memory (X23), for callers that are the workspace
+//! itself.
 //!
 //! A person who looks at a workspace's tools is not its agent, and must not hand out work in its name by accident: these
 //! are offered to its own tokens and to nobody else. What each may reach is decided by the routes behind them.
 
-use std::sync::Arc;
+mod offer;
+
 use std::time::Duration;
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use http::Method;
+use rmcp::model::Tool;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
-use warren_api::{Delegate, Delegation, MessagePart, TaskMessage};
-use warren_fleet::Identity;
+use warren_api::{
+    Approval, ApprovalState, Delegate, Delegation, FoundMemories, Memory, MemoryScope, MessagePart, Notify,
+    Remember as NewMemory, RequestApproval as Question, TaskMessage,
+};
+use warren_fleet::{Identity, upload_rules};
 use warren_model::{ErrorCode, WorkspaceId};
 
+use self::offer::PeerTool;
 use super::door::{Door, encoded};
 use crate::problem::Failure;
 
-/// How long `delegate_task` waits for the result unless told, and at most.
+/// How long `delegate_task` and `request_approval` wait unless told, and at most.
 const USUAL_WAIT_SECONDS: u64 = 300;
 const MAX_WAIT_SECONDS: u64 = 3_600;
 /// One request to a route waits no longer.
@@ -28,97 +35,6 @@ const MAX_ROUND: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerTools {
     id: WorkspaceId,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum PeerTool {
-    ListPeers,
-    DelegateTask,
-    DelegateTaskAsync,
-    CheckTask,
-    CancelTask,
-    GetWorkspaceInfo,
-}
-
-impl PeerTool {
-    const ALL: [Self; 6] = [
-        Self::ListPeers,
-        Self::DelegateTask,
-        Self::DelegateTaskAsync,
-        Self::CheckTask,
-        Self::CancelTask,
-        Self::GetWorkspaceInfo,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::ListPeers => "list_peers",
-            Self::DelegateTask => "delegate_task",
-            Self::DelegateTaskAsync => "delegate_task_async",
-            Self::CheckTask => "check_task",
-            Self::CancelTask => "cancel_task",
-            Self::GetWorkspaceInfo => "get_workspace_info",
-        }
-    }
-
-    const fn description(self) -> &'static str {
-        match self {
-            Self::ListPeers => "List the workspaces that you may hand work to, with their roles and status.",
-            Self::DelegateTask => {
-                "Hand work to a peer and wait for its result. If it takes longer than you wait, the answer has no \
-                 result yet: ask with check_task."
-            }
-            Self::DelegateTaskAsync => {
-                "Hand work to a peer and go on. Ask for the result with check_task, or have it sent to you as a message."
-            }
-            Self::CheckTask => {
-                "Ask how work stands that you handed on, and for its result once it has ended."
-            }
-            Self::CancelTask => "Take work back that you handed on. The peer is told to stop.",
-            Self::GetWorkspaceInfo => "Show your own workspace: name, role, status, capabilities and limits.",
-        }
-    }
-
-    const fn is_read_only(self) -> bool {
-        matches!(self, Self::ListPeers | Self::CheckTask | Self::GetWorkspaceInfo)
-    }
-
-    fn schema(self) -> Arc<JsonObject> {
-        let to = json!({ "type": "string", "description": "The peer's id, from list_peers." });
-        let task = json!({ "type": "string", "minLength": 1, "description": "What is to be done, in full: the peer knows nothing else." });
-        let delegation = json!({ "type": "string", "description": "`id` from the answer of delegate_task or delegate_task_async." });
-        let (properties, required) = match self {
-            Self::ListPeers => {
-                let query =
-                    json!({ "type": "string", "description": "Part of a name or role. Absent: all." });
-                (json!({ "query": query }), json!([]))
-            }
-            Self::DelegateTask => {
-                let wait = json!({
-                    "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS, "default": USUAL_WAIT_SECONDS,
-                    "description": "How long to wait for the result.",
-                });
-                (json!({ "to": to, "task": task, "wait_seconds": wait }), json!(["to", "task"]))
-            }
-            Self::DelegateTaskAsync => {
-                let tell = json!({
-                    "type": "boolean", "default": false, "description": "Have the result sent to you as a message.",
-                });
-                (json!({ "to": to, "task": task, "tell": tell }), json!(["to", "task"]))
-            }
-            Self::CheckTask | Self::CancelTask => (json!({ "id": delegation }), json!(["id"])),
-            Self::GetWorkspaceInfo => (json!({}), json!([])),
-        };
-        let schema = json!({
-            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
-        });
-        Arc::new(schema.as_object().cloned().unwrap_or_default())
-    }
-
-    fn definition(self) -> Tool {
-        let annotations = ToolAnnotations::new().read_only(self.is_read_only()).open_world(false);
-        Tool::new(self.name(), self.description(), self.schema()).with_annotations(annotations)
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,6 +49,8 @@ struct ListPeers {
 struct DelegateTask {
     to: String,
     task: String,
+    #[serde(default)]
+    files: Vec<String>,
     #[serde(default = "usual_wait")]
     wait_seconds: u64,
 }
@@ -147,6 +65,8 @@ struct DelegateTaskAsync {
     to: String,
     task: String,
     #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
     tell: bool,
 }
 
@@ -154,6 +74,45 @@ struct DelegateTaskAsync {
 #[serde(deny_unknown_fields)]
 struct Named {
     id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestApproval {
+    /// One asked before.
+    id: Option<String>,
+    action: Option<String>,
+    reason: Option<String>,
+    context: Option<Value>,
+    expires_in_seconds: Option<u32>,
+    task_id: Option<String>,
+    #[serde(default = "usual_wait")]
+    wait_seconds: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Remember {
+    key: String,
+    value: String,
+    #[serde(default = "own_scope")]
+    scope: MemoryScope,
+    ttl_seconds: Option<u32>,
+    expected_version: Option<u64>,
+    task_id: Option<String>,
+}
+
+const fn own_scope() -> MemoryScope {
+    MemoryScope::Local
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recall {
+    key: Option<String>,
+    query: Option<String>,
+    scope: Option<MemoryScope>,
+    limit: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -190,8 +149,8 @@ impl PeerTools {
             }
             PeerTool::DelegateTask => self.delegate_and_wait(door, read(arguments)?).await,
             PeerTool::DelegateTaskAsync => {
-                let DelegateTaskAsync { to, task, tell } = read(arguments)?;
-                let wish = Delegate { tell, ..wish(to, task)? };
+                let DelegateTaskAsync { to, task, files, tell } = read(arguments)?;
+                let wish = Delegate { tell, ..wish(to, task, &files)? };
                 Ok(json!(self.delegate(door, &wish).await?))
             }
             PeerTool::CheckTask => {
@@ -202,6 +161,13 @@ impl PeerTools {
                 let Named { id } = read(arguments)?;
                 door.post(&format!("{own}/delegations/{}/cancel", encoded(&id)), &json!({})).await?.json()
             }
+            PeerTool::SendMessageToUser => {
+                let notice: Notify = read(arguments)?;
+                door.post(&format!("{own}/notify"), &json!(notice)).await?.json()
+            }
+            PeerTool::RequestApproval => self.ask_and_wait(door, read(arguments)?).await,
+            PeerTool::Remember => self.remember(door, read(arguments)?).await,
+            PeerTool::Recall => self.recall(door, read(arguments)?).await,
             PeerTool::GetWorkspaceInfo => {
                 let Nothing {} = read(arguments)?;
                 door.get(&own).await?.json()
@@ -214,13 +180,9 @@ impl PeerTools {
     }
 
     async fn delegate_and_wait(self, door: &Door, asked: DelegateTask) -> Result<Value, Failure> {
-        let DelegateTask { to, task, wait_seconds } = asked;
-        if wait_seconds > MAX_WAIT_SECONDS {
-            let detail = format!("wait_seconds: at most {MAX_WAIT_SECONDS}");
-            return Err(Failure::new(ErrorCode::InvalidRequest, detail));
-        }
-        let until = Instant::now() + Duration::from_secs(wait_seconds);
-        let mut made = self.delegate(door, &wish(to, task)?).await?;
+        let DelegateTask { to, task, files, wait_seconds } = asked;
+        let until = patience(wait_seconds)?;
+        let mut made = self.delegate(door, &wish(to, task, &files)?).await?;
         while made.ended_at.is_none() {
             let begun = Instant::now();
             let round = until.saturating_duration_since(begun).min(MAX_ROUND);
@@ -237,13 +199,136 @@ impl PeerTools {
         }
         Ok(json!(made))
     }
+
+    async fn ask_and_wait(self, door: &Door, asked: RequestApproval) -> Result<Value, Failure> {
+        let until = patience(asked.wait_seconds)?;
+        let mut approval: Approval = match question(asked)? {
+            Ask::New(question) => {
+                let path = format!("/api/v1/workspaces/{}/approvals", self.id);
+                door.post(&path, &json!(question)).await?.json()?
+            }
+            Ask::Known(id) => door.get(&format!("/api/v1/approvals/{}", encoded(&id))).await?.json()?,
+        };
+        while approval.state == ApprovalState::Pending {
+            let begun = Instant::now();
+            let round = until.saturating_duration_since(begun).min(MAX_ROUND);
+            if round.is_zero() {
+                break;
+            }
+            let path = format!("/api/v1/approvals/{}", encoded(&approval.id));
+            approval = door.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
+            // A server that stops answers early, and would be asked again and again.
+            if begun.elapsed() < round / 2 {
+                break;
+            }
+        }
+        Ok(json!(approval))
+    }
+
+    async fn remember(self, door: &Door, wish: Remember) -> Result<Value, Failure> {
+        let path = self.memory_of(wish.scope, &wish.key);
+        let body = NewMemory {
+            value: wish.value,
+            ttl_seconds: wish.ttl_seconds,
+            task_id: wish.task_id,
+            expected_version: wish.expected_version,
+        };
+        door.ask(Method::PUT, &path, Some(&json!(body))).await?.json()
+    }
+
+    /// What is under a key, or what a search finds. A key without a scope is looked for in the nearest first.
+    async fn recall(self, door: &Door, wish: Recall) -> Result<Value, Failure> {
+        let key = match (wish.key, wish.query) {
+            (Some(key), None) => key,
+            (None, Some(query)) => {
+                let mut path = format!("/api/v1/workspaces/{}/memory/search?q={}", self.id, encoded(&query));
+                if let Some(scope) = wish.scope {
+                    path.push_str(&format!("&scope={}", spelled(scope)));
+                }
+                if let Some(limit) = wish.limit {
+                    path.push_str(&format!("&limit={limit}"));
+                }
+                return door.get(&path).await?.json();
+            }
+            (Some(_), Some(_)) | (None, None) => {
+                return Err(Failure::new(ErrorCode::InvalidRequest, "expected one of key and query"));
+            }
+        };
+        let nearest_first = [MemoryScope::Local, MemoryScope::Team, MemoryScope::Org];
+        let scopes = wish.scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
+        for scope in scopes {
+            match door.get(&self.memory_of(scope, &key)).await {
+                Ok(found) => {
+                    let memory: Memory = found.json()?;
+                    return Ok(json!(FoundMemories { items: vec![memory] }));
+                }
+                Err(failure) if failure.code() == ErrorCode::MemoryNotFound => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(json!(FoundMemories { items: Vec::new() }))
+    }
+
+    fn memory_of(self, scope: MemoryScope, key: &str) -> String {
+        format!("/api/v1/workspaces/{}/memory/{}/{}", self.id, spelled(scope), encoded(key))
+    }
 }
 
-fn wish(to: String, task: String) -> Result<Delegate, Failure> {
+/// What is asked of people: something new, or how it stands with what was asked before.
+enum Ask {
+    New(Question),
+    Known(String),
+}
+
+fn question(asked: RequestApproval) -> Result<Ask, Failure> {
+    let wrong = |detail: &str| Failure::new(ErrorCode::InvalidRequest, detail);
+    match asked {
+        RequestApproval {
+            id: Some(id),
+            action: None,
+            reason: None,
+            context: None,
+            expires_in_seconds: None,
+            task_id: None,
+            wait_seconds: _,
+        } => Ok(Ask::Known(id)),
+        RequestApproval { id: Some(_), .. } => {
+            Err(wrong("id: what was asked before is not changed; leave out all else but wait_seconds"))
+        }
+        RequestApproval { id: None, action, reason, context, expires_in_seconds, task_id, .. } => {
+            let action = action.ok_or_else(|| wrong("action: missing"))?;
+            let reason = reason.ok_or_else(|| wrong("reason: missing"))?;
+            Ok(Ask::New(Question { action, reason, context, expires_in_seconds, task_id }))
+        }
+    }
+}
+
+const fn spelled(scope: MemoryScope) -> &'static str {
+    match scope {
+        MemoryScope::Local => "local",
+        MemoryScope::Team => "team",
+        MemoryScope::Org => "org",
+    }
+}
+
+fn patience(wait_seconds: u64) -> Result<Instant, Failure> {
+    if wait_seconds > MAX_WAIT_SECONDS {
+        let detail = format!("wait_seconds: at most {MAX_WAIT_SECONDS}");
+        return Err(Failure::new(ErrorCode::InvalidRequest, detail));
+    }
+    Ok(Instant::now() + Duration::from_secs(wait_seconds))
+}
+
+fn wish(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
     if task.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidRequest, "task: say what is to be done"));
     }
-    let message = TaskMessage { parts: vec![MessagePart::text(task)], ..TaskMessage::default() };
+    let file = |path: &String| MessagePart {
+        url: Some(format!("{}{path}", upload_rules::SCHEME)),
+        ..MessagePart::default()
+    };
+    let parts = std::iter::once(MessagePart::text(task)).chain(files.iter().map(file)).collect();
+    let message = TaskMessage { parts, ..TaskMessage::default() };
     Ok(Delegate { to, message, ..Delegate::default() })
 }
 

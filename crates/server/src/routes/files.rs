@@ -237,7 +237,7 @@ pub(super) async fn write(
     let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
     // The body can be read once, so this is not retried after an eviction: the client sends it again.
     let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
-    let contents = upload(request, Duration::from_millis(app.limits().body_timeout_ms));
+    let contents = paced_body(request, Duration::from_millis(app.limits().body_timeout_ms));
     let written = fs_of(&*workspace)?.write(&path, contents, mode).await?;
     note(&app, &who, &row, "write", &path, written.bytes);
     let status = if written.created { StatusCode::CREATED } else { StatusCode::OK };
@@ -246,7 +246,7 @@ pub(super) async fn write(
 }
 
 /// The body in pieces, each of which must come in time; all together no slower than `MIN_BYTES_PER_SECOND`.
-fn upload(request: Request, limit: Duration) -> ByteStream {
+pub(super) fn paced_body(request: Request, limit: Duration) -> ByteStream {
     let body = request.into_body().into_data_stream();
     let state = (Some(body), Instant::now() + limit);
     let pieces = futures_util::stream::unfold(state, move |(body, deadline)| async move {

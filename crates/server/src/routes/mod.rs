@@ -38,7 +38,7 @@ use utoipa_axum::routes;
 use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
-use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime};
+use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime, uploads};
 use crate::problem::Failure;
 use crate::{App, a2a, auth, guard, mcp, page, problem};
 
@@ -120,6 +120,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(conversations::show, conversations::change, conversations::remove))
         .routes(routes!(conversations::post, conversations::messages))
         .routes(routes!(conversations::search))
+        .routes(routes!(uploads::create))
         .routes(routes!(notices::notify))
         .routes(routes!(notices::feed))
         .routes(routes!(peers::list))

@@ -175,6 +175,7 @@ const NEEDS: &[(&str, Need)] = &[
     ("list_chat_messages", Need::On(Deed::Use)),
     ("search_conversations", Need::On(Deed::Use)),
     ("notify", Need::On(Deed::Serve)),
+    ("upload_files", Need::On(Deed::Use)),
     ("show_feed", Need::On(Deed::Use)),
     ("list_peers", Need::On(Deed::See)),
     ("show_peer_policy", Need::On(Deed::See)),

@@ -205,6 +205,33 @@ async fn a_purge_erases_the_rows_and_leaves_the_events() {
     assert!(!place(&warren, root).exists());
 }
 
+// F8, X52
+#[tokio::test]
+async fn a_purge_takes_the_secrets_of_channels_with_it() {
+    use warren_fleet::Fleet;
+    let warren = Warren::start().await;
+    let (id, other) = (warren.workspace(memory()).await, warren.workspace(memory()).await);
+    let channel = async |of: WorkspaceId| {
+        let made = warren.post(&format!("{}/channels", path(of)), &json!({ "name": "door" })).await.json();
+        let id = made["channel"]["id"].as_str().or(made["id"].as_str()).unwrap_or_else(|| panic!("{made}"));
+        id.parse::<warren_model::ChannelId>().unwrap()
+    };
+    let (gone, kept) = (channel(id).await, channel(other).await);
+    let has_secret = async |channel: warren_model::ChannelId| {
+        let name = Fleet::own_secret_name(channel);
+        let found = warren
+            .fleet
+            .store()
+            .read(move |tx| tx.secret(Fleet::OWN_SECRETS, &name).map_err(warren_fleet::Error::from));
+        found.await.unwrap().is_some()
+    };
+    assert!(has_secret(gone).await);
+    assert_eq!(warren.delete(&format!("{}?purge=true", path(id))).await.status, 200);
+    eventually("the row is erased", async || !exists(&warren, id).await).await;
+    assert!(!has_secret(gone).await);
+    assert!(has_secret(kept).await, "of others nothing is taken");
+}
+
 // F8: a purge waits for the stop, and outlives a crash between the two
 #[tokio::test]
 async fn a_purge_whose_stop_fails_keeps_the_row_until_it_is_done() {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::json;
 use warren_model::{
     Artifact, Content, Delegation, DelegationState, Delivery, DeliveryEnd, DeliveryState, Message, OrgId,
-    Part, Principal, Role, Status, Task, TaskOrigin, TaskState, WorkspaceId,
+    Part, Principal, Role, Status, Task, TaskId, TaskOrigin, TaskState, WorkspaceId,
 };
 
 use super::samples::{NOW, get, id, insert, update, workspace};
-use crate::{DelegationQuery, DeliveryQuery, Error, Lane, Repeat, Store, TaskQuery};
+use crate::{DelegationQuery, DeliveryQuery, Error, Lane, Page, Repeat, Store, TaskMark, TaskQuery};
 
 fn task(workspace_id: WorkspaceId) -> Task {
     Task {
@@ -167,6 +167,33 @@ pub async fn tasks_are_listed_youngest_first_and_filtered(store: Arc<dyn Store>)
     assert_eq!(list(askers).await, (rows[..4].to_vec(), Some(rows[3]), 5));
     let since = TaskQuery { updated_since: Some(NOW.plus_ms(3)), ..all };
     assert_eq!(list(since).await.0, rows[..2]);
+}
+
+// X1
+pub async fn tasks_are_listed_by_their_last_change_without_a_gap(store: Arc<dyn Store>) {
+    let home = place(&*store).await;
+    let mut rows = Vec::new();
+    for changed in [3, 1, 2, 2, 2_i64] {
+        let row = Task { updated_at: NOW.plus_ms(changed), ..task(home) };
+        put(&*store, &row, &[]).await;
+        rows.push((changed, row.id));
+    }
+    rows.sort_unstable_by(|one, other| other.cmp(one));
+    let ids: Vec<TaskId> = rows.iter().map(|(_, id)| *id).collect();
+    for limit in 1..=5 {
+        let (mut found, mut mark) = (Vec::new(), None);
+        loop {
+            let query = TaskQuery::of(home, limit);
+            let page = store.read(move |tx| tx.changed_tasks(&query, mark)).await;
+            let page: Page<Task, TaskMark> = page.map_err(|error: Error| error).expect("tasks are listed");
+            found.extend(page.rows.iter().map(|row| row.id));
+            mark = page.next;
+            if mark.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, ids, "in pages of {limit}");
+    }
 }
 
 // X14

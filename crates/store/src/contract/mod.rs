@@ -122,6 +122,7 @@ macro_rules! contract_tests {
             }
             exchange {
                 a_task_comes_back_as_it_was_written_in_every_state
+                tasks_are_listed_by_their_last_change_without_a_gap
                 tasks_are_listed_youngest_first_and_filtered
                 the_queue_goes_by_priority_then_turn_then_age
                 a_position_counts_those_before_it
@@ -147,6 +148,7 @@ macro_rules! contract_tests {
                 a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
                 a_call_is_owed_while_the_task_is_newer_than_what_was_told
                 a_call_is_taken_up_by_one_of_many
+                what_is_sealed_is_found_in_pages_and_replaced_once
             }
             schedules {
                 every_field_comes_back_as_it_was_written

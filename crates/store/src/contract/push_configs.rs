@@ -123,3 +123,35 @@ pub async fn a_call_is_taken_up_by_one_of_many(store: Arc<dyn Store>) {
     }
     assert_eq!(won, 1);
 }
+
+// sec/U08
+pub async fn what_is_sealed_is_found_in_pages_and_replaced_once(store: Arc<dyn Store>) {
+    let job = task(&*store).await;
+    for name in ["a", "b", "c"] {
+        put(&*store, &config(job.id, name)).await;
+    }
+    put(&*store, &PushConfig { sealed: None, ..config(job.id, "open") }).await;
+    let mut found: Vec<PushConfig> = Vec::new();
+    loop {
+        let after = found.last().map(|one| (one.task_id, one.id.clone()));
+        let page: Result<Vec<PushConfig>, Error> = store
+            .read(move |tx| tx.sealed_push_configs(after.as_ref().map(|(task, id)| (*task, id.as_str())), 2))
+            .await;
+        let page = page.expect("they are listed");
+        if page.is_empty() {
+            break;
+        }
+        found.extend(page);
+    }
+    found.retain(|one| one.task_id == job.id);
+    let names: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    let reseal = async |sealed: &'static str| {
+        let known = found[0].clone();
+        let done: Result<bool, Error> = store.write(move |tx| tx.reseal_push_config(&known, sealed)).await;
+        done.expect("it is written")
+    };
+    assert!(reseal("v1.new.bytes").await);
+    assert!(!reseal("v1.late.bytes").await, "somebody was faster");
+    assert_eq!(of_task(&*store, job.id).await[0].sealed.as_deref(), Some("v1.new.bytes"));
+}

@@ -7,6 +7,7 @@ pub(super) mod notices;
 pub(super) mod peers;
 pub(super) mod queue;
 pub(super) mod runtime;
+pub(super) mod uploads;
 
 use http::HeaderMap;
 use serde::Deserialize;

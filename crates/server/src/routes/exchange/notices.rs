@@ -10,6 +10,7 @@ use warren_api::{Attachment, ChatMessage, Feed, FeedLine, Notify, Problem};
 use warren_exchange::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 use warren_exchange::{Line, Notice};
 use warren_fleet::access::Action;
+use warren_fleet::upload_rules::SCHEME;
 use warren_model as model;
 use warren_model::{Content, ErrorCode, Part};
 use warren_workspace::WorkspacePath;
@@ -22,9 +23,6 @@ use crate::convert_chat as convert;
 use crate::extract::{Json, PathId};
 use crate::problem::Failure;
 use crate::routes::files::fs_of;
-
-/// What a part calls a file of the workspace that the message is in.
-const FILE_SCHEME: &str = "workspace:";
 
 /// Tell people something, with files of one's own workspace.
 ///
@@ -106,7 +104,7 @@ async fn checked_file(fs: &dyn Fs, wish: &Attachment, max: u64) -> Result<(Part,
         .map_err(|problem| (ErrorCode::InvalidMessage, problem.to_string()))?;
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
     let part = Part {
-        content: Content::Url(format!("{FILE_SCHEME}{}", path.as_str())),
+        content: Content::Url(format!("{SCHEME}{}", path.as_str())),
         media_type: Some(media_type),
         filename: Some(name),
         metadata: serde_json::Map::new(),

@@ -105,6 +105,26 @@ async fn a_receiver_that_is_away_is_called_again() {
     receiver.told("TASK_STATE_COMPLETED").await;
 }
 
+// X1, sec/U08
+#[tokio::test]
+async fn credentials_outlive_two_rotations_of_the_key() {
+    let (stage, receiver) = (stage().await, Receiver::start(0).await);
+    let asked = stage.task("ask me").await;
+    let mut wanted = config(&receiver.url);
+    wanted["taskId"] = asked["id"].clone();
+    stage.result("CreateTaskPushNotificationConfig", &wanted).await;
+    for _ in 0..2 {
+        let rotated = stage.warren.post("/api/v1/secrets/rotate-key", &json!({})).await.json();
+        assert_eq!((&rotated["resealed"], &rotated["unreadable"]), (&json!(1), &json!(0)), "{rotated}");
+    }
+    let mut reply = send("the left one");
+    reply["message"]["taskId"] = asked["id"].clone();
+    stage.result("SendMessage", &reply).await;
+    let headers = receiver.told("TASK_STATE_COMPLETED").await;
+    assert_eq!(headers["x-a2a-notification-token"], "t0ken");
+    assert_eq!(headers["authorization"], "Bearer cr3dential");
+}
+
 // X1: accepted before a crash, told after it.
 #[tokio::test]
 async fn what_is_owed_is_told_after_a_restart() {

@@ -147,6 +147,34 @@ async fn tasks_are_listed_in_pages_and_by_context_and_state() {
     assert_eq!(later["totalSize"], 0);
 }
 
+// X1
+#[tokio::test]
+async fn tasks_are_listed_by_their_last_change_and_named_to_the_agent_by_its_own_names() {
+    let stage = Stage::set().await;
+    let asked = stage.task("ask me").await;
+    let (one, two) = (stage.task("one").await, stage.task("two").await);
+    let list = async |token: &Value| {
+        let page = stage.result("ListTasks", &json!({ "pageSize": 2, "pageToken": token })).await;
+        let ids: Vec<Value> =
+            page["tasks"].as_array().unwrap().iter().map(|task| task["id"].clone()).collect();
+        (ids, page["nextPageToken"].clone())
+    };
+    assert_eq!(list(&json!("")).await.0, [two["id"].clone(), one["id"].clone()]);
+    let mut reply = send("the left one");
+    reply["message"]["taskId"] = asked["id"].clone();
+    reply["message"]["referenceTaskIds"] = json!([one["id"], "of another world"]);
+    stage.result("SendMessage", &reply).await;
+    let (first, token) = list(&json!("")).await;
+    assert_eq!(first, [asked["id"].clone(), two["id"].clone()], "the oldest has changed last");
+    assert_eq!(list(&token).await, (vec![one["id"].clone()], json!("")));
+    let heard = stage.agent.turns().pop().unwrap().message.reference_task_ids;
+    assert_eq!(heard, [format!("far-{}", one["id"].as_str().unwrap()), "of another world".to_owned()]);
+    for token in ["nonsense", "1.", "x.y"] {
+        let (_, code, _) = stage.error("ListTasks", &json!({ "pageToken": token })).await;
+        assert_eq!(code, -32602, "{token}");
+    }
+}
+
 // X4
 #[tokio::test]
 async fn the_agent_learns_who_wrote_and_nobody_can_pretend() {

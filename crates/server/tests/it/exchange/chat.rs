@@ -434,3 +434,28 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
     );
     assert!(texts.len() <= 20);
 }
+
+// X34, sec/U08
+#[tokio::test]
+async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
+    let (warren, peer) = with_agent().await;
+    let canary = "canary-4f1d9c2b7e";
+    let set = warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token);
+    let set = set.json(&json!({ "value": canary })).send().await;
+    assert!(matches!(set.status, 200 | 201), "{}", set.text());
+    let (id, _) = agent(&warren, json!({})).await;
+    peer.next([Act::Work(format!("calling with {canary} now")), Act::Hold, Act::Say("done".into())]);
+    let accepted = super::say(&warren, id, "go").await;
+    let told = async || {
+        let all = crate::fleet::events(&warren, Some(id)).await;
+        all.into_iter().find(|event| event["kind"] == "exchange.task.progressed")
+    };
+    eventually("its progress", async || told().await.is_some()).await;
+    let line = told().await.unwrap()["data"]["line"].as_str().unwrap().to_owned();
+    assert!(
+        line.starts_with("calling with ") && line.ends_with(" now") && !line.contains("canary"),
+        "{line}"
+    );
+    peer.let_go();
+    task_in(&warren, &accepted, "completed").await;
+}

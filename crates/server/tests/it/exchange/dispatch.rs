@@ -283,8 +283,16 @@ async fn the_same_message_again_is_answered_as_the_first_and_not_run_twice() {
         call.json(&body).send().await.json()
     };
     assert_eq!(keyed().await["queue_id"], keyed().await["queue_id"]);
-    eventually("both ended", async || queue(&warren, id, "ended").await.len() == 2).await;
-    assert_eq!(peer.heard(), ["once", "with a key"]);
+    let nameless = async |text: &str| {
+        let call = warren.call("POST", &path).token(&warren.token).header("idempotency-key", "k-2");
+        call.json(&said(text)).send().await
+    };
+    let first = nameless("without an id").await.json();
+    assert_eq!(nameless("without an id").await.json()["queue_id"], first["queue_id"], "the key is enough");
+    let other = nameless("something else").await;
+    assert_eq!((other.status, other.code().as_str()), (422, "idempotency_key_reused"));
+    eventually("all ended", async || queue(&warren, id, "ended").await.len() == 3).await;
+    assert_eq!(peer.heard(), ["once", "with a key", "without an id"]);
 }
 
 // X22

@@ -7,6 +7,7 @@ mod dispatch;
 mod peers;
 mod pull;
 mod refusals;
+mod uploads;
 
 use serde_json::{Value, json};
 use warren_model::{Status, WorkspaceId};
