@@ -68,6 +68,7 @@ impl Bed {
             entropy: Arc::clone(&entropy),
             limits: Limits { max_workspaces_per_org: u32::MAX, ..Limits::default() },
             terms: Terms::default(),
+            prober: Arc::new(warren_fleet::NoProber),
             keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
         });
         let rows: Vec<_> = (0..size).map(|number| workspace(&*entropy, &*clock, number)).collect();

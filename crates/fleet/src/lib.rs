@@ -14,6 +14,7 @@ mod journal;
 mod lifecycle;
 mod losses;
 mod peers;
+mod probes;
 mod reconcile;
 mod refs;
 mod refusals;
@@ -34,6 +35,7 @@ pub use imports::{Import, ImportReport, ImportedNode};
 pub use journal::Use;
 pub use lifecycle::Terms;
 pub use losses::StoredLosses;
+pub use probes::{NoProber, Prober};
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
 pub use removal::{Collapse, Removal, RemovalCounts};
@@ -44,6 +46,8 @@ pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
+/// What a probe of a runtime finds.
+pub use warren_rules::probes as probe_rules;
 /// How fast one caller may ask.
 pub use warren_rules::rate;
 /// When schedules fire.
@@ -59,7 +63,7 @@ pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
@@ -84,6 +88,8 @@ pub struct Parts {
     /// What secrets are sealed with.
     pub keys: Keys,
     pub terms: Terms,
+    /// How runtimes that can be called are asked whether they are there.
+    pub prober: Arc<dyn Prober>,
 }
 
 /// The control plane. Cheap to clone; all clones are one.
@@ -102,6 +108,7 @@ struct Inner {
     /// Events that are told and not stored (F15).
     live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
+    probes: Semaphore,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
@@ -122,6 +129,7 @@ impl Fleet {
             refusal_windows: audit::RefusalWindows::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
+            probes: Semaphore::new(probes::AT_ONCE),
         }))
     }
 

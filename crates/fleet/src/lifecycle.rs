@@ -133,6 +133,12 @@ impl Fleet {
         self.signal(id, Signal::LivenessExpired, &Principal::system("exchange"), None).await.map(drop)
     }
 
+    /// Too much of the work that Warren handed its runtime fails (F13). The ends are counted in the record already; should
+    /// this be lost with the process, the next heartbeat leads to the same.
+    pub async fn found_failing(&self, id: WorkspaceId) -> Result<(), Error> {
+        self.signal(id, Signal::WorkFailed, &Principal::system("exchange"), None).await.map(drop)
+    }
+
     /// How long work may show no progress, where a workspace says nothing itself.
     pub fn idle_timeout_ms(&self) -> i64 {
         self.0.parts.terms.expectations.idle_timeout_ms

@@ -3,7 +3,7 @@
 //! A generation that was not brought about yet is the one reason to act: whatever changed in the middle of a step
 //! raises it again, so that the step after sees it. No change is lost, however many come.
 
-use warren_model::{Status, Timestamp, Workspace};
+use warren_model::{Runtime, Status, Timestamp, Workspace};
 
 /// One step of a carrier. After each step the row is read again and asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,15 @@ pub fn judge_open(current: u64, opened: u64) -> Opened {
 
 /// Whoever began something looks after it; if they die, somebody else looks after so long.
 pub const LOOK_AGAIN_MS: i64 = 60_000;
+
+/// Whether one that fell silent, or lost its box, is brought up again without anybody's asking (F16): what Warren itself
+/// brought up.
+pub const fn is_mended(runtime: Runtime) -> bool {
+    match runtime {
+        Runtime::Hosted | Runtime::Resident => true,
+        Runtime::External => false,
+    }
+}
 
 /// Waits before a silent workspace is restarted without anybody's asking (F16): at once, then ever longer.
 const MENDING_WAITS_MS: [i64; 6] = [0, 15_000, 30_000, 60_000, 300_000, 600_000];

@@ -45,6 +45,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     12 "0012_webhooks",
     13 "0013_chat",
     14 "0014_push_configs",
+    17 "0017_outcomes",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -62,6 +63,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     12 "0012_webhooks",
     13 "0013_chat",
     14 "0014_push_configs",
+    17 "0017_outcomes",
 );
 
 /// The table that records what was applied; the same text on both engines.

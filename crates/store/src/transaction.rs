@@ -155,6 +155,8 @@ pub enum Due {
     Liveness,
     /// Work in flight shows no progress.
     Stall,
+    /// The runtime is to be probed.
+    Probe,
     /// No task for so long that it may sleep.
     Idleness,
     /// Provisioning took too long.
@@ -164,7 +166,8 @@ pub enum Due {
 }
 
 impl Due {
-    pub const ALL: [Self; 5] = [Self::Liveness, Self::Stall, Self::Idleness, Self::Provision, Self::Mending];
+    pub const ALL: [Self; 6] =
+        [Self::Liveness, Self::Stall, Self::Probe, Self::Idleness, Self::Provision, Self::Mending];
 }
 
 pub trait VitalsReads {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_exchange::signing::Signer;
-use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
+use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -241,6 +241,8 @@ impl Warren {
             losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
         };
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
+        let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
+        let connector = Connector::new(builder.outbound.clone(), resolver);
         let fleet = Fleet::new(Parts {
             store: Arc::clone(&store),
             registry: Registry::new(parts, RegistryConfig::default()),
@@ -249,12 +251,11 @@ impl Warren {
             limits: builder.limits.clone(),
             keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
             terms: builder.terms,
+            prober: Arc::new(CardProber::new(connector.clone())),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
-        let connector = Connector::new(builder.outbound.clone(), resolver);
         let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
         let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {

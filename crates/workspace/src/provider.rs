@@ -72,6 +72,16 @@ pub struct ReapReport {
     pub problems: Vec<String>,
 }
 
+/// What a look at an open workspace showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    Here,
+    /// For good; how is said in words.
+    Gone(&'static str),
+    /// It could not be asked, or did not answer in time.
+    Unknown,
+}
+
 /// An open workspace (W2). A module is present exactly when its capability was declared.
 #[async_trait]
 pub trait Workspace: Send + Sync + std::fmt::Debug {
@@ -87,6 +97,11 @@ pub trait Workspace: Send + Sync + std::fmt::Debug {
     /// What has ended it, where that is known without asking: a box that is gone. Absent: nothing is known against it.
     fn loss(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Looks whether it is really there, also where nobody uses it (F20). A look that cannot be made is no verdict.
+    async fn presence(&self) -> Presence {
+        self.loss().map_or(Presence::Here, Presence::Gone)
     }
 
     /// Ends processes and lets go of resources; files stay. Idempotent.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::connector::Connector;
 use warren_exchange::signing::Signer;
-use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts};
+use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{
@@ -97,6 +97,7 @@ async fn put_together(
     if let Some(room) = descriptors::make_room() {
         limits.max_connections = limits.max_connections.min(u32::try_from(room).unwrap_or(u32::MAX));
     }
+    let connector = Connector::with_system_names(config.outbound.policy());
     let fleet = Fleet::new(Parts {
         store,
         registry: Registry::new(parts, config.registry.to_registry()),
@@ -105,13 +106,13 @@ async fn put_together(
         limits,
         keys,
         terms: config.fleet.terms(),
+        prober: Arc::new(CardProber::new(connector.clone())),
     });
     let server_config = ServerConfig {
         allowed_hosts: config.server.allowed_hosts.clone(),
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
     };
-    let connector = Connector::with_system_names(config.outbound.policy());
     let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),

@@ -15,6 +15,7 @@
 
 mod board;
 mod due;
+mod health;
 mod old;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
@@ -127,6 +128,8 @@ impl Fleet {
             Sweep::Provisioning => self.sweep_due(sweep, Due::Provision).await,
             Sweep::Mending => self.sweep_due(sweep, Due::Mending).await,
             Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
+            Sweep::Probes => self.sweep_due(sweep, Due::Probe).await,
+            Sweep::Health => self.sweep_health().await,
             Sweep::Orphans => self.sweep_orphans().await,
             Sweep::Retention => self.sweep_old().await,
         }

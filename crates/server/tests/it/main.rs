@@ -22,6 +22,7 @@ mod matrix;
 mod mcp;
 mod memories;
 mod operations;
+mod probes;
 mod processes;
 mod redaction;
 mod registration;

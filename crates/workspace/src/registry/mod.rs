@@ -16,6 +16,7 @@
 
 mod close;
 mod config;
+mod look;
 mod losses;
 mod open;
 mod slot;
