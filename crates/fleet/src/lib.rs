@@ -19,6 +19,7 @@ mod reconcile;
 mod refs;
 mod refusals;
 mod registration;
+mod replicas;
 mod removal;
 mod schedules;
 mod secrets;
@@ -38,6 +39,7 @@ pub use losses::StoredLosses;
 pub use probes::{NoProber, Prober};
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
+pub use replicas::Replica;
 pub use removal::{Collapse, Removal, RemovalCounts};
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
@@ -90,6 +92,8 @@ pub struct Parts {
     pub terms: Terms,
     /// How runtimes that can be called are asked whether they are there.
     pub prober: Arc<dyn Prober>,
+    /// This Warren among those on the same database.
+    pub replica: Replica,
 }
 
 /// The control plane. Cheap to clone; all clones are one.
@@ -136,6 +140,7 @@ impl Fleet {
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
     /// on. Returns when every workspace is known; the unfinished work runs in the background.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.join_replicas().await?;
         self.take_up_workspaces().await?;
         self.append(self.server_event(EventKind::ServerStarted, version)).await?;
         let fleet = self.clone();
@@ -158,6 +163,7 @@ impl Fleet {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         let report = self.registry().shut_down(CLOSE_LIMIT).await;
+        self.leave_replicas().await;
         if report.left_to_reaper > 0 {
             tracing::warn!(count = report.left_to_reaper, "some workspaces did not close in time");
         }

@@ -117,10 +117,10 @@ fn settle(
     let known = tx.hold_vitals(id)?;
     let (probe_at, signal, reason) = match judge(row.status, &known, way, finding, moment.now) {
         Verdict::Outdated => return Ok(()),
-        Verdict::Stays { reason, ask_again_at } => (Some(ask_again_at), None, reason),
-        Verdict::Leads { signal, reason } => (None, Some(signal), reason),
+        Verdict::Stays { reason, ask_again_at } => (ask_again_at, None, reason),
+        Verdict::Leads { signal, reason, ask_again_at } => (ask_again_at, Some(signal), reason),
     };
-    let vitals = Vitals { probe_at, ..known };
+    let vitals = Vitals { probe_at: Some(probe_at), ..known };
     tx.put_vitals(id, &vitals)?;
     let data = json!({ "way": way.as_str(), "found": finding.as_str(), "reason": reason });
     let kind = EventKind::WorkspaceProbed;

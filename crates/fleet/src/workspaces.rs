@@ -126,7 +126,10 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         let row = self.workspace(who, action, id).await?;
         match lifecycle::usability(row.status) {
-            Usability::Usable => Ok(row),
+            Usability::Usable => {
+                self.reach(&row).await?;
+                Ok(row)
+            }
             Usability::Gone => Err(Error::new(ErrorCode::WorkspaceNotFound)),
             Usability::Resting => {
                 let detail = format!("the workspace is {}", row.status);

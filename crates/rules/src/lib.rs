@@ -30,6 +30,7 @@ pub mod reconcile;
 pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod replicas;
 pub mod schedules;
 pub mod secrets;
 pub mod startup;

@@ -91,11 +91,11 @@ pub enum Verdict {
     Outdated,
     /// Degraded as before, with this reason; asked again then.
     Stays { reason: &'static str, ask_again_at: Timestamp },
-    /// Sent through the table, with this reason.
-    Leads { signal: Signal, reason: &'static str },
+    /// Sent through the table, with this reason; should reports go on all the same, it is asked again then.
+    Leads { signal: Signal, reason: &'static str, ask_again_at: Timestamp },
 }
 
-/// One that answers is asked again after so long, should it still not move.
+/// One that answers, or reports and does not, is asked again after so long, should it still not move.
 const ANSWERED_AGAIN_MS: i64 = 5 * 60_000;
 /// One that could not be asked, sooner.
 const UNKNOWN_AGAIN_MS: i64 = 60_000;
@@ -108,7 +108,10 @@ pub fn judge(status: Status, vitals: &Vitals, way: Way, finding: Finding, now: T
     match finding {
         Finding::Answers => Verdict::Stays { reason, ask_again_at: now.plus_ms(ANSWERED_AGAIN_MS) },
         Finding::Unknown => Verdict::Stays { reason, ask_again_at: now.plus_ms(UNKNOWN_AGAIN_MS) },
-        Finding::Silent => Verdict::Leads { signal: Signal::ProbeFailed, reason },
+        Finding::Silent => {
+            let ask_again_at = now.plus_ms(ANSWERED_AGAIN_MS);
+            Verdict::Leads { signal: Signal::ProbeFailed, reason, ask_again_at }
+        }
     }
 }
 

@@ -51,6 +51,29 @@ pub fn next_step(workspace: &Workspace) -> Step {
     }
 }
 
+/// How the removal of a workspace stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovalStanding {
+    /// Nothing is left of it.
+    Finished,
+    /// It could not be stopped: its files are kept, and it is tried again.
+    Failed,
+    /// Somebody is at it.
+    Pending,
+}
+
+/// How the removal of a workspace stands, by its row; no row: it was erased.
+pub fn removal_standing(row: Option<&Workspace>, is_busy: bool) -> RemovalStanding {
+    match row {
+        // An open that was under way when the removal came may still make something to delete.
+        _ if is_busy => RemovalStanding::Pending,
+        None => RemovalStanding::Finished,
+        Some(row) if row.reference.is_none() => RemovalStanding::Finished,
+        Some(row) if row.mending.attempts > 0 => RemovalStanding::Failed,
+        Some(_) => RemovalStanding::Pending,
+    }
+}
+
 /// How a carrier's answer "it is open" is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
@@ -173,6 +196,23 @@ mod tests {
     #[test]
     fn a_first_generation_is_opened_without_closing_what_its_first_user_opened() {
         assert_eq!(next_step(&workspace(Status::Provisioning, 1, 0)), Step::Open { closes_first: false });
+    }
+
+    // F8
+    #[test]
+    fn a_removal_is_finished_when_nothing_is_left_and_nobody_is_at_it() {
+        let gone = workspace(Status::Removed, 2, 2);
+        let left = Workspace { reference: Some(reference()), ..gone.clone() };
+        let stuck = Workspace { mending: Mending { attempts: 1, next_at: None }, ..left.clone() };
+        for (row, expected) in [
+            (None, RemovalStanding::Finished),
+            (Some(&gone), RemovalStanding::Finished),
+            (Some(&left), RemovalStanding::Pending),
+            (Some(&stuck), RemovalStanding::Failed),
+        ] {
+            assert_eq!(removal_standing(row, false), expected);
+            assert_eq!(removal_standing(row, true), RemovalStanding::Pending);
+        }
     }
 
     // F16

@@ -47,6 +47,8 @@ sweeps! {
     Provisioning = "provisioning", every 5;
     /// Tries again what is to be tried again: restarts after silence, removals, changes whose carrier died.
     Mending = "mending", every 5;
+    /// Brings up, a few at a time, what runs with something older than is wanted, such as a secret that was changed.
+    CatchingUp = "catching_up", every 5;
     /// Puts workspaces to sleep that had no task for as long as their spec says.
     Hibernation = "hibernation", every 30;
     /// Ends boxes and deletes folders that belong to no workspace.
@@ -64,6 +66,7 @@ impl Sweep {
             | Self::Stalls
             | Self::Probes
             | Self::Health
+            | Self::CatchingUp
             | Self::Provisioning
             | Self::Mending
             | Self::Hibernation
@@ -118,7 +121,7 @@ pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
 /// How long a carrier has before somebody else may take its work up.
 const CARRIER_MS: i64 = 60_000;
 
-/// What a sweep does about a workspace. `Health`, `Orphans` and `Retention` are not about single workspaces.
+/// What a sweep does about a workspace. `Health`, `CatchingUp`, `Orphans` and `Retention` are not about single workspaces.
 pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     match sweep {
         Sweep::Liveness => silent(row, vitals, now),
@@ -127,7 +130,7 @@ pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> E
         Sweep::Mending => to_be_mended(row, now),
         Sweep::Hibernation => idle(row, vitals, now),
         Sweep::Probes => to_be_probed(row, vitals, now),
-        Sweep::Health | Sweep::Orphans | Sweep::Retention => Effect::Leave,
+        Sweep::Health | Sweep::CatchingUp | Sweep::Orphans | Sweep::Retention => Effect::Leave,
     }
 }
 
@@ -140,7 +143,7 @@ pub fn clear_deadline(sweep: Sweep, row: &mut Workspace, vitals: &mut Vitals) {
         Sweep::Hibernation => vitals.idle_deadline = None,
         Sweep::Provisioning => row.provision_deadline = None,
         Sweep::Mending => row.mending.next_at = None,
-        Sweep::Health | Sweep::Orphans | Sweep::Retention => {}
+        Sweep::Health | Sweep::CatchingUp | Sweep::Orphans | Sweep::Retention => {}
     }
 }
 
@@ -316,7 +319,7 @@ mod tests {
                 Sweep::Mending => mending,
                 Sweep::Hibernation => idle,
                 Sweep::Probes => probe,
-                Sweep::Health | Sweep::Orphans | Sweep::Retention => None,
+                Sweep::Health | Sweep::CatchingUp | Sweep::Orphans | Sweep::Retention => None,
             };
             let effect = plan(sweep, &row, &vitals, NOW);
             prop_assert_eq!(effect == Effect::Leave, deadline.is_none_or(|at| at > NOW));

@@ -130,8 +130,8 @@ pub fn after_report(
     };
     vitals.stall_deadline = stall_deadline(&vitals, expectations);
     vitals.idle_deadline = idle_deadline(&vitals, spec);
-    // What moves again need not be asked.
-    vitals.probe_at = known.probe_at.filter(|_| is_stalled(&vitals, now));
+    // Whoever finds the stall first, sweep or report, has it looked into; what moves again need not be asked.
+    vitals.probe_at = is_stalled(&vitals, now).then(|| known.probe_at.unwrap_or(now));
     Ok((vitals, doubt))
 }
 
@@ -347,8 +347,10 @@ mod tests {
             vitals = after(&vitals, &Report { active_tasks: Some(1), ..Report::default() }, now);
         }
         assert!(is_stalled(&vitals, now));
+        assert_eq!(vitals.probe_at, Some(now), "and it is to be looked into");
         vitals = after(&vitals, &Report { last_progress_at: Some(now), ..Report::default() }, now);
         assert!(!is_stalled(&vitals, now));
+        assert_eq!(vitals.probe_at, None);
     }
 
     // F7

@@ -46,6 +46,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     13 "0013_chat",
     14 "0014_push_configs",
     17 "0017_outcomes",
+    18 "0018_places",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -64,6 +65,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     13 "0013_chat",
     14 "0014_push_configs",
     17 "0017_outcomes",
+    18 "0018_places",
 );
 
 /// The table that records what was applied; the same text on both engines.

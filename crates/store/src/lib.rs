@@ -17,6 +17,7 @@ pub mod contract;
 mod error;
 mod exchange;
 mod memory;
+mod places;
 mod push_configs;
 mod query;
 mod schedules;
@@ -34,6 +35,7 @@ pub use exchange::{
     Repeat, RepeatReads, RepeatWrites, TaskQuery, TaskReads, TaskWrites,
 };
 pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
+pub use places::{Place, PlaceReads, PlaceWrites};
 pub use push_configs::{PushConfigReads, PushConfigWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};

@@ -6,7 +6,7 @@ use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::connector::Connector;
 use warren_exchange::signing::Signer;
 use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts};
-use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
+use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{
     DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
@@ -84,13 +84,14 @@ async fn put_together(
     )
     .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
+    let replica = Replica::new(&folder.replica(&*entropy)?, Arc::clone(&store), Arc::clone(&clock));
     let parts = RegistryParts {
         providers: vec![Arc::new(memory), Arc::new(local), Arc::new(sandbox), Arc::new(docker)],
         gates: config.registry.gates(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         metrics: Arc::clone(&telemetry) as _,
-        refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+        refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock), replica.clone())),
         losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
     };
     let mut limits = config.limits.clone();
@@ -106,6 +107,7 @@ async fn put_together(
         limits,
         keys,
         terms: config.fleet.terms(),
+        replica,
         prober: Arc::new(CardProber::new(connector.clone())),
     });
     let server_config = ServerConfig {

@@ -25,12 +25,14 @@ pub(crate) use board::Board;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use warren_model::ErrorCode;
+use serde_json::json;
+use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
 use warren_rules::access::Action;
 use warren_rules::backoff::Backoff;
 use warren_rules::sweeps::Sweep;
 use warren_store::Due;
 
+use crate::audit::Actor;
 use crate::{Error, Fleet, Identity};
 
 /// How soon a sweep that panicked is tried again.
@@ -75,8 +77,20 @@ impl Fleet {
     pub async fn run_sweep(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
         who.may_in_own_org(Action::Operate)?;
         let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
+        self.note_asked(who, sweep).await;
         self.sweep_once(sweep).await;
         Ok(self.0.sweeps.report(sweep))
+    }
+
+    /// A sweep that an operator asks for is not refused for want of an entry: it may be what mends the database's host.
+    async fn note_asked(&self, who: &Identity, sweep: Sweep) {
+        let (action, kind) = (AuditAction::SweepRun, AuditTargetKind::Sweep);
+        let entry = Actor::of(who).did(self.clock().now(), action, kind, sweep.as_str(), json!({}));
+        if let Err(error) =
+            self.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await
+        {
+            tracing::warn!(%error, sweep = sweep.as_str(), "that a sweep was asked for could not be recorded");
+        }
     }
 
     async fn keep_sweeping(&self, sweep: Sweep) {
@@ -130,9 +144,17 @@ impl Fleet {
             Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
             Sweep::Probes => self.sweep_due(sweep, Due::Probe).await,
             Sweep::Health => self.sweep_health().await,
+            Sweep::CatchingUp => self.sweep_behind().await,
             Sweep::Orphans => self.sweep_orphans().await,
             Sweep::Retention => self.sweep_old().await,
         }
+    }
+
+    /// Restarts go on in the background, and the rows tell who is on its way up, so that the lease need not be held for
+    /// longer than the look.
+    async fn sweep_behind(&self) -> Result<Ran, Error> {
+        let (looked_at, acted_on) = self.catch_up().await?;
+        Ok(Ran::Done(Tally { looked_at, acted_on, failed: 0 }))
     }
 
     /// Every process looks after its own host: leftovers are here or nowhere, so that no lease is needed.

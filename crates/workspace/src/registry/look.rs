@@ -25,6 +25,12 @@ impl Registry {
         stream::iter(looks.collect::<Vec<_>>()).buffer_unordered(at_once.max(1)).collect().await
     }
 
+    /// All that are open here.
+    pub fn open_ids(&self) -> Vec<WorkspaceId> {
+        let ids = self.inner.slots().into_iter().map(|slot| slot.id);
+        ids.filter(|id| self.open_lease(*id).is_some()).collect()
+    }
+
     async fn look(&self, id: WorkspaceId, lease: Lease) -> Presence {
         let presence = lease.workspace.presence().await;
         if let Presence::Gone(detail) = presence {

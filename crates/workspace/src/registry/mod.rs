@@ -181,6 +181,9 @@ impl Registry {
 
     async fn lease(&self, id: WorkspaceId) -> Result<Lease, Error> {
         let slot = self.slot(id)?;
+        if slot.needs_claim() {
+            self.inner.refs.claim(id).await?;
+        }
         let mut outcome = match self.inner.enter(&slot)? {
             Entrance::Ready(lease) => return Ok(lease),
             Entrance::Wait(outcome) => outcome,
