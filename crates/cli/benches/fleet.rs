@@ -52,7 +52,7 @@ impl Bed {
         let clock = Arc::new(ManualClock::at(NOW));
         let door: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
-        let replica = Replica::new("bench", Arc::clone(&store), Arc::clone(&door));
+        let replica = Replica::alone(Arc::clone(&store), Arc::clone(&door));
         let registry = RegistryParts {
             providers: vec![Arc::new(MemoryProvider::new(Arc::clone(&door), &*entropy))],
             gates: OpenGates::new(16),

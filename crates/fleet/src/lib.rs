@@ -113,6 +113,8 @@ struct Inner {
     live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
     probes: Semaphore,
+    /// Digests that the watcher of images has seen.
+    images: Mutex<warren_rules::images::Memory>,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
@@ -134,6 +136,7 @@ impl Fleet {
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
             probes: Semaphore::new(probes::AT_ONCE),
+            images: Mutex::default(),
         }))
     }
 

@@ -32,6 +32,8 @@ pub struct Terms {
     pub retention: Retention,
     /// How long the caller of a removal waits to hear how it went. What is not done by then goes on (F8).
     pub removal_patience: Duration,
+    /// Whether images are looked at without anybody's asking (F52).
+    pub watches_images: bool,
 }
 
 impl Default for Terms {
@@ -41,6 +43,7 @@ impl Default for Terms {
             provision_timeout_ms: None,
             retention: Retention::default(),
             removal_patience: Duration::from_secs(10),
+            watches_images: false,
         }
     }
 }

@@ -22,6 +22,8 @@ use crate::{Error, Fleet};
 #[derive(Debug, Clone)]
 pub struct Replica {
     name: Arc<str>,
+    /// Nobody else can be on this database: nothing is written, so that an idle Warren leaves the disk alone.
+    is_alone: bool,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
 }
@@ -29,11 +31,19 @@ pub struct Replica {
 impl Replica {
     /// `name` stays the same for as long as the data folder does.
     pub fn new(name: &str, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { name: name.into(), store, clock }
+        Self { name: name.into(), is_alone: false, store, clock }
+    }
+
+    /// The only one, on a database that no other process opens.
+    pub fn alone(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { name: "alone".into(), is_alone: true, store, clock }
     }
 
     /// Says that it lives.
     async fn renew(&self) -> Result<(), Error> {
+        if self.is_alone {
+            return Ok(());
+        }
         let (name, now) = (Arc::clone(&self.name), self.clock.now());
         self.store
             .write(move |tx| {
@@ -45,6 +55,9 @@ impl Replica {
 
     /// Says that it ends, so that nobody has to wait for it.
     async fn leave(&self) -> Result<(), Error> {
+        if self.is_alone {
+            return Ok(());
+        }
         let name = Arc::clone(&self.name);
         self.store
             .write(move |tx| match tx.lease(&lease_name(&name))? {
@@ -55,6 +68,9 @@ impl Replica {
     }
 
     pub(crate) async fn standing(&self, id: WorkspaceId) -> Result<Standing, Error> {
+        if self.is_alone {
+            return Ok(Standing::Mine);
+        }
         let (me, now) = (self.clone(), self.clock.now());
         self.store.read(move |tx| me.standing_in(tx, id, now).map(|(standing, _)| standing)).await
     }
@@ -107,7 +123,7 @@ impl Replica {
 
     /// Whether a late write about this box is still ours to make.
     pub(crate) fn check_in(&self, tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<bool, warren_store::Error> {
-        Ok(tx.place(id)?.is_none_or(|place| *place.replica == *self.name))
+        Ok(self.is_alone || tx.place(id)?.is_none_or(|place| *place.replica == *self.name))
     }
 }
 

@@ -51,6 +51,8 @@ sweeps! {
     CatchingUp = "catching_up", every 5;
     /// Puts workspaces to sleep that had no task for as long as their spec says.
     Hibernation = "hibernation", every 30;
+    /// Fetches images anew and makes boxes anew that were made from older ones. By itself only where `fleet.watch_images` is set.
+    Images = "images", every 300;
     /// Ends boxes and deletes folders that belong to no workspace.
     Orphans = "orphans", every 60;
     /// Clears away events and ended tokens that are older than they are kept.
@@ -67,6 +69,7 @@ impl Sweep {
             | Self::Probes
             | Self::Health
             | Self::CatchingUp
+            | Self::Images
             | Self::Provisioning
             | Self::Mending
             | Self::Hibernation
@@ -121,7 +124,7 @@ pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
 /// How long a carrier has before somebody else may take its work up.
 const CARRIER_MS: i64 = 60_000;
 
-/// What a sweep does about a workspace. `Health`, `CatchingUp`, `Orphans` and `Retention` are not about single workspaces.
+/// What a sweep does about a workspace. `Health`, `CatchingUp`, `Images`, `Orphans` and `Retention` are not about single workspaces.
 pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     match sweep {
         Sweep::Liveness => silent(row, vitals, now),
@@ -130,7 +133,7 @@ pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> E
         Sweep::Mending => to_be_mended(row, now),
         Sweep::Hibernation => idle(row, vitals, now),
         Sweep::Probes => to_be_probed(row, vitals, now),
-        Sweep::Health | Sweep::CatchingUp | Sweep::Orphans | Sweep::Retention => Effect::Leave,
+        Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => Effect::Leave,
     }
 }
 
@@ -143,7 +146,7 @@ pub fn clear_deadline(sweep: Sweep, row: &mut Workspace, vitals: &mut Vitals) {
         Sweep::Hibernation => vitals.idle_deadline = None,
         Sweep::Provisioning => row.provision_deadline = None,
         Sweep::Mending => row.mending.next_at = None,
-        Sweep::Health | Sweep::CatchingUp | Sweep::Orphans | Sweep::Retention => {}
+        Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => {}
     }
 }
 
@@ -319,7 +322,7 @@ mod tests {
                 Sweep::Mending => mending,
                 Sweep::Hibernation => idle,
                 Sweep::Probes => probe,
-                Sweep::Health | Sweep::CatchingUp | Sweep::Orphans | Sweep::Retention => None,
+                Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => None,
             };
             let effect = plan(sweep, &row, &vitals, NOW);
             prop_assert_eq!(effect == Effect::Leave, deadline.is_none_or(|at| at > NOW));

@@ -92,6 +92,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     async fn health(&self) -> Result<StoreHealth, Error>;
 
+    /// Whether other processes may be on the same database.
+    fn is_shared(&self) -> bool;
+
     /// Finishes what was accepted and lets go of the database.
     async fn close(&self);
 }

@@ -239,7 +239,11 @@ impl Warren {
             let faulty = |inner| Arc::new(Faulty { inner, faults: Arc::clone(faults) }) as Arc<dyn Provider>;
             providers = providers.into_iter().map(faulty).collect();
         }
-        let replica = Replica::new(&folder.path().display().to_string(), Arc::clone(&store), Arc::clone(&clock));
+        let replica = if store.is_shared() {
+            Replica::new(&folder.path().display().to_string(), Arc::clone(&store), Arc::clone(&clock))
+        } else {
+            Replica::alone(Arc::clone(&store), Arc::clone(&clock))
+        };
         let parts = RegistryParts {
             providers,
             gates: OpenGates::new(16),

@@ -43,6 +43,12 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// Deletes for good what a ref points at: files, boxes, temp directories. Gone already is success.
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error>;
 
+    /// Fetches anew the image that this config names, as its policy for pulls allows, and answers with what its tag stands
+    /// for now (F52). Absent: workspaces of this provider are not made from images.
+    async fn refresh_image(&self, _config: &ProviderConfig) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     /// Lets go of what the provider holds besides open workspaces: boxes kept ready, threads. Called once, after all of
     /// them are closed; nothing is opened after.
     async fn shut_down(&self) {}
@@ -96,6 +102,11 @@ pub trait Workspace: Send + Sync + std::fmt::Debug {
 
     /// What has ended it, where that is known without asking: a box that is gone. Absent: nothing is known against it.
     fn loss(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The image that its box was made from, by its digest; absent where there is none, or it cannot be asked.
+    async fn image(&self) -> Option<String> {
         None
     }
 

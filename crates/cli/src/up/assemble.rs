@@ -84,7 +84,11 @@ async fn put_together(
     )
     .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
-    let replica = Replica::new(&folder.replica(&*entropy)?, Arc::clone(&store), Arc::clone(&clock));
+    let replica = if store.is_shared() {
+        Replica::new(&folder.replica(&*entropy)?, Arc::clone(&store), Arc::clone(&clock))
+    } else {
+        Replica::alone(Arc::clone(&store), Arc::clone(&clock))
+    };
     let parts = RegistryParts {
         providers: vec![Arc::new(memory), Arc::new(local), Arc::new(sandbox), Arc::new(docker)],
         gates: config.registry.gates(),

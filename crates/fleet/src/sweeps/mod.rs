@@ -16,6 +16,7 @@
 mod board;
 mod due;
 mod health;
+mod images;
 mod old;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
@@ -49,6 +50,15 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
 }
 
+/// Why a sweep runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Its time has come.
+    Interval,
+    /// An operator asked for it.
+    Asked,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ran {
@@ -78,7 +88,7 @@ impl Fleet {
         who.may_in_own_org(Action::Operate)?;
         let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
         self.note_asked(who, sweep).await;
-        self.sweep_once(sweep).await;
+        self.sweep_once(sweep, Occasion::Asked).await;
         Ok(self.0.sweeps.report(sweep))
     }
 
@@ -94,8 +104,11 @@ impl Fleet {
     }
 
     async fn keep_sweeping(&self, sweep: Sweep) {
+        if sweep == Sweep::Images && !self.0.parts.terms.watches_images {
+            return;
+        }
         if sweep.runs_at_start() {
-            self.sweep_once(sweep).await;
+            self.sweep_once(sweep, Occasion::Interval).await;
         }
         loop {
             let wait = match self.0.sweeps.panics_in_a_row(sweep) {
@@ -106,15 +119,15 @@ impl Fleet {
                 () = self.0.stopping.cancelled() => return,
                 () = tokio::time::sleep(wait) => {}
             }
-            self.sweep_once(sweep).await;
+            self.sweep_once(sweep, Occasion::Interval).await;
         }
     }
 
     /// One run, in a task of its own: a panic in it ends that task and is told, not this one.
-    async fn sweep_once(&self, sweep: Sweep) {
+    async fn sweep_once(&self, sweep: Sweep, occasion: Occasion) {
         let started_at = self.clock().now();
         let fleet = self.clone();
-        let run = self.0.tasks.spawn(async move { fleet.run(sweep).await }).await;
+        let run = self.0.tasks.spawn(async move { fleet.run(sweep, occasion).await }).await;
         let outcome = match run {
             Ok(Ok(Ran::Done(tally))) => SweepOutcome::Done {
                 looked_at: tally.looked_at,
@@ -135,7 +148,7 @@ impl Fleet {
         self.0.sweeps.note(sweep, started_at, self.clock().now(), outcome);
     }
 
-    async fn run(&self, sweep: Sweep) -> Result<Ran, Error> {
+    async fn run(&self, sweep: Sweep, occasion: Occasion) -> Result<Ran, Error> {
         match sweep {
             Sweep::Liveness => self.sweep_due(sweep, Due::Liveness).await,
             Sweep::Stalls => self.sweep_due(sweep, Due::Stall).await,
@@ -144,6 +157,7 @@ impl Fleet {
             Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
             Sweep::Probes => self.sweep_due(sweep, Due::Probe).await,
             Sweep::Health => self.sweep_health().await,
+            Sweep::Images => self.sweep_images(occasion).await,
             Sweep::CatchingUp => self.sweep_behind().await,
             Sweep::Orphans => self.sweep_orphans().await,
             Sweep::Retention => self.sweep_old().await,

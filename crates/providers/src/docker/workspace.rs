@@ -83,6 +83,11 @@ impl Workspace for DockerWorkspace {
         self.boxed.as_ref().filter(|boxed| boxed.channel.is_gone()).map(|_| "the container has ended")
     }
 
+    async fn image(&self) -> Option<String> {
+        let boxed = self.boxed.as_ref()?;
+        boxed.daemon.inspect(&boxed.container).await.ok().flatten()?.image
+    }
+
     /// Asked through the container's own process 1 and not the daemon: a daemon that is down says nothing of the box.
     async fn presence(&self) -> Presence {
         match (self.loss(), &self.boxed) {

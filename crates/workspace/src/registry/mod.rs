@@ -16,6 +16,7 @@
 
 mod close;
 mod config;
+mod images;
 mod look;
 mod losses;
 mod open;
@@ -35,6 +36,7 @@ use warren_rules::registry::{EvictionVerdict, FailureCause, Signal};
 use warren_rules::{capabilities, command_policy};
 
 pub use self::close::{CloseOutcome, CloseReport};
+pub use self::images::OpenImage;
 pub use self::config::{
     Declaration, DiscardRefs, IgnoreLosses, LossSink, LostPolicy, OpenGates, RefSink, RegistryConfig,
     RegistryParts,
