@@ -21,16 +21,6 @@ pub struct Faults {
     destroys_to_fail: AtomicU32,
     reaps: Mutex<Reaps>,
     presence: Mutex<Option<Presence>>,
-    images: Mutex<Images>,
-}
-
-/// What the images of the test's boxes are, and stand for.
-#[derive(Debug, Default, Clone)]
-struct Images {
-    /// What a fetch answers; nothing: it fails.
-    current: Option<String>,
-    /// What each box was made from.
-    made_from: HashMap<WorkspaceId, String>,
 }
 
 #[derive(Debug, Default)]
@@ -87,11 +77,6 @@ impl Faults {
         *self.presence.lock().unwrap_or_else(PoisonError::into_inner) = presence;
     }
 
-    /// What every image stands for from now on; nothing: it cannot be fetched.
-    pub fn set_image(&self, digest: Option<&str>) {
-        self.images.lock().unwrap_or_else(PoisonError::into_inner).current = digest.map(str::to_owned);
-    }
-
     fn with_reaps<T>(&self, work: impl FnOnce(&mut Reaps) -> T) -> T {
         work(&mut self.reaps.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -121,11 +106,6 @@ pub(crate) struct Faulty {
 
 impl Faulty {
     fn watched(&self, inner: Arc<dyn Workspace>) -> Arc<dyn Workspace> {
-        let mut images = self.faults.images.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(current) = images.current.clone() {
-            images.made_from.insert(inner.id(), current);
-        }
-        drop(images);
         Arc::new(Watched { inner, faults: Arc::clone(&self.faults) })
     }
 }
@@ -160,8 +140,7 @@ impl Workspace for Watched {
     }
 
     async fn image(&self) -> Option<String> {
-        let images = self.faults.images.lock().unwrap_or_else(PoisonError::into_inner);
-        images.made_from.get(&self.inner.id()).cloned()
+        self.inner.image().await
     }
 
     async fn presence(&self) -> Presence {
@@ -216,10 +195,8 @@ impl Provider for Faulty {
         self.inner.destroy(workspace_id, reference).await
     }
 
-    async fn refresh_image(&self, _config: &ProviderConfig) -> Result<Option<String>, Error> {
-        let current = self.faults.images.lock().unwrap_or_else(PoisonError::into_inner).current.clone();
-        let failed = || Error::transient(ErrorCode::ProviderUnavailable, "no registry answers");
-        current.map(Some).ok_or_else(failed)
+    async fn refresh_image(&self, config: &ProviderConfig) -> Result<Option<String>, Error> {
+        self.inner.refresh_image(config).await
     }
 
     async fn shut_down(&self) {

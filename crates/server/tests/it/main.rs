@@ -16,6 +16,7 @@ mod files;
 mod fleet;
 mod heartbeats;
 mod identity;
+mod images;
 mod lifecycle;
 mod limits;
 mod matrix;
