@@ -35,7 +35,8 @@ impl Prober for CardProber {
     async fn ask(&self, card: &Value) -> Finding {
         let url = interface_url(card).and_then(|url| url::Url::parse(&url).ok());
         let Some(url) = url.and_then(|url| url.join(WELL_KNOWN).ok()) else { return Finding::Unknown };
-        let limits = CallLimits { first_byte: PATIENCE, idle: PATIENCE, whole: PATIENCE, ..CallLimits::default() };
+        let limits =
+            CallLimits { first_byte: PATIENCE, idle: PATIENCE, whole: PATIENCE, ..CallLimits::default() };
         found(self.connector.call(Call::get(url).limits(limits)).await.map(drop))
     }
 }
@@ -44,9 +45,9 @@ impl Prober for CardProber {
 fn found(asked: Result<(), CallError>) -> Finding {
     match asked {
         Ok(()) | Err(CallError::BadAnswer(_)) => Finding::Answers,
-        Err(
-            CallError::NobodyListens { .. } | CallError::Unreachable { .. } | CallError::NoAnswer { .. },
-        ) => Finding::Silent,
+        Err(CallError::NobodyListens { .. } | CallError::Unreachable { .. } | CallError::NoAnswer { .. }) => {
+            Finding::Silent
+        }
         Err(CallError::Refused(_) | CallError::Untrusted { .. }) => Finding::Unknown,
     }
 }

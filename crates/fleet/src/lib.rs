@@ -19,8 +19,8 @@ mod reconcile;
 mod refs;
 mod refusals;
 mod registration;
-mod replicas;
 mod removal;
+mod replicas;
 mod schedules;
 mod secrets;
 mod sweeps;
@@ -39,8 +39,8 @@ pub use losses::StoredLosses;
 pub use probes::{NoProber, Prober};
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
-pub use replicas::Replica;
 pub use removal::{Collapse, Removal, RemovalCounts};
+pub use replicas::Replica;
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
 };
@@ -62,6 +62,7 @@ pub use warren_rules::templates as template_rules;
 pub use warren_rules::vitals;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -113,6 +114,8 @@ struct Inner {
     live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
     probes: Semaphore,
+    /// Changes of secrets that are being rolled out.
+    rolling_out: AtomicUsize,
     /// Digests that the watcher of images has seen.
     images: Mutex<warren_rules::images::Memory>,
     /// Taken at the stop, so that what is owed is written before the database closes.
@@ -137,6 +140,7 @@ impl Fleet {
             sweeps: sweeps::Board::default(),
             probes: Semaphore::new(probes::AT_ONCE),
             images: Mutex::default(),
+            rolling_out: AtomicUsize::new(0),
         }))
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token, TokenKind,
-    TokenSecret, Vitals, Workspace, truncate_utf8,
+    AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token,
+    TokenKind, TokenSecret, Vitals, Workspace, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::is_well_again;

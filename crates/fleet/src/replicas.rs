@@ -69,7 +69,7 @@ impl Replica {
 
     pub(crate) async fn standing(&self, id: WorkspaceId) -> Result<Standing, Error> {
         if self.is_alone {
-            return Ok(Standing::Mine);
+            return Ok(Standing::Alone);
         }
         let (me, now) = (self.clone(), self.clock.now());
         self.store.read(move |tx| me.standing_in(tx, id, now).map(|(standing, _)| standing)).await
@@ -79,7 +79,7 @@ impl Replica {
     pub(crate) async fn claim(&self, id: WorkspaceId) -> Result<(), Error> {
         let now = self.clock.now();
         match self.standing(id).await? {
-            Standing::Mine => return Ok(()),
+            Standing::Alone | Standing::Mine => return Ok(()),
             Standing::Elsewhere => return Err(elsewhere()),
             Standing::Free => {}
         }
@@ -95,7 +95,7 @@ impl Replica {
     fn claim_in(&self, tx: &mut dyn WriteTx, id: WorkspaceId, now: Timestamp) -> Result<(), Error> {
         let (standing, held) = self.standing_in(tx, id, now)?;
         match standing {
-            Standing::Mine => Ok(()),
+            Standing::Alone | Standing::Mine => Ok(()),
             Standing::Elsewhere => Err(elsewhere()),
             Standing::Free => {
                 let known = held.map(|place| place.epoch);
@@ -122,7 +122,11 @@ impl Replica {
     }
 
     /// Whether a late write about this box is still ours to make.
-    pub(crate) fn check_in(&self, tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<bool, warren_store::Error> {
+    pub(crate) fn check_in(
+        &self,
+        tx: &mut dyn WriteTx,
+        id: WorkspaceId,
+    ) -> Result<bool, warren_store::Error> {
         Ok(self.is_alone || tx.place(id)?.is_none_or(|place| *place.replica == *self.name))
     }
 }

@@ -107,12 +107,9 @@ mod tests {
     fn only_what_was_made_from_something_else_is_made_anew() {
         let looks = [("a".to_owned(), digest("x")), ("b".to_owned(), Look::Failed)].into();
         let asked = plan_asked(&looks);
-        for (image, made_from, expected) in [
-            ("a", Some("w"), true),
-            ("a", Some("x"), false),
-            ("a", None, false),
-            ("b", Some("w"), false),
-        ] {
+        for (image, made_from, expected) in
+            [("a", Some("w"), true), ("a", Some("x"), false), ("a", None, false), ("b", Some("w"), false)]
+        {
             assert_eq!(is_outdated(made_from, &asked[image]), expected, "{image} {made_from:?}");
         }
         let seeded = Action::Seed { digest: "x".into() };

@@ -117,15 +117,23 @@ pub fn judge(status: Status, vitals: &Vitals, way: Way, finding: Finding, now: T
 
 const fn sentence(way: Way, finding: Finding) -> &'static str {
     match (finding, way) {
-        (Finding::Answers, Way::Card) => "Work is in flight without progress; the runtime answers when it is asked.",
+        (Finding::Answers, Way::Card) => {
+            "Work is in flight without progress; the runtime answers when it is asked."
+        }
         (Finding::Answers, Way::Box) => "Work is in flight without progress; its box answers.",
-        (Finding::Answers, Way::Claims) => "Work is in flight without progress; the runtime still holds its messages.",
-        (Finding::Silent, Way::Card) => "Work was in flight without progress, and the runtime does not answer.",
+        (Finding::Answers, Way::Claims) => {
+            "Work is in flight without progress; the runtime still holds its messages."
+        }
+        (Finding::Silent, Way::Card) => {
+            "Work was in flight without progress, and the runtime does not answer."
+        }
         (Finding::Silent, Way::Box) => "Work was in flight without progress, and its box has ended.",
         (Finding::Silent, Way::Claims) => {
             "Work was in flight without progress, and the runtime takes no messages any more."
         }
-        (Finding::Unknown, _) => "Work is in flight without progress; whether the runtime is there could not be found out.",
+        (Finding::Unknown, _) => {
+            "Work is in flight without progress; whether the runtime is there could not be found out."
+        }
     }
 }
 

@@ -133,7 +133,9 @@ pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> E
         Sweep::Mending => to_be_mended(row, now),
         Sweep::Hibernation => idle(row, vitals, now),
         Sweep::Probes => to_be_probed(row, vitals, now),
-        Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => Effect::Leave,
+        Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => {
+            Effect::Leave
+        }
     }
 }
 

@@ -7,8 +7,7 @@ use crate::session::Value;
 use crate::transaction::Transaction;
 
 const GET: &str = "SELECT workspace_id, replica, epoch FROM places WHERE workspace_id = $1";
-const INSERT: &str =
-    "INSERT INTO places (workspace_id, replica, epoch) VALUES ($1, $2, $3) ON CONFLICT (workspace_id) DO NOTHING";
+const INSERT: &str = "INSERT INTO places (workspace_id, replica, epoch) VALUES ($1, $2, $3) ON CONFLICT (workspace_id) DO NOTHING";
 const UPDATE: &str = "UPDATE places SET replica = $1, epoch = $2 WHERE workspace_id = $3 AND epoch = $4";
 
 impl PlaceReads for Transaction<'_> {

@@ -1,6 +1,8 @@
 //! Conversations and what was said in them.
 
-use warren_model::{ChatMessage, ChatMessageId, Conversation, ConversationId, OrgId, TaskId, Timestamp, WorkspaceId};
+use warren_model::{
+    ChatMessage, ChatMessageId, Conversation, ConversationId, OrgId, TaskId, Timestamp, WorkspaceId,
+};
 
 use crate::{Error, Page};
 

@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_exchange::signing::Signer;
-use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
+use warren_exchange::{
+    A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport,
+};
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};

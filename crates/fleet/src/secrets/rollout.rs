@@ -4,9 +4,10 @@
 //! sweep `catching_up` of any replica.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
-use warren_model::{OrgId, Runtime, Status, Vitals, Workspace, WorkspaceId};
-use warren_rules::replicas::Standing;
+use warren_model::{OrgId, Runtime, Vitals, Workspace, WorkspaceId};
+use warren_rules::replicas::takes_up;
 use warren_rules::secrets::{Background, Pace, holds_old_values, roll_out};
 use warren_store::WorkspaceQuery;
 use warren_workspace::shell::ProcessState;
@@ -20,8 +21,11 @@ impl Fleet {
     pub(super) fn roll_out_in_background(&self, org_id: OrgId) {
         let fleet = self.clone();
         self.0.tasks.spawn(async move {
-            if let Err(error) = fleet.roll_out(org_id).await {
-                tracing::warn!(%error, "a change of secrets could not be rolled out; workspaces that are behind restart with the next change or start");
+            fleet.0.rolling_out.fetch_add(1, Ordering::SeqCst);
+            let rolled_out = fleet.roll_out(org_id).await;
+            fleet.0.rolling_out.fetch_sub(1, Ordering::SeqCst);
+            if let Err(error) = rolled_out {
+                tracing::warn!(%error, "a change of secrets could not be rolled out; the sweep `catching_up` goes on with it");
             }
         });
     }
@@ -30,17 +34,26 @@ impl Fleet {
     /// many were looked at, and how many brought up.
     pub(crate) async fn catch_up(&self) -> Result<(u64, u64), Error> {
         let (rows, vitals) = self.rows_behind(None).await?;
-        for row in rows.iter().filter(|row| !is_up(row.status)) {
-            // Whoever was asked may be another replica; where the box is ours, so is the work.
-            if self.replica().standing(row.id).await? == Standing::Mine {
+        for row in &rows {
+            if takes_up(row, self.replica().standing(row.id).await?) {
                 self.reconcile_in_background(row.id);
             }
+        }
+        if self.0.rolling_out.load(Ordering::SeqCst) > 0 {
+            // Somebody brings them up already, and knows more: what a secret does not concern need not restart.
+            return Ok((rows.len() as u64, 0));
         }
         let mut restarted = 0;
         let tasks = |row: &Workspace| vitals.get(&row.id).map_or(0, |vitals| vitals.active_tasks);
         let plan = roll_out(rows.iter().map(|row| (row, tasks(row))), Pace::default());
         for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
-            self.bring_up(row).await?;
+            let is_open = self.registry().describe(row.id).is_some_and(|known| known.opened_at.is_some());
+            // What it is behind of is not known here, so that whatever runs is brought up anew.
+            if is_open || row.spec.runtime != Runtime::Hosted {
+                self.reconcile_in_background(row.id);
+            } else {
+                self.mark_observed(row).await?;
+            }
             restarted += 1;
         }
         Ok((rows.len() as u64, restarted))
@@ -134,14 +147,5 @@ impl Fleet {
         }
         let vitals = self.vitals_of(&rows).await?;
         Ok((rows, vitals))
-    }
-}
-
-/// Whether a workspace in this status runs, and is brought up anew by turns. The others are reconciled at once; one that
-/// failed waits to be reset.
-const fn is_up(status: Status) -> bool {
-    match status {
-        Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline | Status::Failed => true,
-        Status::Provisioning | Status::Paused | Status::Hibernated | Status::Removed => false,
     }
 }

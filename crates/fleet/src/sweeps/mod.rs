@@ -96,9 +96,7 @@ impl Fleet {
     async fn note_asked(&self, who: &Identity, sweep: Sweep) {
         let (action, kind) = (AuditAction::SweepRun, AuditTargetKind::Sweep);
         let entry = Actor::of(who).did(self.clock().now(), action, kind, sweep.as_str(), json!({}));
-        if let Err(error) =
-            self.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await
-        {
+        if let Err(error) = self.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await {
             tracing::warn!(%error, sweep = sweep.as_str(), "that a sweep was asked for could not be recorded");
         }
     }

@@ -427,7 +427,9 @@ fn stall_found(status: Status, facts: &Facts) -> Decision {
 /// A runtime that neither moves nor answers is as good as silent.
 fn probe_failed(status: Status) -> Decision {
     match status {
-        Status::Degraded => change(Status::Offline, Some("The runtime shows no progress and does not answer.")),
+        Status::Degraded => {
+            change(Status::Offline, Some("The runtime shows no progress and does not answer."))
+        }
         Status::Online
         | Status::Provisioning
         | Status::AwaitingAgent

@@ -26,7 +26,9 @@ async fn listener() -> (String, tokio::task::JoinHandle<()>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut head = [0; 4_096];
             let _ = stream.read(&mut head).await;
-            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
+            let _ = stream
+                .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                .await;
         }
     });
     (url, serving)

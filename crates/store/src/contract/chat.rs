@@ -230,7 +230,9 @@ pub async fn a_conversation_goes_with_its_messages_and_with_its_workspace(store:
 }
 
 // F42
-pub async fn what_was_said_long_ago_is_cleared_with_conversations_in_which_nothing_is_left(store: Arc<dyn Store>) {
+pub async fn what_was_said_long_ago_is_cleared_with_conversations_in_which_nothing_is_left(
+    store: Arc<dyn Store>,
+) {
     let (old, mixed) = (begin(&*store).await, begin(&*store).await);
     let late = NOW.plus_ms(1_000);
     for (of, at) in [(&old, NOW), (&old, NOW), (&mixed, NOW), (&mixed, late)] {
@@ -249,7 +251,8 @@ pub async fn what_was_said_long_ago_is_cleared_with_conversations_in_which_nothi
     let messages = store.read(move |tx| tx.chat_messages(left, ChatSpan::After(None), 10)).await.unwrap();
     assert_eq!(messages.rows.len(), 1, "what was said later stays");
     assert!(read(&*store, mixed.id).await.is_some());
-    let search = ChatSearch { words: vec!["hello".into()], org_id: None, workspace_id: None, before: None, limit: 10 };
+    let search =
+        ChatSearch { words: vec!["hello".into()], org_id: None, workspace_id: None, before: None, limit: 10 };
     let found = store.read(move |tx| tx.search_chat(&search)).await.unwrap();
     assert_eq!(found.rows.len(), 1, "and only that is found");
 }

@@ -36,11 +36,11 @@ use warren_rules::registry::{EvictionVerdict, FailureCause, Signal};
 use warren_rules::{capabilities, command_policy};
 
 pub use self::close::{CloseOutcome, CloseReport};
-pub use self::images::OpenImage;
 pub use self::config::{
     Declaration, DiscardRefs, IgnoreLosses, LossSink, LostPolicy, OpenGates, RefSink, RegistryConfig,
     RegistryParts,
 };
+pub use self::images::OpenImage;
 pub use self::slot::{Description, Lease};
 use self::slot::{Life, OpenOutcome, Slot, not_ready};
 use crate::{Error, Provider, RegistryMetrics, Workspace};

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use warren_model::{DockerConfig, ErrorCode, PullPolicy};
 use warren_providers::docker::Patience;
-use warren_workspace::{Presence, Provider as _};
 use warren_workspace::shell::Command;
+use warren_workspace::{Presence, Provider as _};
 
 use super::daemon::{Daemon, Docker, brief, config, containers_of, run_in, shared, text};
 use super::proxy::{Mischief, Proxy};

@@ -45,7 +45,10 @@ async fn work_that_fails_degrades_a_runtime_that_says_all_is_well_and_a_restart_
     let reason = show(&warren, id).await["reason"].as_str().unwrap().to_owned();
     assert_eq!(reason, "At least half of the recent work failed.");
     let told = events(&warren, Some(id)).await;
-    assert!(told.iter().any(|event| event["data"]["to"] == "degraded" && event["data"]["reason"] == reason.as_str()));
+    assert!(
+        told.iter()
+            .any(|event| event["data"]["to"] == "degraded" && event["data"]["reason"] == reason.as_str())
+    );
     assert_eq!(status_after(&warren, &secret, &well).await, "degraded", "its own word is not worse");
     let warren = warren.restart().await;
     assert_eq!(seen(&warren, id).await, (json!(4), json!(4)));
