@@ -166,10 +166,14 @@ impl Fleet {
 
     /// Makes the registry know a workspace that another replica made, and refuses one whose box another has.
     pub(crate) async fn reach(&self, row: &warren_model::Workspace) -> Result<(), Error> {
-        if self.is_elsewhere(row.id).await? {
-            return Err(elsewhere());
+        match self.replica().standing(row.id).await? {
+            Standing::Alone => return Ok(()),
+            Standing::Elsewhere => return Err(elsewhere()),
+            Standing::Mine | Standing::Free => {}
         }
-        if self.registry().describe(row.id).is_none() {
+        let is_open = self.registry().describe(row.id).is_some_and(|known| known.opened_at.is_some());
+        if !is_open {
+            // Another may have opened it since this one heard of it: what the row says is what is found.
             self.declare(row)?;
         }
         Ok(())

@@ -266,6 +266,7 @@ async fn a_replica_that_was_taken_over_lets_go_of_the_box() {
     assert!(first.fleet.registry().open_ids().is_empty());
     assert_eq!(write_file(&first, id, "late").await.code(), "workspace_elsewhere");
     // One that stops in order is not waited for.
-    second.stop().await;
-    assert!(write_file(&first, id, "at once").await.status < 300);
+    let _disk = second.stop().await;
+    let answer = write_file(&first, id, "at once").await;
+    assert!(answer.status < 300, "{}", answer.text());
 }
