@@ -37,12 +37,12 @@ impl Prober for CardProber {
         let Some(url) = url.and_then(|url| url.join(WELL_KNOWN).ok()) else { return Finding::Unknown };
         let limits =
             CallLimits { first_byte: PATIENCE, idle: PATIENCE, whole: PATIENCE, ..CallLimits::default() };
-        found(self.connector.call(Call::get(url).limits(limits)).await.map(drop))
+        found(&self.connector.call(Call::get(url).limits(limits)).await.map(drop))
     }
 }
 
 /// Any answer is a sign of life, also one that says no. What Warren itself did not send says nothing.
-fn found(asked: Result<(), CallError>) -> Finding {
+fn found(asked: &Result<(), CallError>) -> Finding {
     match asked {
         Ok(()) | Err(CallError::BadAnswer(_)) => Finding::Answers,
         Err(CallError::NobodyListens { .. } | CallError::Unreachable { .. } | CallError::NoAnswer { .. }) => {

@@ -248,11 +248,12 @@ pub async fn what_was_said_long_ago_is_cleared_with_conversations_in_which_nothi
     while prune(late, 10).await > 0 {}
     assert_eq!(read(&*store, old.id).await, None);
     let left = mixed.id;
-    let messages = store.read(move |tx| tx.chat_messages(left, ChatSpan::After(None), 10)).await.unwrap();
+    let messages =
+        store.read(move |tx| tx.chat_messages(left, ChatSpan::After(None), 10)).await.expect("they are read");
     assert_eq!(messages.rows.len(), 1, "what was said later stays");
     assert!(read(&*store, mixed.id).await.is_some());
     let search =
         ChatSearch { words: vec!["hello".into()], org_id: None, workspace_id: None, before: None, limit: 10 };
-    let found = store.read(move |tx| tx.search_chat(&search)).await.unwrap();
+    let found = store.read(move |tx| tx.search_chat(&search)).await.expect("they are searched");
     assert_eq!(found.rows.len(), 1, "and only that is found");
 }
