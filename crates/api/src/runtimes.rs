@@ -120,6 +120,11 @@ pub struct Vitals {
     /// The names of what the runtime takes over: `scheduler`, `session`, `status_mgmt`.
     pub displaces: Vec<String>,
     pub idle_timeout_seconds: Option<u32>,
+    /// Of the last work that Warren handed it, as many pieces it saw end.
+    pub seen_outcomes: u32,
+    /// Of these, the ones that failed.
+    pub seen_failures: u32,
+    pub last_outcome_at: Option<String>,
     pub last_heartbeat_at: Option<String>,
     pub last_progress_at: Option<String>,
     pub last_task_at: Option<String>,

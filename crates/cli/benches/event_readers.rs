@@ -28,6 +28,7 @@ const WORKSPACES: usize = 20;
 /// When each event came, by its number, in microseconds since the epoch.
 type Arrivals = Vec<(u64, i64)>;
 
+#[expect(clippy::disallowed_methods, reason = "waits for readers that tell nobody when they are there")]
 fn main() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on the real file system");
     let server = Server::start(&folder.path().join("events"), &[]);
@@ -71,6 +72,7 @@ fn main() {
     server.stop();
 }
 
+#[expect(clippy::disallowed_methods, reason = "keeps a pace")]
 fn produce(server: &Server, ids: &[String]) {
     let pause = Duration::from_secs(1) * PRODUCERS / PER_SECOND;
     std::thread::scope(|scope| {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy};
 use warren_fleet::{FixedKeys, Key, Keyring, Keys, vitals::Report};
-use warren_fleet::{Fleet, Identity, Parts, StoredLosses, StoredRefs, Terms};
+use warren_fleet::{Fleet, Identity, Parts, Replica, StoredLosses, StoredRefs, Terms};
 use warren_model::{
     CapabilitySet, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Runtime, ScopeSet,
     Status, Timestamp, Token, TokenHash, TokenKind, Workspace, WorkspaceSpec,
@@ -52,13 +52,14 @@ impl Bed {
         let clock = Arc::new(ManualClock::at(NOW));
         let door: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
+        let replica = Replica::alone(Arc::clone(&store), Arc::clone(&door));
         let registry = RegistryParts {
             providers: vec![Arc::new(MemoryProvider::new(Arc::clone(&door), &*entropy))],
             gates: OpenGates::new(16),
             clock: Arc::clone(&door),
             entropy: Arc::clone(&entropy),
             metrics: Arc::new(NoMetrics),
-            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&door))),
+            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&door), replica.clone())),
             losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&door))),
         };
         let fleet = Fleet::new(Parts {
@@ -68,6 +69,8 @@ impl Bed {
             entropy: Arc::clone(&entropy),
             limits: Limits { max_workspaces_per_org: u32::MAX, ..Limits::default() },
             terms: Terms::default(),
+            replica,
+            prober: Arc::new(warren_fleet::NoProber),
             keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
         });
         let rows: Vec<_> = (0..size).map(|number| workspace(&*entropy, &*clock, number)).collect();

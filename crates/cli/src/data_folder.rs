@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
+use warren_doors::Entropy;
 use warren_model::{ErrorCode, WorkspaceId};
 
 use crate::access;
@@ -17,6 +18,7 @@ use crate::failure::{Outcome, Report};
 const LOCK_NAME: &str = "warren.lock";
 const DATABASE_NAME: &str = "warren.db";
 const WORKSPACES_NAME: &str = "workspaces";
+const REPLICA_NAME: &str = "replica";
 
 /// How long the lock of a dead server is waited for. A child that a killed server had just forked holds it until it
 /// becomes the command: milliseconds, and more on a busy machine.
@@ -49,6 +51,23 @@ impl DataFolder {
 
     pub(crate) fn default_database(&self) -> String {
         default_database(&self.path)
+    }
+
+    /// The name of this Warren among those on the same database: as long as the folder stays, so does the name.
+    pub(crate) fn replica(&self, entropy: &dyn Entropy) -> Outcome<String> {
+        let path = self.path.join(REPLICA_NAME);
+        let unusable = |error: io::Error| {
+            Report::new(ErrorCode::DataFolderUnusable).because(format!("{}: {error}", path.display()))
+        };
+        match fs::read_to_string(&path) {
+            Ok(name) if !name.trim().is_empty() => return Ok(name.trim().to_owned()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unusable(error).into()),
+        }
+        let name: String = entropy.secret()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        fs::write(&path, &name).map_err(unusable)?;
+        Ok(name)
     }
 
     /// Where the local provider keeps its workspaces.

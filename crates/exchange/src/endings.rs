@@ -5,10 +5,11 @@ use serde_json::json;
 use warren_fleet::Error;
 use warren_model::{
     ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind,
-    Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, Vitals,
+    WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Knowledge, Next};
-use warren_rules::{delegation, queue, tasks};
+use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::chat::{self, Speaker};
@@ -41,6 +42,8 @@ pub(crate) struct Settled {
     pub(crate) orphans: Vec<TaskId>,
     /// Workspaces for which something new waits.
     pub(crate) told: Vec<WorkspaceId>,
+    /// With this end, too much of the runtime's work fails (F13).
+    pub(crate) begins_to_fail: bool,
 }
 
 impl Exchange {
@@ -94,6 +97,9 @@ impl Exchange {
         if matches!(settled.delivery.reason.as_deref(), Some("gone")) {
             self.report_gone(task.workspace_id);
         }
+        if settled.begins_to_fail {
+            self.report_failing(task.workspace_id);
+        }
     }
 
     pub(crate) fn moment(&self) -> Moment {
@@ -135,7 +141,7 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
     }
     let mut task = tx.task(known.task_id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
     let lane = tx.hold_lane(known.workspace_id)?;
-    let vitals = tx.vitals(known.workspace_id)?;
+    let vitals = tx.hold_vitals(known.workspace_id)?;
     let knowing = Knowledge {
         deduplicates: vitals.displaced.deduplication,
         can_resume: task.remote_id.is_some(),
@@ -179,6 +185,7 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
     if delivery.state == DeliveryState::Ended {
         chat::show_answer(tx, &task, &report.updates, speaker, moment)?;
     }
+    let begins_to_fail = count_outcome(tx, &task, &delivery, &vitals, moment.now)?;
     let told = stitch(tx, &task, &delivery, moment)?;
     let orphans = if delegation::takes_back(task.state) {
         tx.open_delegations_from(task.id)?.iter().map(|one| one.task_id).collect()
@@ -186,7 +193,24 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
         Vec::new()
     };
     let (_, followers) = tx.crowd(task.workspace_id, 1)?;
-    Ok(Settled { task, delivery, again_at, has_followers: followers > 0, orphans, told })
+    Ok(Settled { task, delivery, again_at, has_followers: followers > 0, orphans, told, begins_to_fail })
+}
+
+/// What the end says of the runtime is counted with it, so that a message costs no further commit. Answers whether this
+/// was one failure too many.
+fn count_outcome(
+    tx: &mut dyn WriteTx,
+    task: &Task,
+    delivery: &Delivery,
+    known: &Vitals,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let counted = delivery.end.and_then(|end| outcomes::counted(end, delivery.reason.as_deref(), task.state));
+    let Some(outcome) = counted else { return Ok(false) };
+    let next = outcomes::after(&known.outcomes, outcome, now);
+    let begins_to_fail = outcomes::begins_to_fail(&known.outcomes, &next, now);
+    tx.put_vitals(task.workspace_id, &Vitals { outcomes: next, ..known.clone() })?;
+    Ok(begins_to_fail)
 }
 
 fn end(delivery: &mut Delivery, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) {

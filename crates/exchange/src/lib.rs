@@ -21,6 +21,7 @@ mod feed;
 mod files;
 mod memory;
 mod peers;
+mod prober;
 mod pull;
 mod pushes;
 mod queue;
@@ -42,6 +43,7 @@ pub use chat::{MAX_CHAT_PAGE, NewConversation, Notice};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use memory::{MAX_FOUND, Remember};
+pub use prober::CardProber;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
@@ -196,6 +198,15 @@ impl Exchange {
     }
 
     /// Its box is dead, as its transport found out (X13).
+    fn report_failing(&self, id: WorkspaceId) {
+        let exchange = self.clone();
+        self.0.tasks.spawn(async move {
+            if let Err(error) = exchange.fleet().found_failing(id).await {
+                tracing::warn!(workspace.id = %id, %error, "a failing workspace could not be marked; its next report does it");
+            }
+        });
+    }
+
     fn report_gone(&self, id: WorkspaceId) {
         let exchange = self.clone();
         self.0.tasks.spawn(async move {

@@ -17,6 +17,8 @@ pub struct Terms {
     pub lease_ms: i64,
     /// How long tasks that ended are kept; absent: for ever (F42).
     pub keep_tasks_ms: Option<i64>,
+    /// How long messages of conversations are kept; absent: for ever (F42).
+    pub keep_chat_ms: Option<i64>,
     /// Conversations of one workspace.
     pub max_conversations: u64,
     /// Messages of one conversation. What was asked before is still answered beyond it.
@@ -40,6 +42,7 @@ impl Default for Terms {
             repeat_window_ms: DAY_MS,
             lease_ms: 30_000,
             keep_tasks_ms: Some(90 * DAY_MS),
+            keep_chat_ms: None,
             max_conversations: 10_000,
             max_chat_messages: 100_000,
             keep_schedule_runs_ms: Some(90 * DAY_MS),

@@ -84,6 +84,7 @@ impl Exchange {
         let repeats_before = now.plus_ms(-terms.repeat_window_ms);
         let tasks_before = terms.keep_tasks_ms.map(|kept| now.plus_ms(-kept));
         let runs_before = terms.keep_schedule_runs_ms.map(|kept| now.plus_ms(-kept));
+        let chat_before = terms.keep_chat_ms.map(|kept| now.plus_ms(-kept));
         let approvals_before = terms.keep_approvals_ms.map(|kept| now.plus_ms(-kept));
         loop {
             let cleared: u64 = self
@@ -94,8 +95,9 @@ impl Exchange {
                     let runs = runs_before.map_or(Ok(0), |before| tx.prune_schedule_runs(before, BATCH))?;
                     let approvals =
                         approvals_before.map_or(Ok(0), |before| tx.prune_approvals(before, BATCH))?;
+                    let chat = chat_before.map_or(Ok(0), |before| tx.prune_chat(before, BATCH))?;
                     let memories = tx.prune_memories(now, BATCH)?;
-                    Ok::<_, Error>(repeats.max(tasks).max(runs).max(approvals).max(memories))
+                    Ok::<_, Error>(repeats.max(tasks).max(runs).max(approvals).max(chat).max(memories))
                 })
                 .await?;
             if cleared < u64::from(BATCH) || self.stopping().is_cancelled() {

@@ -1,10 +1,11 @@
 //! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
 
 use serde_json::json;
-use warren_model::{ErrorCode, EventKind, Principal, Workspace, WorkspaceId};
+use warren_model::{AuditAction, ErrorCode, EventKind, Principal, Workspace, WorkspaceId};
 use warren_rules::access::Action;
 use warren_rules::budget::{Month, Standing, standing};
 
+use crate::audit::Actor;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
@@ -37,11 +38,15 @@ impl Fleet {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
         self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let moment = self.moment(&who.principal);
+        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
         let row = self
             .write_with_retries(true, move |tx| {
                 let mut row = live_row(tx, id)?;
                 if row.spec.monthly_budget_micros != limit_micros {
+                    let details =
+                        json!({ "from_micros": row.spec.monthly_budget_micros, "to_micros": limit_micros });
+                    let action = AuditAction::BudgetSet;
+                    tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
                     row.spec.monthly_budget_micros = limit_micros;
                     row.updated_at = moment.now;
                     let data = json!({ "fields": ["monthly_budget_micros"], "generation": row.generation });

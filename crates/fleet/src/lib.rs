@@ -14,11 +14,13 @@ mod journal;
 mod lifecycle;
 mod losses;
 mod peers;
+mod probes;
 mod reconcile;
 mod refs;
 mod refusals;
 mod registration;
 mod removal;
+mod replicas;
 mod schedules;
 mod secrets;
 mod sweeps;
@@ -35,9 +37,11 @@ pub use imports::{Import, ImportReport, ImportedNode};
 pub use journal::Use;
 pub use lifecycle::Terms;
 pub use losses::StoredLosses;
+pub use probes::{NoProber, Prober};
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
 pub use removal::{Collapse, Removal, RemovalCounts};
+pub use replicas::Replica;
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
 };
@@ -46,6 +50,8 @@ pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
+/// What a probe of a runtime finds.
+pub use warren_rules::probes as probe_rules;
 /// How fast one caller may ask.
 pub use warren_rules::rate;
 /// When schedules fire.
@@ -60,10 +66,11 @@ pub use warren_rules::uploads as upload_rules;
 pub use warren_rules::vitals;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
@@ -88,6 +95,10 @@ pub struct Parts {
     /// What secrets are sealed with.
     pub keys: Keys,
     pub terms: Terms,
+    /// How runtimes that can be called are asked whether they are there.
+    pub prober: Arc<dyn Prober>,
+    /// This Warren among those on the same database.
+    pub replica: Replica,
 }
 
 /// The control plane. Cheap to clone; all clones are one.
@@ -106,6 +117,11 @@ struct Inner {
     /// Events that are told and not stored (F15).
     live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
+    probes: Semaphore,
+    /// Changes of secrets that are being rolled out.
+    rolling_out: AtomicUsize,
+    /// Digests that the watcher of images has seen.
+    images: Mutex<warren_rules::images::Memory>,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
@@ -128,12 +144,16 @@ impl Fleet {
             upload_accounts: uploads::Accounts::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
+            probes: Semaphore::new(probes::AT_ONCE),
+            images: Mutex::default(),
+            rolling_out: AtomicUsize::new(0),
         }))
     }
 
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
     /// on. Returns when every workspace is known; the unfinished work runs in the background.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.join_replicas().await?;
         self.take_up_workspaces().await?;
         self.append(self.server_event(EventKind::ServerStarted, version)).await?;
         let fleet = self.clone();
@@ -156,6 +176,7 @@ impl Fleet {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         let report = self.registry().shut_down(CLOSE_LIMIT).await;
+        self.leave_replicas().await;
         if report.left_to_reaper > 0 {
             tracing::warn!(count = report.left_to_reaper, "some workspaces did not close in time");
         }

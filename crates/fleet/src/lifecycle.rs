@@ -32,6 +32,8 @@ pub struct Terms {
     pub retention: Retention,
     /// How long the caller of a removal waits to hear how it went. What is not done by then goes on (F8).
     pub removal_patience: Duration,
+    /// Whether images are looked at without anybody's asking (F52).
+    pub watches_images: bool,
 }
 
 impl Default for Terms {
@@ -41,6 +43,7 @@ impl Default for Terms {
             provision_timeout_ms: None,
             retention: Retention::default(),
             removal_patience: Duration::from_secs(10),
+            watches_images: false,
         }
     }
 }
@@ -131,6 +134,12 @@ impl Fleet {
     /// deadline, without the wait for it.
     pub async fn found_gone(&self, id: WorkspaceId) -> Result<(), Error> {
         self.signal(id, Signal::LivenessExpired, &Principal::system("exchange"), None).await.map(drop)
+    }
+
+    /// Too much of the work that Warren handed its runtime fails (F13). The ends are counted in the record already; should
+    /// this be lost with the process, the next heartbeat leads to the same.
+    pub async fn found_failing(&self, id: WorkspaceId) -> Result<(), Error> {
+        self.signal(id, Signal::WorkFailed, &Principal::system("exchange"), None).await.map(drop)
     }
 
     /// How long work may show no progress, where a workspace says nothing itself.

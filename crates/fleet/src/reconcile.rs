@@ -114,16 +114,21 @@ impl Fleet {
             if self.0.stopping.is_cancelled() {
                 return Ok(());
             }
-            match next_step(&row) {
+            let step = next_step(&row);
+            // Its own carrier is with its box, and finds it by the sweep `catching_up`.
+            if step != Step::Rest && self.is_elsewhere(id).await? {
+                return Ok(());
+            }
+            match step {
                 Step::Rest => return Ok(()),
                 Step::Open { closes_first } => {
                     if closes_first {
-                        self.registry().close(id).await?;
+                        self.close_here(id).await?;
                     }
                     self.carry_out_open(&row, &by).await?;
                 }
                 Step::Close => {
-                    self.registry().close(id).await?;
+                    self.close_here(id).await?;
                     self.mark_observed(&row).await?;
                 }
                 Step::Restart => {
@@ -134,6 +139,14 @@ impl Fleet {
                 Step::Settle => self.mark_observed(&row).await?,
             }
         }
+    }
+
+    /// What another replica made may be unknown here: then nothing of it is open.
+    async fn close_here(&self, id: WorkspaceId) -> Result<(), Error> {
+        if self.registry().describe(id).is_some() {
+            self.registry().close(id).await?;
+        }
+        Ok(())
     }
 
     async fn carry_out_open(&self, row: &Workspace, by: &Principal) -> Result<(), Error> {
@@ -210,7 +223,13 @@ impl Fleet {
     }
 
     async fn take_up(&self, row: &Workspace, by: &Principal) -> Result<(), Error> {
-        match startup::plan(row) {
+        let action = startup::plan(row);
+        // Declared all the same: the reaper is to know it.
+        if action != StartAction::Nothing && self.is_elsewhere(row.id).await? {
+            let _ = self.declare(row);
+            return Ok(());
+        }
+        match action {
             StartAction::Nothing => {}
             // Both are declared before the reaper's first pass: what it does not know, it may take for a leftover.
             // A provider that is not here today: the workspace says so and is not lost.

@@ -8,16 +8,19 @@ use warren_model::{ErrorCode, Ref, WorkspaceId};
 use warren_store::{Error as StoreError, Store};
 use warren_workspace::registry::RefSink;
 
+use crate::Replica;
+
 /// Keeps refs in the workspace's row.
 #[derive(Debug, Clone)]
 pub struct StoredRefs {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    replica: Replica,
 }
 
 impl StoredRefs {
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, replica: Replica) -> Self {
+        Self { store, clock, replica }
     }
 }
 
@@ -25,13 +28,16 @@ impl StoredRefs {
 impl RefSink for StoredRefs {
     async fn save(&self, id: WorkspaceId, reference: &Ref) -> Result<(), warren_workspace::Error> {
         let reference = reference.clone();
-        let now = self.clock.now();
+        let (now, replica) = (self.clock.now(), self.replica.clone());
         let saved: Result<(), StoreError> = self
             .store
             .write(move |tx| {
                 let Some(mut row) = tx.workspace(id)? else {
                     return Err(StoreError::Refused("the workspace is not in the database".into()));
                 };
+                if !replica.check_in(tx, id)? {
+                    return Err(StoreError::Refused("another replica has taken over the box".into()));
+                }
                 if row.reference.as_ref() == Some(&reference) {
                     return Ok(());
                 }
@@ -44,6 +50,13 @@ impl RefSink for StoredRefs {
             tracing::warn!(workspace.id = %id, %error, "a ref could not be stored");
             let detail = "the database could not keep the workspace's record";
             warren_workspace::Error::transient(ErrorCode::PlatformUnavailable, detail)
+        })
+    }
+
+    async fn claim(&self, id: WorkspaceId) -> Result<(), warren_workspace::Error> {
+        self.replica.claim(id).await.map_err(|error| {
+            let detail = error.detail.clone().unwrap_or_else(|| error.code.as_str().to_owned());
+            warren_workspace::Error::operation(error.code, detail)
         })
     }
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token, TokenKind,
-    TokenSecret, Vitals, Workspace, truncate_utf8,
+    AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token,
+    TokenKind, TokenSecret, Vitals, Workspace, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::is_well_again;
 use warren_rules::vitals::{Doubt, Report, after_report};
 use warren_store::WriteTx;
 
+use crate::audit::Actor;
 use crate::lifecycle::{Moment, Particulars, apply_signal_knowing, event_of};
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity, Minted};
@@ -54,7 +55,7 @@ impl Fleet {
             return Err(Error::with_detail(ErrorCode::Forbidden, detail));
         };
         check_card(register.agent_card.as_ref())?;
-        let moment = self.moment(&Principal::workspace(id));
+        let (moment, actor) = (self.moment(&Principal::workspace(id)), Actor::of(who));
         let secret = TokenSecret::new(TokenKind::Runner, self.entropy().secret());
         let credential = runner_token(&who.token, &secret, self.entropy().id(moment.now), moment.now);
         let (join_id, row_token) = (who.token.id, credential.clone());
@@ -81,6 +82,9 @@ impl Fleet {
                 let data = json!({ "boots": boots, "version": version });
                 let kind = EventKind::WorkspaceRegistered;
                 tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                let (action, details) =
+                    (AuditAction::RuntimeRegistered, json!({ "boots": boots, "token_id": row_token.id }));
+                tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
                 let heard = hear(tx, row, &register.report, &moment)?;
                 Ok((heard.workspace, boots, heard.doubt))
             })

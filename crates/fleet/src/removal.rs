@@ -6,7 +6,7 @@ use warren_model::{
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
-use warren_rules::reconcile::next_mending;
+use warren_rules::reconcile::{RemovalStanding, next_mending, removal_standing};
 use warren_store::WriteTx;
 
 use crate::audit::Actor;
@@ -115,14 +115,10 @@ impl Fleet {
         let mut counts = RemovalCounts::default();
         for (id, row) in ids.iter().zip(rows) {
             counts.marked += 1;
-            match row {
-                // An open that was under way when the removal came may still make something to delete.
-                _ if self.0.under_way.is_busy(*id) => counts.pending += 1,
-                Some(row) if row.reference.is_none() => counts.finished += 1,
-                // Erased.
-                None => counts.finished += 1,
-                Some(row) if row.mending.attempts > 0 => counts.failed += 1,
-                Some(_) => counts.pending += 1,
+            match removal_standing(row.as_ref(), self.0.under_way.is_busy(*id)) {
+                RemovalStanding::Finished => counts.finished += 1,
+                RemovalStanding::Failed => counts.failed += 1,
+                RemovalStanding::Pending => counts.pending += 1,
             }
         }
         Ok(counts)

@@ -162,6 +162,7 @@ impl Fleet {
 
     async fn open_for_files(&self, row: &Row) -> Result<Arc<dyn Workspace>, Error> {
         Self::check_usable(row)?;
+        self.reach(row).await?;
         let lease = self.registry().acquire(row.id).await?;
         Ok(Arc::clone(lease.workspace()))
     }

@@ -126,6 +126,7 @@ impl Fleet {
     ) -> Result<Workspace, Error> {
         let row = self.workspace(who, action, id).await?;
         Self::check_usable(&row)?;
+        self.reach(&row).await?;
         Ok(row)
     }
 

@@ -42,6 +42,12 @@ audit_words! {
         WorkspaceRestarted = "workspace.restarted",
         WorkspaceReset = "workspace.reset",
         WorkspaceRemoved = "workspace.removed",
+        /// What a workspace may spend in a month was set, or the limit taken away.
+        BudgetSet = "budget.set",
+        /// A runtime was taken in, with a credential of its own.
+        RuntimeRegistered = "runtime.registered",
+        /// An operator had a sweep run now.
+        SweepRun = "sweep.run",
         /// All messages that waited for a workspace were dropped.
         QueueCleared = "queue.cleared",
         /// A workspace was made that is kept in less strictly than usual; the details name the knobs.
@@ -74,6 +80,8 @@ audit_words! {
     /// What kind of thing it was done to.
     AuditTargetKind {
         Workspace = "workspace",
+        /// By name.
+        Sweep = "sweep",
         Token = "token",
         /// By name; the details say whose.
         Secret = "secret",

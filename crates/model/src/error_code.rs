@@ -58,6 +58,7 @@ error_codes! {
     WorkspaceNotReady = "workspace_not_ready", 409, "The workspace is not in a state that allows this.", "See its status and reason; wait, resume or wake it.";
     WorkspaceFailed = "workspace_failed", 409, "The workspace could not be opened.", "See its reason with `warren ws show`; fix the cause, then reset it or create it again.";
     WorkspaceEvicted = "workspace_evicted", 503, "The workspace was lost while it was in use, and could not be opened again in time.", "Try again; see `warren ws show` if it keeps happening.";
+    WorkspaceElsewhere = "workspace_elsewhere", 503, "Another Warren on this database has the workspace's box.", "Ask that one; if it is gone, try again in half a minute.";
     WorkspaceLimit = "workspace_limit", 409, "The org already has as many workspaces as allowed.", "Remove some, or raise `limits.max_workspaces_per_org`.";
     ParentNotFound = "parent_not_found", 422, "The parent workspace does not exist in this org.", "Name an existing workspace as parent, or none.";
     ParentCycle = "parent_cycle", 422, "A workspace cannot be its own ancestor.", "Choose another parent.";

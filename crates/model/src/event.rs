@@ -42,6 +42,11 @@ event_kinds! {
     WorkspaceRemovalFailed = "workspace.removal.failed", "attempts, reason";
     /// The runtime of a workspace registered; `boots` counts how often one did.
     WorkspaceRegistered = "workspace.runtime.registered", "boots, version";
+    /// A runtime whose work shows no progress was asked whether it is there. `way` is `card`, `box` or `claims`; `found` is
+    /// `answers`, `silent` or `unknown`.
+    WorkspaceProbed = "workspace.runtime.probed", "way, found, reason";
+    /// The image that a workspace is made from is another now: it is made anew.
+    WorkspaceImageRefreshed = "workspace.image.refreshed", "image, from, to";
     /// The runtime of a workspace reported. Never stored: it has no sequence, and only who asks for live events sees it.
     WorkspaceHeartbeat = "workspace.heartbeat", "error_rate, active_tasks, current_task, uptime_s, runtime_state, status";
     /// A file of a workspace was written, moved or deleted through Warren.

@@ -78,7 +78,7 @@ pub use template::{
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
-pub use vitals::{Displaced, RuntimeState, Vitals};
+pub use vitals::{Displaced, Outcomes, RuntimeState, Vitals, WorkOutcome};
 pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
 pub use workspace::{
     Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,

@@ -81,6 +81,14 @@ impl ProviderConfig {
         }
     }
 
+    /// The image that boxes are made from, by the name that somebody configured.
+    pub fn image(&self) -> Option<&str> {
+        match self {
+            Self::Memory(_) | Self::Local(_) | Self::Sandbox(_) => None,
+            Self::Docker(docker) => Some(&docker.image),
+        }
+    }
+
     /// The explicit identity a config asks to share, if any (W5).
     pub fn sharing(&self) -> Option<&Sharing> {
         match self {

@@ -51,6 +51,47 @@ pub struct Displaced {
     pub deduplication: bool,
 }
 
+/// How one piece of work ended that Warren handed to a runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkOutcome {
+    Succeeded,
+    Failed,
+}
+
+/// How the last pieces of work ended that Warren handed to a runtime, oldest first (F13). Counted by Warren itself,
+/// whatever the runtime says of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcomes {
+    pub recent: Vec<WorkOutcome>,
+    /// When the last of them ended.
+    pub last_at: Option<Timestamp>,
+}
+
+impl Outcomes {
+    /// One sign for each, `+` or `-`, as it is stored.
+    pub fn signs(&self) -> String {
+        let sign = |outcome: &WorkOutcome| match outcome {
+            WorkOutcome::Succeeded => '+',
+            WorkOutcome::Failed => '-',
+        };
+        self.recent.iter().map(sign).collect()
+    }
+
+    /// Reads what `signs` wrote.
+    pub fn from_signs(signs: &str) -> Option<Vec<WorkOutcome>> {
+        let outcome = |sign| match sign {
+            '+' => Some(WorkOutcome::Succeeded),
+            '-' => Some(WorkOutcome::Failed),
+            _ => None,
+        };
+        signs.chars().map(outcome).collect()
+    }
+
+    pub fn failures(&self) -> usize {
+        self.recent.iter().filter(|outcome| **outcome == WorkOutcome::Failed).count()
+    }
+}
+
 /// The record of a runtime's reports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Vitals {
@@ -66,6 +107,8 @@ pub struct Vitals {
     /// How long its work may show no progress; absent: Warren's own default.
     pub idle_timeout_seconds: Option<u32>,
     pub last_heartbeat_at: Option<Timestamp>,
+    /// What Warren saw itself of its work.
+    pub outcomes: Outcomes,
     /// When work in flight last moved, or began.
     pub last_progress_at: Option<Timestamp>,
     /// When it last had a task: idleness is counted from here, never from a heartbeat (F7).
@@ -74,6 +117,8 @@ pub struct Vitals {
     pub liveness_deadline: Option<Timestamp>,
     /// Work in flight without progress past this: stalled (F14).
     pub stall_deadline: Option<Timestamp>,
+    /// When the runtime is to be probed, since it was found stalled (F14).
+    pub probe_at: Option<Timestamp>,
     /// Without a task past this: asleep, if its spec says so (F7).
     pub idle_deadline: Option<Timestamp>,
 }

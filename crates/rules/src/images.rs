@@ -50,6 +50,25 @@ fn decide(known: Option<&String>, look: &Look) -> Action {
     }
 }
 
+/// What to do about each image when somebody asks for it to be fresh now: what was looked at is compared with what runs,
+/// whatever is remembered.
+pub fn plan_asked(looks: &BTreeMap<String, Look>) -> BTreeMap<String, Action> {
+    let decide = |look: &Look| match look {
+        Look::Failed => Action::LookAgain,
+        Look::Digest(digest) => Action::Refresh { digest: digest.clone() },
+    };
+    looks.iter().map(|(image, look)| (image.clone(), decide(look))).collect()
+}
+
+/// Whether a box is to be made anew: it was made from something else than its image stands for now. One that cannot be
+/// asked is left alone.
+pub fn is_outdated(made_from: Option<&str>, action: &Action) -> bool {
+    match action {
+        Action::Refresh { digest } => made_from.is_some_and(|made_from| made_from != digest),
+        Action::Seed { .. } | Action::Rest | Action::LookAgain => false,
+    }
+}
+
 /// What is remembered once the actions were tried: `failed` are the images whose refresh did not work. Images that are no
 /// longer configured, and so were not looked at, are dropped.
 pub fn remember(memory: &Memory, actions: &BTreeMap<String, Action>, failed: &[String]) -> Memory {
@@ -81,6 +100,20 @@ mod tests {
         let failed: Vec<_> = failed.iter().map(|image| (*image).to_owned()).collect();
         let after = remember(memory, &actions, &failed);
         (actions, after)
+    }
+
+    // F52
+    #[test]
+    fn only_what_was_made_from_something_else_is_made_anew() {
+        let looks = [("a".to_owned(), digest("x")), ("b".to_owned(), Look::Failed)].into();
+        let asked = plan_asked(&looks);
+        for (image, made_from, expected) in
+            [("a", Some("w"), true), ("a", Some("x"), false), ("a", None, false), ("b", Some("w"), false)]
+        {
+            assert_eq!(is_outdated(made_from, &asked[image]), expected, "{image} {made_from:?}");
+        }
+        let seeded = Action::Seed { digest: "x".into() };
+        assert!(!is_outdated(Some("w"), &seeded), "the first look touches nothing");
     }
 
     // F52

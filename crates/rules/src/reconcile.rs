@@ -3,7 +3,7 @@
 //! A generation that was not brought about yet is the one reason to act: whatever changed in the middle of a step
 //! raises it again, so that the step after sees it. No change is lost, however many come.
 
-use warren_model::{Status, Timestamp, Workspace};
+use warren_model::{Runtime, Status, Timestamp, Workspace};
 
 /// One step of a carrier. After each step the row is read again and asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,29 @@ pub fn next_step(workspace: &Workspace) -> Step {
     }
 }
 
+/// How the removal of a workspace stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovalStanding {
+    /// Nothing is left of it.
+    Finished,
+    /// It could not be stopped: its files are kept, and it is tried again.
+    Failed,
+    /// Somebody is at it.
+    Pending,
+}
+
+/// How the removal of a workspace stands, by its row; no row: it was erased.
+pub fn removal_standing(row: Option<&Workspace>, is_busy: bool) -> RemovalStanding {
+    match row {
+        // An open that was under way when the removal came may still make something to delete.
+        _ if is_busy => RemovalStanding::Pending,
+        None => RemovalStanding::Finished,
+        Some(row) if row.reference.is_none() => RemovalStanding::Finished,
+        Some(row) if row.mending.attempts > 0 => RemovalStanding::Failed,
+        Some(_) => RemovalStanding::Pending,
+    }
+}
+
 /// How a carrier's answer "it is open" is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
@@ -67,6 +90,15 @@ pub fn judge_open(current: u64, opened: u64) -> Opened {
 
 /// Whoever began something looks after it; if they die, somebody else looks after so long.
 pub const LOOK_AGAIN_MS: i64 = 60_000;
+
+/// Whether one that fell silent, or lost its box, is brought up again without anybody's asking (F16): what Warren itself
+/// brought up.
+pub const fn is_mended(runtime: Runtime) -> bool {
+    match runtime {
+        Runtime::Hosted | Runtime::Resident => true,
+        Runtime::External => false,
+    }
+}
 
 /// Waits before a silent workspace is restarted without anybody's asking (F16): at once, then ever longer.
 const MENDING_WAITS_MS: [i64; 6] = [0, 15_000, 30_000, 60_000, 300_000, 600_000];
@@ -164,6 +196,23 @@ mod tests {
     #[test]
     fn a_first_generation_is_opened_without_closing_what_its_first_user_opened() {
         assert_eq!(next_step(&workspace(Status::Provisioning, 1, 0)), Step::Open { closes_first: false });
+    }
+
+    // F8
+    #[test]
+    fn a_removal_is_finished_when_nothing_is_left_and_nobody_is_at_it() {
+        let gone = workspace(Status::Removed, 2, 2);
+        let left = Workspace { reference: Some(reference()), ..gone.clone() };
+        let stuck = Workspace { mending: Mending { attempts: 1, next_at: None }, ..left.clone() };
+        for (row, expected) in [
+            (None, RemovalStanding::Finished),
+            (Some(&gone), RemovalStanding::Finished),
+            (Some(&left), RemovalStanding::Pending),
+            (Some(&stuck), RemovalStanding::Failed),
+        ] {
+            assert_eq!(removal_standing(row, false), expected);
+            assert_eq!(removal_standing(row, true), RemovalStanding::Pending);
+        }
     }
 
     // F16

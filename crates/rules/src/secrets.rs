@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use warren_model::{Capability, SealedSecret, SecretName, Status, Workspace, WorkspaceId};
+use warren_model::{Capability, Runtime, SealedSecret, SecretName, Status, Workspace, WorkspaceId};
 
 use crate::command_policy::{Refusal, RefusalKind, is_reserved_variable};
 
@@ -47,6 +47,28 @@ pub fn not_for_models(name: &str) -> Refusal {
 /// environment, and no change reaches it.
 pub fn concerns(workspace: &Workspace) -> bool {
     workspace.spec.capabilities.contains(Capability::Shell)
+}
+
+/// What runs in a workspace in the background, as far as it could be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// It is not open: nothing runs.
+    NotOpen,
+    /// So many processes run.
+    Running(usize),
+    /// It could not be asked.
+    Unknown,
+}
+
+/// Whether something there was started with the values of before and still runs. An agent of its own surely was;
+/// commands get the values of the moment, so that only processes in the background hold old ones. What cannot be asked
+/// is brought up anew.
+pub const fn holds_old_values(runtime: Runtime, background: Background) -> bool {
+    match (runtime, background) {
+        (Runtime::Resident | Runtime::External, _) | (_, Background::Unknown) => true,
+        (Runtime::Hosted, Background::NotOpen | Background::Running(0)) => false,
+        (Runtime::Hosted, Background::Running(_)) => true,
+    }
 }
 
 /// How fast a change of secrets is rolled out.
@@ -197,6 +219,17 @@ mod tests {
         assert_eq!(plan(3).waiting, 1, "the busy one");
         assert_eq!(plan(1).restart, [], "5 is still on its way");
         assert_eq!(plan(9).restart, [id(4), id(7), id(1)], "the busy one comes last");
+    }
+
+    // F33
+    #[test]
+    fn only_what_may_hold_old_values_is_restarted() {
+        for background in [Background::NotOpen, Background::Running(0), Background::Running(2)] {
+            let holds = background == Background::Running(2);
+            assert_eq!(holds_old_values(Runtime::Hosted, background), holds, "{background:?}");
+            assert!(holds_old_values(Runtime::Resident, background), "its agent was started before");
+        }
+        assert!(holds_old_values(Runtime::Hosted, Background::Unknown));
     }
 
     proptest! {

@@ -3,10 +3,10 @@
 //! The database finds what is due; the row may have moved on since, so that each plan looks at row, record and time
 //! again and does nothing about a workspace that is well. Effects are data; the fleet carries them out.
 
-use warren_model::{Desired, Runtime, Status, Timestamp, Vitals, Workspace};
+use warren_model::{Desired, Status, Timestamp, Vitals, Workspace};
 
 use crate::lifecycle::{Signal, is_booting};
-use crate::reconcile::next_mending;
+use crate::reconcile::{is_mended, next_mending};
 use crate::vitals::is_stalled;
 
 macro_rules! sweeps {
@@ -39,12 +39,20 @@ sweeps! {
     Liveness = "liveness", every 5;
     /// Finds work in flight that shows no progress.
     Stalls = "stalls", every 5;
+    /// Asks runtimes that were found stalled whether they are there.
+    Probes = "probes", every 5;
+    /// Looks whether open boxes are still there, used or not.
+    Health = "health", every 30;
     /// Gives up on workspaces that were not ready in time.
     Provisioning = "provisioning", every 5;
     /// Tries again what is to be tried again: restarts after silence, removals, changes whose carrier died.
     Mending = "mending", every 5;
+    /// Brings up, a few at a time, what runs with something older than is wanted, such as a secret that was changed.
+    CatchingUp = "catching_up", every 5;
     /// Puts workspaces to sleep that had no task for as long as their spec says.
     Hibernation = "hibernation", every 30;
+    /// Fetches images anew and makes boxes anew that were made from older ones. By itself only where `fleet.watch_images` is set.
+    Images = "images", every 300;
     /// Ends boxes and deletes folders that belong to no workspace.
     Orphans = "orphans", every 60;
     /// Clears away events and ended tokens that are older than they are kept.
@@ -58,6 +66,10 @@ impl Sweep {
             Self::Orphans => true,
             Self::Liveness
             | Self::Stalls
+            | Self::Probes
+            | Self::Health
+            | Self::CatchingUp
+            | Self::Images
             | Self::Provisioning
             | Self::Mending
             | Self::Hibernation
@@ -83,6 +95,8 @@ pub enum Effect {
     Wish(Desired),
     /// Have the reconciler look at it now, and note when to look again should that one die.
     Reconcile { look_again_at: Timestamp },
+    /// Find out whether the runtime is there, and note when to ask again should the one who asks die.
+    Probe { ask_again_at: Timestamp },
     /// The deadline means nothing any more.
     ClearDeadline,
 }
@@ -110,7 +124,7 @@ pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
 /// How long a carrier has before somebody else may take its work up.
 const CARRIER_MS: i64 = 60_000;
 
-/// What a sweep does about a workspace. `Orphans` and `Retention` are not about single workspaces.
+/// What a sweep does about a workspace. `Health`, `CatchingUp`, `Images`, `Orphans` and `Retention` are not about single workspaces.
 pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     match sweep {
         Sweep::Liveness => silent(row, vitals, now),
@@ -118,8 +132,31 @@ pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> E
         Sweep::Provisioning => late(row, now),
         Sweep::Mending => to_be_mended(row, now),
         Sweep::Hibernation => idle(row, vitals, now),
-        Sweep::Orphans | Sweep::Retention => Effect::Leave,
+        Sweep::Probes => to_be_probed(row, vitals, now),
+        Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => {
+            Effect::Leave
+        }
     }
+}
+
+/// Takes away the deadline that a sweep found to mean nothing any more.
+pub fn clear_deadline(sweep: Sweep, row: &mut Workspace, vitals: &mut Vitals) {
+    match sweep {
+        Sweep::Liveness => vitals.liveness_deadline = None,
+        Sweep::Stalls => vitals.stall_deadline = None,
+        Sweep::Probes => vitals.probe_at = None,
+        Sweep::Hibernation => vitals.idle_deadline = None,
+        Sweep::Provisioning => row.provision_deadline = None,
+        Sweep::Mending => row.mending.next_at = None,
+        Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => {}
+    }
+}
+
+/// What a signal of a sweep means for the runtime's record, if anything: a stall is found once, and then looked into
+/// (F14). The next report says whether it goes on.
+pub fn after_signal(signal: Signal, known: &Vitals, now: Timestamp) -> Option<Vitals> {
+    let is_stall = signal == Signal::StallFound;
+    is_stall.then(|| Vitals { stall_deadline: None, probe_at: Some(now), ..known.clone() })
 }
 
 fn is_past(deadline: Option<Timestamp>, now: Timestamp) -> bool {
@@ -155,6 +192,21 @@ fn stalled(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     }
 }
 
+fn to_be_probed(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
+    match row.status {
+        _ if !is_past(vitals.probe_at, now) => Effect::Leave,
+        Status::Degraded => Effect::Probe { ask_again_at: now.plus_ms(CARRIER_MS) },
+        Status::Online
+        | Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Effect::ClearDeadline,
+    }
+}
+
 fn late(row: &Workspace, now: Timestamp) -> Effect {
     match row.status {
         _ if !is_past(row.provision_deadline, now) => Effect::Leave,
@@ -168,7 +220,7 @@ fn to_be_mended(row: &Workspace, now: Timestamp) -> Effect {
         return Effect::Leave;
     }
     match row.status {
-        Status::Offline if row.spec.runtime == Runtime::Resident => Effect::Restart,
+        Status::Offline if is_mended(row.spec.runtime) => Effect::Restart,
         Status::Removed if row.mending.attempts > 0 => {
             // Should this carrier die, the next look is no sooner than after a failure.
             let look_again_at = next_mending(row.mending.attempts, now).max(now.plus_ms(CARRIER_MS));
@@ -203,7 +255,7 @@ fn idle(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
 mod tests {
     use proptest::prelude::*;
     use warren_model::{
-        CapabilitySet, MemoryConfig, Mending, OrgId, ProviderConfig, WorkspaceId, WorkspaceSpec,
+        CapabilitySet, MemoryConfig, Mending, OrgId, ProviderConfig, Runtime, WorkspaceId, WorkspaceSpec,
     };
 
     use super::*;
@@ -248,7 +300,7 @@ mod tests {
             sweep in proptest::sample::select(Sweep::ALL),
             status in proptest::sample::select(Status::ALL),
             runtime in proptest::sample::select(Runtime::ALL),
-            (liveness, stall, idle) in (moments(), moments(), moments()),
+            (liveness, stall, probe, idle) in (moments(), moments(), moments(), moments()),
             (provision, mending) in (moments(), moments()),
             active_tasks in 0..2_u32,
         ) {
@@ -261,6 +313,7 @@ mod tests {
                 active_tasks,
                 liveness_deadline: liveness,
                 stall_deadline: stall,
+                probe_at: probe,
                 idle_deadline: idle,
                 ..Vitals::default()
             };
@@ -270,7 +323,8 @@ mod tests {
                 Sweep::Provisioning => provision,
                 Sweep::Mending => mending,
                 Sweep::Hibernation => idle,
-                Sweep::Orphans | Sweep::Retention => None,
+                Sweep::Probes => probe,
+                Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => None,
             };
             let effect = plan(sweep, &row, &vitals, NOW);
             prop_assert_eq!(effect == Effect::Leave, deadline.is_none_or(|at| at > NOW));
@@ -292,7 +346,7 @@ mod tests {
         for (runtime, expected) in [
             (Runtime::Resident, Effect::Restart),
             (Runtime::External, Effect::ClearDeadline),
-            (Runtime::Hosted, Effect::ClearDeadline),
+            (Runtime::Hosted, Effect::Restart),
         ] {
             let row = Workspace { mending: due, ..row(Status::Offline, runtime) };
             assert_eq!(plan(Sweep::Mending, &row, &Vitals::default(), NOW), expected);

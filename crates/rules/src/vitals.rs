@@ -4,7 +4,7 @@
 //! what is swept later (silence, stalls, idleness) is a deadline by Warren's own clock.
 
 use warren_model::{
-    Displaced, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
+    Displaced, Outcomes, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
 };
 
 /// What a runtime said, field by field.
@@ -120,14 +120,18 @@ pub fn after_report(
             Some(seconds) => Some(seconds),
         },
         last_heartbeat_at: Some(now),
+        outcomes: known.outcomes.clone(),
         last_progress_at,
         last_task_at: if had_work { Some(now) } else { known.last_task_at.or(Some(now)) },
         liveness_deadline: Some(now.plus_ms(expectations.liveness_ms)),
         stall_deadline: None,
+        probe_at: None,
         idle_deadline: None,
     };
     vitals.stall_deadline = stall_deadline(&vitals, expectations);
     vitals.idle_deadline = idle_deadline(&vitals, spec);
+    // Whoever finds the stall first, sweep or report, has it looked into; what moves again need not be asked.
+    vitals.probe_at = is_stalled(&vitals, now).then(|| known.probe_at.unwrap_or(now));
     Ok((vitals, doubt))
 }
 
@@ -146,8 +150,10 @@ pub fn at_rest(known: &Vitals) -> Vitals {
         runtime_state: RuntimeState::Well,
         error_rate: 0.0,
         sample_error: None,
+        outcomes: Outcomes::default(),
         liveness_deadline: None,
         stall_deadline: None,
+        probe_at: None,
         idle_deadline: None,
         ..known.clone()
     }
@@ -163,6 +169,7 @@ pub fn after_change(runtime: Runtime, status: Status, known: &Vitals) -> Option<
                 Runtime::External => Vitals {
                     liveness_deadline: None,
                     stall_deadline: None,
+                    probe_at: None,
                     idle_deadline: None,
                     ..known.clone()
                 },
@@ -340,8 +347,10 @@ mod tests {
             vitals = after(&vitals, &Report { active_tasks: Some(1), ..Report::default() }, now);
         }
         assert!(is_stalled(&vitals, now));
+        assert_eq!(vitals.probe_at, Some(now), "and it is to be looked into");
         vitals = after(&vitals, &Report { last_progress_at: Some(now), ..Report::default() }, now);
         assert!(!is_stalled(&vitals, now));
+        assert_eq!(vitals.probe_at, None);
     }
 
     // F7

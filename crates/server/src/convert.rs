@@ -169,6 +169,7 @@ pub(crate) fn position(position: model::Position) -> api::Position {
 
 fn vitals(vitals: &model::Vitals) -> api::Vitals {
     let text = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let model::Displaced { scheduler, session, status_mgmt, deduplication } = vitals.displaced;
     let displaced = [
         ("scheduler", scheduler),
@@ -185,6 +186,9 @@ fn vitals(vitals: &model::Vitals) -> api::Vitals {
         runtime_state: vitals.runtime_state.as_str().to_owned(),
         displaces: displaced.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()).collect(),
         idle_timeout_seconds: vitals.idle_timeout_seconds,
+        seen_outcomes: count(vitals.outcomes.recent.len()),
+        seen_failures: count(vitals.outcomes.failures()),
+        last_outcome_at: text(vitals.outcomes.last_at),
         last_heartbeat_at: text(vitals.last_heartbeat_at),
         last_progress_at: text(vitals.last_progress_at),
         last_task_at: text(vitals.last_task_at),

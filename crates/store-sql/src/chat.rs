@@ -1,7 +1,7 @@
 //! Conversations in SQL. Both engines search the same words; how they do is behind `Session::words_condition`.
 
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, Principal, Role, TaskId, WorkspaceId,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, Principal, Role, TaskId, Timestamp, WorkspaceId,
 };
 use warren_store::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, Error, Page};
 
@@ -39,6 +39,13 @@ const UPDATE: &str = "UPDATE conversations SET title = $1, messages = $2, last_m
      version = $5 WHERE id = $6 AND version = $7";
 const REMOVE_MESSAGES: &str = "DELETE FROM chat_messages WHERE conversation_id = $1";
 const REMOVE: &str = "DELETE FROM conversations WHERE id = $1";
+const PRUNE_MESSAGES: &str = "DELETE FROM chat_messages WHERE id IN (\
+     SELECT id FROM chat_messages WHERE created_at < $1 ORDER BY created_at LIMIT $2)";
+/// What is left of its messages goes first, so that one with many may take several passes.
+const PRUNE: &str = "DELETE FROM conversations WHERE id IN (\
+     SELECT id FROM conversations WHERE updated_at < $1 \
+       AND NOT EXISTS (SELECT 1 FROM chat_messages WHERE conversation_id = conversations.id) \
+     ORDER BY updated_at LIMIT $2)";
 
 const GET_MESSAGE: &str = concat!("SELECT ", message_columns!(), " FROM chat_messages WHERE id = $1");
 const MESSAGES: &str = concat!("SELECT ", message_columns!(), " FROM chat_messages");
@@ -179,6 +186,11 @@ impl ChatWrites for Transaction<'_> {
     fn remove_conversation(&mut self, id: ConversationId) -> Result<bool, Error> {
         self.execute(REMOVE_MESSAGES, &[id.into()])?;
         Ok(self.execute(REMOVE, &[id.into()])? > 0)
+    }
+
+    fn prune_chat(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        let values = [before.into(), Value::Int(Some(i64::from(limit)))];
+        Ok(self.execute(PRUNE_MESSAGES, &values)? + self.execute(PRUNE, &values)?)
     }
 
     fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error> {

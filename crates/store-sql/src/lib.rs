@@ -20,6 +20,7 @@ mod events;
 mod leases;
 mod memory;
 pub mod migrations;
+mod places;
 pub mod postgres;
 mod push_configs;
 mod schedules;

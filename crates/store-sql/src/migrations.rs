@@ -46,6 +46,8 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     13 "0013_chat",
     14 "0014_push_configs",
     15 "0015_tasks_by_change",
+    16 "0016_outcomes",
+    17 "0017_places",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -64,6 +66,8 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     13 "0013_chat",
     14 "0014_push_configs",
     15 "0015_tasks_by_change",
+    16 "0016_outcomes",
+    17 "0017_places",
 );
 
 /// The table that records what was applied; the same text on both engines.

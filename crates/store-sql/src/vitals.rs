@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warren_model::{Registration, RuntimeState, Timestamp, Vitals, WorkspaceId};
+use warren_model::{Outcomes, Registration, RuntimeState, Timestamp, Vitals, WorkspaceId};
 use warren_store::{Due, Error, RegistrationReads, RegistrationWrites, VitalsReads, VitalsWrites};
 
 use crate::select::Select;
@@ -13,7 +13,7 @@ macro_rules! columns {
     () => {
         "workspace_id, error_rate, sample_error, active_tasks, \"current_task\", uptime_s, runtime_state, displaced, \
          idle_timeout_seconds, last_heartbeat_at, last_progress_at, last_task_at, liveness_deadline, stall_deadline, \
-         idle_deadline"
+         idle_deadline, outcomes, last_outcome_at, probe_at"
     };
 }
 
@@ -22,7 +22,7 @@ const LIST: &str = concat!("SELECT ", columns!(), " FROM vitals");
 const PUT: &str = concat!(
     "INSERT INTO vitals (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) \
      ON CONFLICT (workspace_id) DO UPDATE SET error_rate = excluded.error_rate, \
        sample_error = excluded.sample_error, active_tasks = excluded.active_tasks, \
        \"current_task\" = excluded.\"current_task\", uptime_s = excluded.uptime_s, \
@@ -30,7 +30,8 @@ const PUT: &str = concat!(
        idle_timeout_seconds = excluded.idle_timeout_seconds, last_heartbeat_at = excluded.last_heartbeat_at, \
        last_progress_at = excluded.last_progress_at, last_task_at = excluded.last_task_at, \
        liveness_deadline = excluded.liveness_deadline, stall_deadline = excluded.stall_deadline, \
-       idle_deadline = excluded.idle_deadline"
+       idle_deadline = excluded.idle_deadline, \
+       outcomes = excluded.outcomes, last_outcome_at = excluded.last_outcome_at, probe_at = excluded.probe_at"
 );
 const REGISTRATION: &str = "SELECT workspace_id, boots, registered_at, version, agent_card FROM registrations \
      WHERE workspace_id = $1";
@@ -47,6 +48,7 @@ const fn due_sql(what: Due) -> &'static str {
         Due::Stall => {
             "SELECT workspace_id FROM vitals WHERE stall_deadline <= $1 ORDER BY stall_deadline LIMIT $2"
         }
+        Due::Probe => "SELECT workspace_id FROM vitals WHERE probe_at <= $1 ORDER BY probe_at LIMIT $2",
         Due::Idleness => {
             "SELECT workspace_id FROM vitals WHERE idle_deadline <= $1 ORDER BY idle_deadline LIMIT $2"
         }
@@ -90,7 +92,7 @@ impl VitalsWrites for Transaction<'_> {
     }
 
     fn put_vitals(&mut self, id: WorkspaceId, vitals: &Vitals) -> Result<(), Error> {
-        let displaced = json(&vitals.displaced)?;
+        let (displaced, outcomes) = (json(&vitals.displaced)?, vitals.outcomes.signs());
         let values = [
             id.into(),
             Value::Real(vitals.error_rate),
@@ -107,6 +109,9 @@ impl VitalsWrites for Transaction<'_> {
             vitals.liveness_deadline.into(),
             vitals.stall_deadline.into(),
             vitals.idle_deadline.into(),
+            outcomes.as_str().into(),
+            vitals.outcomes.last_at.into(),
+            vitals.probe_at.into(),
         ];
         self.execute(PUT, &values).map(drop)
     }
@@ -147,7 +152,7 @@ fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 
 fn read(row: &mut Columns<'_>) -> Result<(WorkspaceId, Vitals), Error> {
     let id = row.id()?;
-    let vitals = Vitals {
+    let mut vitals = Vitals {
         error_rate: row.real()?,
         sample_error: row.optional_text()?.map(str::to_owned),
         active_tasks: row.small_count()?,
@@ -162,6 +167,12 @@ fn read(row: &mut Columns<'_>) -> Result<(WorkspaceId, Vitals), Error> {
         liveness_deadline: row.optional_time()?,
         stall_deadline: row.optional_time()?,
         idle_deadline: row.optional_time()?,
+        outcomes: Outcomes::default(),
+        probe_at: None,
     };
+    let recent = Outcomes::from_signs(row.text()?);
+    vitals.outcomes.recent = recent.ok_or_else(|| row.corrupt("outcomes that cannot be read"))?;
+    vitals.outcomes.last_at = row.optional_time()?;
+    vitals.probe_at = row.optional_time()?;
     Ok((id, vitals))
 }

@@ -31,7 +31,7 @@ const UPDATE: &str = "UPDATE workspaces SET org_id = $1, parent_id = $2, name = 
      updated_at = $12, provisioning_started_at = $13, provision_deadline = $14, mend_attempts = $15, \
      mend_next_at = $16, removed_at = $17, is_purged = $18 WHERE id = $19 AND version = $20";
 /// In this order, since rows point to the last one.
-const ERASE: [&str; 13] = [
+const ERASE: [&str; 14] = [
     "DELETE FROM chat_messages WHERE workspace_id = $1",
     "DELETE FROM conversations WHERE workspace_id = $1",
     "DELETE FROM repeats WHERE task_id IN (SELECT id FROM tasks WHERE workspace_id = $1)",
@@ -44,6 +44,7 @@ const ERASE: [&str; 13] = [
     "DELETE FROM registrations WHERE workspace_id = $1",
     "DELETE FROM tokens WHERE workspace_id = $1",
     "DELETE FROM positions WHERE workspace_id = $1",
+    "DELETE FROM places WHERE workspace_id = $1",
     "DELETE FROM workspaces WHERE id = $1",
 ];
 
@@ -59,6 +60,9 @@ impl WorkspaceReads for Transaction<'_> {
         }
         if !query.includes_removed {
             select.and("status <> 'removed'");
+        }
+        if query.is_behind {
+            select.and("observed_generation < generation");
         }
         if !query.statuses.is_empty() {
             select.and_any_of("status", query.statuses.iter().map(|status| status.as_str()));

@@ -1,6 +1,8 @@
 //! Conversations and what was said in them.
 
-use warren_model::{ChatMessage, ChatMessageId, Conversation, ConversationId, OrgId, TaskId, WorkspaceId};
+use warren_model::{
+    ChatMessage, ChatMessageId, Conversation, ConversationId, OrgId, TaskId, Timestamp, WorkspaceId,
+};
 
 use crate::{Error, Page};
 
@@ -64,6 +66,9 @@ pub trait ChatWrites {
     ) -> Result<u64, Error>;
     /// Deletes a conversation with its messages. Answers whether there was one.
     fn remove_conversation(&mut self, id: ConversationId) -> Result<bool, Error>;
+    /// Deletes messages that are older than this moment, and conversations in which nothing was said since, at most
+    /// `limit` of each. Answers how many messages and conversations.
+    fn prune_chat(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
     /// `words` are what it is found by, with a space between them.
     fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error>;
 }

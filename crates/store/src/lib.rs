@@ -17,6 +17,7 @@ pub mod contract;
 mod error;
 mod exchange;
 mod memory;
+mod places;
 mod push_configs;
 mod query;
 mod schedules;
@@ -34,6 +35,7 @@ pub use exchange::{
     Repeat, RepeatReads, RepeatWrites, TaskMark, TaskQuery, TaskReads, TaskWrites,
 };
 pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
+pub use places::{Place, PlaceReads, PlaceWrites};
 pub use push_configs::{PushConfigReads, PushConfigWrites};
 pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
@@ -89,6 +91,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn newest_event(&self) -> watch::Receiver<u64>;
 
     async fn health(&self) -> Result<StoreHealth, Error>;
+
+    /// Whether other processes may be on the same database.
+    fn is_shared(&self) -> bool;
 
     /// Finishes what was accepted and lets go of the database.
     async fn close(&self);

@@ -21,6 +21,8 @@ pub struct WorkspaceQuery {
     pub name: Option<String>,
     /// Whether rows with status `removed` are shown.
     pub includes_removed: bool,
+    /// Only those whose generation was not brought about yet (F3).
+    pub is_behind: bool,
     /// Only ids after this one.
     pub after: Option<WorkspaceId>,
     pub limit: u32,
@@ -34,6 +36,7 @@ impl WorkspaceQuery {
             statuses: Vec::new(),
             name: None,
             includes_removed: false,
+            is_behind: false,
             after: None,
             limit,
         }

@@ -14,6 +14,7 @@ use crate::exchange::{
     TaskWrites,
 };
 use crate::memory::{MemoryReads, MemoryWrites};
+use crate::places::{PlaceReads, PlaceWrites};
 use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
@@ -43,6 +44,7 @@ pub trait ReadTx:
     + ScheduleReads
     + MemoryReads
     + ApprovalReads
+    + PlaceReads
 {
 }
 impl<T> ReadTx for T where
@@ -67,6 +69,7 @@ impl<T> ReadTx for T where
         + ScheduleReads
         + MemoryReads
         + ApprovalReads
+        + PlaceReads
         + ?Sized
 {
 }
@@ -95,6 +98,7 @@ pub trait WriteTx:
     + ScheduleWrites
     + MemoryWrites
     + ApprovalWrites
+    + PlaceWrites
 {
 }
 impl<T> WriteTx for T where
@@ -120,6 +124,7 @@ impl<T> WriteTx for T where
         + ScheduleWrites
         + MemoryWrites
         + ApprovalWrites
+        + PlaceWrites
         + ?Sized
 {
 }
@@ -155,6 +160,8 @@ pub enum Due {
     Liveness,
     /// Work in flight shows no progress.
     Stall,
+    /// The runtime is to be probed.
+    Probe,
     /// No task for so long that it may sleep.
     Idleness,
     /// Provisioning took too long.
@@ -164,7 +171,8 @@ pub enum Due {
 }
 
 impl Due {
-    pub const ALL: [Self; 5] = [Self::Liveness, Self::Stall, Self::Idleness, Self::Provision, Self::Mending];
+    pub const ALL: [Self; 6] =
+        [Self::Liveness, Self::Stall, Self::Probe, Self::Idleness, Self::Provision, Self::Mending];
 }
 
 pub trait VitalsReads {

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::watch;
 use warren_model::{CapabilitySet, ErrorCode, ProviderConfig, ProviderKind, Ref, WorkspaceId};
-use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
+use warren_workspace::fs::Fs;
+use warren_workspace::shell::Shell;
+use warren_workspace::{Error, OpenRequest, Opened, Presence, Provider, ReapReport, Workspace};
 
 /// What a test plants into every provider of its Warren, and counts there. Nothing is wrong until the test says so.
 #[derive(Debug, Default)]
@@ -18,6 +20,7 @@ pub struct Faults {
     destroys: AtomicU32,
     destroys_to_fail: AtomicU32,
     reaps: Mutex<Reaps>,
+    presence: Mutex<Option<Presence>>,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +72,11 @@ impl Faults {
         self.with_reaps(|reaps| reaps.passes.get(&of).copied().unwrap_or_default())
     }
 
+    /// What a look at any workspace shows from now on; nothing: what is so.
+    pub fn show_presence(&self, presence: Option<Presence>) {
+        *self.presence.lock().unwrap_or_else(PoisonError::into_inner) = presence;
+    }
+
     fn with_reaps<T>(&self, work: impl FnOnce(&mut Reaps) -> T) -> T {
         work(&mut self.reaps.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -96,6 +104,58 @@ pub(crate) struct Faulty {
     pub(crate) faults: Arc<Faults>,
 }
 
+impl Faulty {
+    fn watched(&self, inner: Arc<dyn Workspace>) -> Arc<dyn Workspace> {
+        Arc::new(Watched { inner, faults: Arc::clone(&self.faults) })
+    }
+}
+
+/// A real workspace that may look gone.
+#[derive(Debug)]
+struct Watched {
+    inner: Arc<dyn Workspace>,
+    faults: Arc<Faults>,
+}
+
+#[async_trait]
+impl Workspace for Watched {
+    fn id(&self) -> WorkspaceId {
+        self.inner.id()
+    }
+
+    fn fs(&self) -> Option<&dyn Fs> {
+        self.inner.fs()
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        self.inner.shell()
+    }
+
+    fn limits(&self) -> serde_json::Value {
+        self.inner.limits()
+    }
+
+    fn loss(&self) -> Option<&'static str> {
+        self.inner.loss()
+    }
+
+    async fn image(&self) -> Option<String> {
+        self.inner.image().await
+    }
+
+    async fn presence(&self) -> Presence {
+        let shown = *self.faults.presence.lock().unwrap_or_else(PoisonError::into_inner);
+        match shown {
+            Some(presence) => presence,
+            None => self.inner.presence().await,
+        }
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.inner.close().await
+    }
+}
+
 #[async_trait]
 impl Provider for Faulty {
     fn kind(&self) -> ProviderKind {
@@ -112,7 +172,8 @@ impl Provider for Faulty {
 
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         self.faults.pass_open().await?;
-        self.inner.open(request).await
+        let opened = self.inner.open(request).await?;
+        Ok(Opened { workspace: self.watched(opened.workspace), reference: opened.reference })
     }
 
     async fn resolve(
@@ -122,7 +183,8 @@ impl Provider for Faulty {
         reference: &Ref,
     ) -> Result<Arc<dyn Workspace>, Error> {
         self.faults.pass_open().await?;
-        self.inner.resolve(workspace_id, config, reference).await
+        let workspace = self.inner.resolve(workspace_id, config, reference).await?;
+        Ok(self.watched(workspace))
     }
 
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error> {
@@ -131,6 +193,10 @@ impl Provider for Faulty {
             return Err(Error::transient(ErrorCode::WorkspaceNotReady, "the box does not stop"));
         }
         self.inner.destroy(workspace_id, reference).await
+    }
+
+    async fn refresh_image(&self, config: &ProviderConfig) -> Result<Option<String>, Error> {
+        self.inner.refresh_image(config).await
     }
 
     async fn shut_down(&self) {

@@ -11,8 +11,10 @@ use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_exchange::signing::Signer;
-use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport};
-use warren_fleet::{Fleet, KeyFile, Keys, Parts, StoredLosses, StoredRefs, Terms};
+use warren_exchange::{
+    A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport,
+};
+use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
@@ -33,6 +35,7 @@ pub struct Builder {
     clock: Option<Arc<ManualClock>>,
     environment: Environment,
     database: Option<String>,
+    disk: Option<std::path::PathBuf>,
     terms: Terms,
     exchange_terms: ExchangeTerms,
     transport: Option<Arc<dyn Transport>>,
@@ -48,6 +51,13 @@ impl Builder {
     #[must_use]
     pub fn outbound(mut self, policy: OutboundPolicy) -> Self {
         self.outbound = policy;
+        self
+    }
+
+    /// A disk that it shares with others, for the folders of its workspaces.
+    #[must_use]
+    pub fn disk(mut self, folder: std::path::PathBuf) -> Self {
+        self.disk = Some(folder);
         self
     }
 
@@ -213,7 +223,7 @@ impl Warren {
         let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
         let telemetry = Arc::new(Telemetry::new());
         let local = LocalProvider::new(
-            &folder.path().join("workspaces"),
+            &builder.disk.clone().unwrap_or_else(|| folder.path().join("workspaces")),
             builder.environment.clone(),
             Arc::clone(&clock),
             Arc::clone(&entropy),
@@ -231,16 +241,23 @@ impl Warren {
             let faulty = |inner| Arc::new(Faulty { inner, faults: Arc::clone(faults) }) as Arc<dyn Provider>;
             providers = providers.into_iter().map(faulty).collect();
         }
+        let replica = if store.is_shared() {
+            Replica::new(&folder.path().display().to_string(), Arc::clone(&store), Arc::clone(&clock))
+        } else {
+            Replica::alone(Arc::clone(&store), Arc::clone(&clock))
+        };
         let parts = RegistryParts {
             providers,
             gates: OpenGates::new(16),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             metrics: Arc::clone(&telemetry) as _,
-            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock), replica.clone())),
             losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
         };
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
+        let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
+        let connector = Connector::new(builder.outbound.clone(), resolver);
         let fleet = Fleet::new(Parts {
             store: Arc::clone(&store),
             registry: Registry::new(parts, RegistryConfig::default()),
@@ -249,12 +266,12 @@ impl Warren {
             limits: builder.limits.clone(),
             keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
             terms: builder.terms,
+            replica,
+            prober: Arc::new(CardProber::new(connector.clone())),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
-        let connector = Connector::new(builder.outbound.clone(), resolver);
         let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
         let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {

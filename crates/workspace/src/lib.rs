@@ -16,7 +16,7 @@ pub mod tools;
 pub use error::Error;
 pub use metrics::{NoMetrics, RegistryMetrics};
 pub use path::WorkspacePath;
-pub use provider::{OpenRequest, Opened, Provider, ReapReport, Workspace};
+pub use provider::{OpenRequest, Opened, Presence, Provider, ReapReport, Workspace};
 pub use refusal_log::{RefusalLog, RefusalRecord, RefusalSink, TracingRefusals};
 pub use registry::Registry;
 pub use secret_variables::{GuardedShell, SecretVariables};

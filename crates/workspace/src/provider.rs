@@ -43,6 +43,12 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// Deletes for good what a ref points at: files, boxes, temp directories. Gone already is success.
     async fn destroy(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error>;
 
+    /// Fetches anew the image that this config names, as its policy for pulls allows, and answers with what its tag stands
+    /// for now (F52). Absent: workspaces of this provider are not made from images.
+    async fn refresh_image(&self, _config: &ProviderConfig) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     /// Lets go of what the provider holds besides open workspaces: boxes kept ready, threads. Called once, after all of
     /// them are closed; nothing is opened after.
     async fn shut_down(&self) {}
@@ -72,6 +78,16 @@ pub struct ReapReport {
     pub problems: Vec<String>,
 }
 
+/// What a look at an open workspace showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    Here,
+    /// For good; how is said in words.
+    Gone(&'static str),
+    /// It could not be asked, or did not answer in time.
+    Unknown,
+}
+
 /// An open workspace (W2). A module is present exactly when its capability was declared.
 #[async_trait]
 pub trait Workspace: Send + Sync + std::fmt::Debug {
@@ -87,6 +103,16 @@ pub trait Workspace: Send + Sync + std::fmt::Debug {
     /// What has ended it, where that is known without asking: a box that is gone. Absent: nothing is known against it.
     fn loss(&self) -> Option<&'static str> {
         None
+    }
+
+    /// The image that its box was made from, by its digest; absent where there is none, or it cannot be asked.
+    async fn image(&self) -> Option<String> {
+        None
+    }
+
+    /// Looks whether it is really there, also where nobody uses it (F20). A look that cannot be made is no verdict.
+    async fn presence(&self) -> Presence {
+        self.loss().map_or(Presence::Here, Presence::Gone)
     }
 
     /// Ends processes and lets go of resources; files stay. Idempotent.

@@ -3740,6 +3740,17 @@ export interface components {
             displaces: string[];
             /** Format: int32 */
             idle_timeout_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Of the last work that Warren handed it, as many pieces it saw end.
+             */
+            seen_outcomes: number;
+            /**
+             * Format: int32
+             * @description Of these, the ones that failed.
+             */
+            seen_failures: number;
+            last_outcome_at?: string | null;
             last_heartbeat_at?: string | null;
             last_progress_at?: string | null;
             last_task_at?: string | null;

@@ -1,5 +1,5 @@
 //! The binary under measurement, connections to it that cost as little as possible, and rows of a table.
-#![allow(dead_code, clippy::allow_attributes, reason = "each benchmark uses a part of it")]
+#![expect(dead_code, reason = "each benchmark uses a part of it")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

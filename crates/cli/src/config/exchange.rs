@@ -28,6 +28,8 @@ pub struct ExchangeSection {
     pub lease_seconds: u32,
     /// Days that tasks are kept after they ended. 0: for ever.
     pub keep_tasks_days: u32,
+    /// Days that messages of conversations are kept. 0: for ever.
+    pub keep_chat_days: u32,
     /// Conversations of one workspace.
     #[schemars(range(min = 1))]
     pub max_conversations: u32,
@@ -55,6 +57,7 @@ impl Default for ExchangeSection {
             repeat_window_seconds: seconds(terms.repeat_window_ms),
             lease_seconds: seconds(terms.lease_ms),
             keep_tasks_days: days(terms.keep_tasks_ms),
+            keep_chat_days: days(terms.keep_chat_ms),
             keep_schedule_runs_days: days(terms.keep_schedule_runs_ms),
             keep_approvals_days: days(terms.keep_approvals_ms),
             max_conversations: u32::try_from(terms.max_conversations).unwrap_or(u32::MAX),
@@ -75,6 +78,7 @@ impl ExchangeSection {
             repeat_window_ms: ms(self.repeat_window_seconds),
             lease_ms: ms(self.lease_seconds),
             keep_tasks_ms: kept(self.keep_tasks_days),
+            keep_chat_ms: kept(self.keep_chat_days),
             keep_schedule_runs_ms: kept(self.keep_schedule_runs_days),
             keep_approvals_ms: kept(self.keep_approvals_days),
             max_conversations: u64::from(self.max_conversations),

@@ -16,6 +16,8 @@ pub struct FleetSection {
     /// Seconds from the start of provisioning to the first sign of life, for all workspaces. Absent: as each says, ten
     /// minutes if it says nothing.
     pub provision_timeout_seconds: Option<u32>,
+    /// Whether images are fetched anew every five minutes, and boxes made anew from what changed.
+    pub watch_images: bool,
     /// Days that events are kept. 0: for ever.
     pub keep_events_days: u32,
     /// Days that tokens are kept after they ended. 0: for ever.
@@ -30,6 +32,7 @@ impl Default for FleetSection {
             liveness_seconds: seconds(expectations.liveness_ms),
             idle_timeout_seconds: seconds(expectations.idle_timeout_ms),
             provision_timeout_seconds: None,
+            watch_images: Terms::default().watches_images,
             keep_events_days: retention.events_days.unwrap_or(0),
             keep_ended_tokens_days: retention.ended_tokens_days.unwrap_or(0),
         }
@@ -45,6 +48,7 @@ impl FleetSection {
                 idle_timeout_ms: ms(self.idle_timeout_seconds),
             },
             provision_timeout_ms: self.provision_timeout_seconds.map(ms),
+            watches_images: self.watch_images,
             retention: Retention {
                 events_days: Some(self.keep_events_days).filter(|days| *days > 0),
                 ended_tokens_days: Some(self.keep_ended_tokens_days).filter(|days| *days > 0),

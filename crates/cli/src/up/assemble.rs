@@ -5,8 +5,8 @@ use std::sync::Arc;
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::connector::Connector;
 use warren_exchange::signing::Signer;
-use warren_exchange::{A2aTransport, Exchange, Parts as ExchangeParts};
-use warren_fleet::{Fleet, Parts, StoredLosses, StoredRefs};
+use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts};
+use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{
     DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
@@ -84,19 +84,25 @@ async fn put_together(
     )
     .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
+    let replica = if store.is_shared() {
+        Replica::new(&folder.replica(&*entropy)?, Arc::clone(&store), Arc::clone(&clock))
+    } else {
+        Replica::alone(Arc::clone(&store), Arc::clone(&clock))
+    };
     let parts = RegistryParts {
         providers: vec![Arc::new(memory), Arc::new(local), Arc::new(sandbox), Arc::new(docker)],
         gates: config.registry.gates(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         metrics: Arc::clone(&telemetry) as _,
-        refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock))),
+        refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock), replica.clone())),
         losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
     };
     let mut limits = config.limits.clone();
     if let Some(room) = descriptors::make_room() {
         limits.max_connections = limits.max_connections.min(u32::try_from(room).unwrap_or(u32::MAX));
     }
+    let connector = Connector::with_system_names(config.outbound.policy());
     let fleet = Fleet::new(Parts {
         store,
         registry: Registry::new(parts, config.registry.to_registry()),
@@ -105,13 +111,14 @@ async fn put_together(
         limits,
         keys,
         terms: config.fleet.terms(),
+        replica,
+        prober: Arc::new(CardProber::new(connector.clone())),
     });
     let server_config = ServerConfig {
         allowed_hosts: config.server.allowed_hosts.clone(),
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
     };
-    let connector = Connector::with_system_names(config.outbound.policy());
     let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),

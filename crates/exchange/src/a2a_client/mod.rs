@@ -29,6 +29,7 @@ use serde_json::Value;
 use warren_doors::Clock;
 use warren_model::Principal;
 
+pub(crate) use self::card::interface_url;
 use self::card::{Interface, interface_of};
 use self::progress::Progress;
 use self::request::{Asked, outgoing, read_result};

@@ -1,8 +1,8 @@
 //! The sweeps over deadlines: what is due is read, planned and written in batches.
 
-use warren_model::{Mending, Principal, Timestamp, Vitals, WorkspaceId};
+use warren_model::{Mending, Principal, WorkspaceId};
 use warren_rules::lifecycle::Signal;
-use warren_rules::sweeps::{Effect, Sweep, plan};
+use warren_rules::sweeps::{Effect, Sweep, after_signal, clear_deadline, plan};
 use warren_store::{Due, Lease, WriteTx};
 
 use super::{Ran, Tally};
@@ -24,6 +24,8 @@ enum Dealt {
     Acted,
     /// The reconciler is to look at it.
     Handed(WorkspaceId),
+    /// Somebody is to find out whether its runtime is there.
+    Asked(WorkspaceId),
 }
 
 impl Fleet {
@@ -43,7 +45,7 @@ impl Fleet {
                 break;
             }
             tally.looked_at += ids.len() as u64;
-            self.sweep_batch(sweep, due, &lease, ids, &mut tally).await?;
+            self.sweep_batch(sweep, &lease, ids, &mut tally).await?;
             // What failed is due still; to go on would meet the same again and again.
             if tally.failed > 0 {
                 break;
@@ -76,13 +78,12 @@ impl Fleet {
     async fn sweep_batch(
         &self,
         sweep: Sweep,
-        due: Due,
         lease: &Lease,
         ids: Vec<WorkspaceId>,
         tally: &mut Tally,
     ) -> Result<(), Error> {
         let moment = self.moment(&Principal::system(sweep.as_str()));
-        let work = Work { sweep, due, lease: lease.clone(), moment };
+        let work = Work { sweep, lease: lease.clone(), moment };
         match self.deal_with(&work, ids.clone()).await {
             Ok(dealt) => self.count(&dealt, tally),
             Err(error) if error.code == warren_model::ErrorCode::PlatformUnavailable => return Err(error),
@@ -119,6 +120,10 @@ impl Fleet {
                     tally.acted_on += 1;
                     self.reconcile_in_background(*id);
                 }
+                Dealt::Asked(id) => {
+                    tally.acted_on += 1;
+                    self.probe_in_background(*id);
+                }
             }
         }
     }
@@ -127,7 +132,6 @@ impl Fleet {
 #[derive(Debug, Clone)]
 struct Work {
     sweep: Sweep,
-    due: Due,
     lease: Lease,
     moment: Moment,
 }
@@ -139,14 +143,17 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
     let dealt = match plan(work.sweep, &row, &vitals, now) {
         Effect::Leave => return Ok(Dealt::Nothing),
         Effect::ClearDeadline => {
-            clear(tx, work.due, id, &vitals)?;
-            clear_in_row(&mut row, work.due);
+            let (known, mut vitals) = (&vitals, vitals.clone());
+            clear_deadline(work.sweep, &mut row, &mut vitals);
+            if vitals != *known {
+                tx.put_vitals(id, &vitals)?;
+            }
             Dealt::Nothing
         }
         Effect::Signal(signal) => {
             apply_signal(tx, &mut row, signal, moment, &Particulars::default())?;
-            if signal == Signal::StallFound {
-                clear(tx, work.due, id, &vitals)?;
+            if let Some(vitals) = after_signal(signal, &vitals, now) {
+                tx.put_vitals(id, &vitals)?;
             }
             Dealt::Acted
         }
@@ -155,6 +162,10 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
             row.mending.attempts = row.mending.attempts.saturating_add(1);
             apply_signal(tx, &mut row, Signal::Restart, moment, &Particulars::default())?;
             Dealt::Handed(id)
+        }
+        Effect::Probe { ask_again_at } => {
+            tx.put_vitals(id, &warren_model::Vitals { probe_at: Some(ask_again_at), ..vitals })?;
+            return Ok(Dealt::Asked(id));
         }
         Effect::Wish(desired) => {
             follow_wish(tx, row, Wish::plain(desired), moment)?;
@@ -167,25 +178,4 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
     };
     tx.update_workspace(&row, row.version)?;
     Ok(dealt)
-}
-
-fn clear(tx: &mut dyn WriteTx, due: Due, id: WorkspaceId, known: &Vitals) -> Result<(), Error> {
-    let mut vitals = known.clone();
-    let deadline: &mut Option<Timestamp> = match due {
-        Due::Liveness => &mut vitals.liveness_deadline,
-        Due::Stall => &mut vitals.stall_deadline,
-        Due::Idleness => &mut vitals.idle_deadline,
-        Due::Provision | Due::Mending => return Ok(()),
-    };
-    *deadline = None;
-    tx.put_vitals(id, &vitals)?;
-    Ok(())
-}
-
-fn clear_in_row(row: &mut warren_model::Workspace, due: Due) {
-    match due {
-        Due::Provision => row.provision_deadline = None,
-        Due::Mending => row.mending.next_at = None,
-        Due::Liveness | Due::Stall | Due::Idleness => {}
-    }
 }

@@ -15,6 +15,8 @@
 
 mod board;
 mod due;
+mod health;
+mod images;
 mod old;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
@@ -24,12 +26,14 @@ pub(crate) use board::Board;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use warren_model::ErrorCode;
+use serde_json::json;
+use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
 use warren_rules::access::Action;
 use warren_rules::backoff::Backoff;
 use warren_rules::sweeps::Sweep;
 use warren_store::Due;
 
+use crate::audit::Actor;
 use crate::{Error, Fleet, Identity};
 
 /// How soon a sweep that panicked is tried again.
@@ -44,6 +48,15 @@ pub(crate) struct Tally {
     pub(crate) acted_on: u64,
     /// Of these, the ones that could not be dealt with.
     pub(crate) failed: u64,
+}
+
+/// Why a sweep runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Its time has come.
+    Interval,
+    /// An operator asked for it.
+    Asked,
 }
 
 /// How a run ended.
@@ -74,13 +87,26 @@ impl Fleet {
     pub async fn run_sweep(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
         who.may_in_own_org(Action::Operate)?;
         let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
-        self.sweep_once(sweep).await;
+        self.note_asked(who, sweep).await;
+        self.sweep_once(sweep, Occasion::Asked).await;
         Ok(self.0.sweeps.report(sweep))
     }
 
+    /// A sweep that an operator asks for is not refused for want of an entry: it may be what mends the database's host.
+    async fn note_asked(&self, who: &Identity, sweep: Sweep) {
+        let (action, kind) = (AuditAction::SweepRun, AuditTargetKind::Sweep);
+        let entry = Actor::of(who).did(self.clock().now(), action, kind, sweep.as_str(), json!({}));
+        if let Err(error) = self.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await {
+            tracing::warn!(%error, sweep = sweep.as_str(), "that a sweep was asked for could not be recorded");
+        }
+    }
+
     async fn keep_sweeping(&self, sweep: Sweep) {
+        if sweep == Sweep::Images && !self.0.parts.terms.watches_images {
+            return;
+        }
         if sweep.runs_at_start() {
-            self.sweep_once(sweep).await;
+            self.sweep_once(sweep, Occasion::Interval).await;
         }
         loop {
             let wait = match self.0.sweeps.panics_in_a_row(sweep) {
@@ -91,15 +117,15 @@ impl Fleet {
                 () = self.0.stopping.cancelled() => return,
                 () = tokio::time::sleep(wait) => {}
             }
-            self.sweep_once(sweep).await;
+            self.sweep_once(sweep, Occasion::Interval).await;
         }
     }
 
     /// One run, in a task of its own: a panic in it ends that task and is told, not this one.
-    async fn sweep_once(&self, sweep: Sweep) {
+    async fn sweep_once(&self, sweep: Sweep, occasion: Occasion) {
         let started_at = self.clock().now();
         let fleet = self.clone();
-        let run = self.0.tasks.spawn(async move { fleet.run(sweep).await }).await;
+        let run = self.0.tasks.spawn(async move { fleet.run(sweep, occasion).await }).await;
         let outcome = match run {
             Ok(Ok(Ran::Done(tally))) => SweepOutcome::Done {
                 looked_at: tally.looked_at,
@@ -120,16 +146,27 @@ impl Fleet {
         self.0.sweeps.note(sweep, started_at, self.clock().now(), outcome);
     }
 
-    async fn run(&self, sweep: Sweep) -> Result<Ran, Error> {
+    async fn run(&self, sweep: Sweep, occasion: Occasion) -> Result<Ran, Error> {
         match sweep {
             Sweep::Liveness => self.sweep_due(sweep, Due::Liveness).await,
             Sweep::Stalls => self.sweep_due(sweep, Due::Stall).await,
             Sweep::Provisioning => self.sweep_due(sweep, Due::Provision).await,
             Sweep::Mending => self.sweep_due(sweep, Due::Mending).await,
             Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
+            Sweep::Probes => self.sweep_due(sweep, Due::Probe).await,
+            Sweep::Health => self.sweep_health().await,
+            Sweep::Images => self.sweep_images(occasion).await,
+            Sweep::CatchingUp => self.sweep_behind().await,
             Sweep::Orphans => self.sweep_orphans().await,
             Sweep::Retention => self.sweep_old().await,
         }
+    }
+
+    /// Restarts go on in the background, and the rows tell who is on its way up, so that the lease need not be held for
+    /// longer than the look.
+    async fn sweep_behind(&self) -> Result<Ran, Error> {
+        let (looked_at, acted_on) = self.catch_up().await?;
+        Ok(Ran::Done(Tally { looked_at, acted_on, failed: 0 }))
     }
 
     /// Every process looks after its own host: leftovers are here or nowhere, so that no lease is needed.

@@ -21,6 +21,7 @@ use warren_init::{
     Answer, Call, FrameReader, Greeting, OUTPUT_WINDOW_BYTES, PROTOCOL_VERSION, Reply, Request, encode,
     output_cost,
 };
+use warren_workspace::Presence;
 
 pub(crate) type Reading = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Writing = Box<dyn AsyncWrite + Send + Unpin>;
@@ -32,6 +33,9 @@ const IDLE_READ_BYTES: usize = 1 << 10;
 const MAX_OUTBOX_BYTES: usize = 8 << 20;
 /// A peer that was granted a window may overrun it by its last piece.
 const MAX_UNREAD_BYTES: usize = 2 * OUTPUT_WINDOW_BYTES as usize;
+
+/// How long process 1 has to say that it is there.
+const PING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -130,6 +134,15 @@ impl Channel {
     /// Lets go of the connection; what is under way ends as `Gone`.
     pub(crate) fn shut(&self) {
         self.shared.gone.cancel();
+    }
+
+    /// Whether process 1 answers. One that takes long is not gone.
+    pub(crate) async fn presence(&self, ended: &'static str) -> Presence {
+        match self.call(Call::Ping, PING_PATIENCE).await {
+            Ok(_) => Presence::Here,
+            Err(ChannelError::Gone) => Presence::Gone(ended),
+            Err(ChannelError::Silent | ChannelError::Version | ChannelError::TooLong) => Presence::Unknown,
+        }
     }
 
     /// A call with one answer.

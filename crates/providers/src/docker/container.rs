@@ -137,6 +137,12 @@ impl Maker {
         })
     }
 
+    /// Pulls, unless nothing may leave this machine, and answers with what the name stands for then.
+    pub(super) async fn refresh(&self, image: &Image, policy: PullPolicy) -> Result<String, Error> {
+        let policy = if policy == PullPolicy::Never { PullPolicy::Never } else { PullPolicy::Always };
+        self.provide_image(image, policy).await.map(|facts| facts.digest)
+    }
+
     async fn look_for(&self, image: &Image) -> Result<Option<ImageFacts>, Error> {
         self.daemon.image(image).await.map_err(|error| error.into_opening("looking for the image"))
     }
@@ -217,7 +223,7 @@ impl Plan<'_> {
             return Ok(None);
         };
         let image = daemon.image(self.image).await.map_err(step)?;
-        let image = image.unwrap_or(ImageFacts { volumes: Vec::new() });
+        let image = image.unwrap_or(ImageFacts { volumes: Vec::new(), digest: String::new() });
         let drift = drift::between(&self.request(&running.identity, &image), &real);
         if !drift.fields.is_empty() {
             tracing::warn!(workspace.id = %self.workspace, fields = ?drift.fields, "a living container has drifted");

@@ -108,6 +108,8 @@ impl DaemonError {
 /// What is known of an image that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ImageFacts {
+    /// What the name stands for.
+    pub(super) digest: String,
     pub(super) volumes: Vec<String>,
 }
 
@@ -146,7 +148,10 @@ impl Daemon {
     pub(super) async fn image(&self, image: &Image) -> Result<Option<ImageFacts>, DaemonError> {
         let name = image.to_string();
         match self.call(|client| async move { client.inspect_image(&name).await }).await {
-            Ok(inspected) => Ok(Some(ImageFacts { volumes: volumes_of(inspected) })),
+            Ok(inspected) => {
+                let digest = inspected.id.clone().unwrap_or_default();
+                Ok(Some(ImageFacts { digest, volumes: volumes_of(inspected) }))
+            }
             Err(DaemonError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use warren_model::{DockerConfig, Reuse, WorkspaceId};
 use warren_workspace::fs::Fs;
 use warren_workspace::shell::Shell;
-use warren_workspace::{Error, Workspace};
+use warren_workspace::{Error, Presence, Workspace};
 
 use super::daemon::Daemon;
 use super::held::HeldBoxes;
@@ -81,6 +81,20 @@ impl Workspace for DockerWorkspace {
 
     fn loss(&self) -> Option<&'static str> {
         self.boxed.as_ref().filter(|boxed| boxed.channel.is_gone()).map(|_| "the container has ended")
+    }
+
+    async fn image(&self) -> Option<String> {
+        let boxed = self.boxed.as_ref()?;
+        boxed.daemon.inspect(&boxed.container).await.ok().flatten()?.image
+    }
+
+    /// Asked through the container's own process 1 and not the daemon: a daemon that is down says nothing of the box.
+    async fn presence(&self) -> Presence {
+        match (self.loss(), &self.boxed) {
+            (Some(detail), _) => Presence::Gone(detail),
+            (None, Some(boxed)) => boxed.channel.presence("the container has ended").await,
+            (None, None) => Presence::Here,
+        }
     }
 
     /// `recreate` takes the container away; `reconnect` leaves it running for whoever opens the workspace next.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use warren_model::{SandboxConfig, WorkspaceId};
 use warren_workspace::fs::Fs;
 use warren_workspace::shell::Shell;
-use warren_workspace::{Error, Workspace};
+use warren_workspace::{Error, Presence, Workspace};
 
 use super::living::LiveBox;
 use crate::boxes::config::{BoxConfig, Described};
@@ -61,6 +61,14 @@ impl Workspace for SandboxWorkspace {
 
     fn loss(&self) -> Option<&'static str> {
         self.boxed.as_ref().filter(|boxed| boxed.live.has_ended()).map(|_| "the box has ended")
+    }
+
+    async fn presence(&self) -> Presence {
+        match (self.loss(), &self.boxed) {
+            (Some(detail), _) => Presence::Gone(detail),
+            (None, Some(boxed)) => boxed.live.channel.presence("the box has ended").await,
+            (None, None) => Presence::Here,
+        }
     }
 
     async fn close(&self) -> Result<(), Error> {

@@ -1,9 +1,9 @@
 //! What a new status brings with it in the row: its reason, its clocks, and when to look after it.
 
-use warren_model::{Mending, Runtime, Status, StatusReason, Timestamp, Workspace};
+use warren_model::{Mending, Status, StatusReason, Timestamp, Workspace};
 
 use super::{Change, is_booting, provision_timeout_ms};
-use crate::reconcile::{LOOK_AGAIN_MS, next_mending};
+use crate::reconcile::{LOOK_AGAIN_MS, is_mended, is_well_again, next_mending};
 
 /// Puts a change of the table into the row. `reason` stands in for the table's own; `fleet_wide_ms` is the time for
 /// provisioning that holds for all, if there is one (F5).
@@ -14,6 +14,7 @@ pub fn enter(
     fleet_wide_ms: Option<i64>,
     now: Timestamp,
 ) {
+    let was_well = is_well_again(row, now);
     let budget = provision_timeout_ms(&row.spec, fleet_wide_ms);
     row.status = change.to;
     row.reason = change.reason.map(|fixed| StatusReason::new(reason.unwrap_or(fixed)));
@@ -36,7 +37,10 @@ pub fn enter(
         }
         Status::Offline => {
             // Only what Warren itself brings up can be brought up again (F16).
-            let is_ours = row.spec.runtime == Runtime::Resident;
+            let is_ours = is_mended(row.spec.runtime);
+            if was_well {
+                row.mending.attempts = 0;
+            }
             row.mending.next_at = is_ours.then(|| next_mending(row.mending.attempts, now));
         }
         Status::AwaitingAgent => {

@@ -24,6 +24,7 @@ use warren_model::{
     Desired, EventKind, Runtime, RuntimeState, Status, Timestamp, Vitals, Workspace, WorkspaceSpec,
 };
 
+use crate::outcomes::worse_rate;
 use crate::vitals::is_stalled;
 
 /// Error rate from which a workspace is degraded, and below which it may recover (F13). The gap between the two
@@ -48,6 +49,12 @@ pub enum Signal {
     LivenessExpired,
     /// Work in flight showed no progress past the deadline (F14).
     StallFound,
+    /// A stalled runtime does not answer a probe (F14).
+    ProbeFailed,
+    /// The box is not there any more, as a look at it showed (F20).
+    BoxGone,
+    /// Of the work that Warren handed it, too much fails (F13).
+    WorkFailed,
     Pause,
     Resume,
     Hibernate,
@@ -59,13 +66,16 @@ pub enum Signal {
 }
 
 impl Signal {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::PlaceReady,
         Self::PlaceFailed,
         Self::ProvisionTimedOut,
         Self::Heartbeat,
         Self::LivenessExpired,
         Self::StallFound,
+        Self::ProbeFailed,
+        Self::BoxGone,
+        Self::WorkFailed,
         Self::Pause,
         Self::Resume,
         Self::Hibernate,
@@ -83,6 +93,9 @@ impl Signal {
             Self::Heartbeat => "heartbeat",
             Self::LivenessExpired => "silent past deadline",
             Self::StallFound => "no progress past deadline",
+            Self::ProbeFailed => "no answer to a probe",
+            Self::BoxGone => "box is gone",
+            Self::WorkFailed => "too much work fails",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Hibernate => "hibernate",
@@ -112,7 +125,11 @@ pub struct Facts {
 
 impl Facts {
     pub fn of(workspace: &Workspace, vitals: &Vitals, now: Timestamp) -> Self {
-        Self { is_stalled: is_stalled(vitals, now), ..Self::from_vitals(workspace.spec.runtime, vitals) }
+        Self {
+            is_stalled: is_stalled(vitals, now),
+            error_rate: worse_rate(vitals, now),
+            ..Self::from_vitals(workspace.spec.runtime, vitals)
+        }
     }
 
     pub fn from_vitals(runtime: Runtime, vitals: &Vitals) -> Self {
@@ -182,6 +199,9 @@ pub fn transition(status: Status, signal: Signal, facts: &Facts) -> Decision {
         Signal::Heartbeat => heartbeat(status, facts),
         Signal::LivenessExpired => liveness_expired(status),
         Signal::StallFound => stall_found(status, facts),
+        Signal::ProbeFailed => probe_failed(status),
+        Signal::BoxGone => box_gone(status, facts),
+        Signal::WorkFailed => work_failed(status, facts),
         Signal::Pause => pause(status),
         Signal::Resume => resume(status, facts),
         Signal::Hibernate => hibernate(status, facts),
@@ -394,6 +414,57 @@ fn stall_found(status: Status, facts: &Facts) -> Decision {
         Status::Online if facts.is_stalled => change(Status::Degraded, Some(STALLED)),
         Status::Online
         | Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+/// A runtime that neither moves nor answers is as good as silent.
+fn probe_failed(status: Status) -> Decision {
+    match status {
+        Status::Degraded => {
+            change(Status::Offline, Some("The runtime shows no progress and does not answer."))
+        }
+        Status::Online
+        | Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+/// A runtime that lives elsewhere does not end with the box: that one is opened again by its next use.
+fn box_gone(status: Status, facts: &Facts) -> Decision {
+    match status {
+        _ if facts.runtime == Runtime::External => Decision::Stay,
+        Status::AwaitingAgent | Status::Online | Status::Degraded => {
+            change(Status::Offline, Some("The box has ended."))
+        }
+        Status::Provisioning
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => Decision::Stay,
+    }
+}
+
+/// Sent once, when the work that Warren counts begins to fail. Recovery is left to the next heartbeat.
+fn work_failed(status: Status, facts: &Facts) -> Decision {
+    match status {
+        Status::Online => match trouble(facts) {
+            Some(reason) => change(Status::Degraded, Some(reason)),
+            None => Decision::Stay,
+        },
+        Status::Provisioning
         | Status::AwaitingAgent
         | Status::Degraded
         | Status::Offline

@@ -135,6 +135,7 @@ pub(super) async fn list(
         parent_id: params.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
         includes_removed: params.include_removed || status == Some(model::Status::Removed),
         statuses: status.into_iter().collect(),
+        is_behind: false,
         name: params.name,
         after: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,

@@ -45,6 +45,11 @@ async fn every_change_leaves_an_entry_that_says_who_did_what_to_which() {
     let link = warren.post("/api/v1/session/links", &json!({})).await.json();
     let secret = link["path"].as_str().unwrap().split('=').next_back().unwrap().to_owned();
     warren.call("POST", "/api/v1/session").json(&json!({ "secret": secret })).send().await;
+    let budget = json!({ "monthly_limit_micros": 5 });
+    let set = warren.call("PUT", &format!("{path}/budget")).token(&warren.token).json(&budget).send().await;
+    assert_eq!(set.status, 200, "{}", set.text());
+    crate::fleet::sweep(&warren, "stalls").await;
+    crate::fleet::register(&warren, id.parse().unwrap()).await;
     let answer = warren.delete(&path).await;
     let all = log(&warren, "").await;
     let entries = &all[all.iter().position(|entry| entry["seq"] == start + 1).unwrap()..];
@@ -61,6 +66,10 @@ async fn every_change_leaves_an_entry_that_says_who_did_what_to_which() {
             "secret.key_rotated",
             "token.created",
             "session.started",
+            "budget.set",
+            "sweep.run",
+            "token.created",
+            "runtime.registered",
             "workspace.removed",
         ]
     );
@@ -74,6 +83,9 @@ async fn every_change_leaves_an_entry_that_says_who_did_what_to_which() {
     assert_eq!(entries[3]["target"]["id"], token_id);
     assert_eq!(entries[3]["details"]["scopes"], json!(["events:read"]));
     assert_eq!(entries[5]["target"], json!({ "kind": "secret", "id": "API_KEY" }));
+    assert_eq!(entries[10]["details"], json!({ "from_micros": null, "to_micros": 5 }));
+    assert_eq!(entries[11]["target"], json!({ "kind": "sweep", "id": "stalls" }));
+    assert!(entries[13]["token_prefix"].as_str().unwrap().starts_with("wrn_join_"), "{}", entries[13]);
     let text = serde_json::to_string(entries).unwrap();
     assert!(!text.contains("hunter2") && !text.contains(made["secret"].as_str().unwrap()));
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use warren_model::{Status, WorkspaceId};
-use warren_testkit::{Faults, Warren};
+use warren_testkit::{Faults, PostgresDatabase, Warren};
 
 use crate::fleet::{
-    ask, beat, clock, create, eventually, reporting, show, status, status_after, sweep, try_beat,
+    arrivals, ask, beat, clock, create, eventually, reporting, show, status, status_after, sweep, try_beat,
 };
 use crate::{local, memory};
 
@@ -262,4 +262,42 @@ async fn nothing_can_be_asked_of_a_removed_workspace() {
         assert_eq!(status(&warren, id).await, "removed", "{what}");
     }
     assert_eq!(try_beat(&warren, &runtime, &json!({})).await.status, 401);
+}
+
+// F3, F33: the one that raised the generation died, or is another process
+#[tokio::test]
+async fn what_runs_with_something_older_than_is_wanted_is_brought_up_by_a_sweep() {
+    let database = PostgresDatabase::create();
+    for builder in [Warren::builder(), Warren::builder().database(database.url())] {
+        let faults = Arc::new(Faults::default());
+        let warren = builder.faults(Arc::clone(&faults)).start().await;
+        let hosted = warren.workspace(json!({ "kind": "local" })).await;
+        let (agents, _) = reporting(&warren).await;
+        let raised: Result<(), warren_store::Error> = warren
+            .store
+            .write(move |tx| {
+                for id in [hosted, agents] {
+                    let mut row = tx.workspace(id)?.expect("it is there");
+                    row.generation += 1;
+                    tx.update_workspace(&row, row.version)?;
+                }
+                Ok(())
+            })
+            .await;
+        assert_eq!(raised, Ok(()));
+        let opens = faults.opens();
+        let ran = sweep(&warren, "catching_up").await;
+        assert_eq!(ran["last_run"]["outcome"]["looked_at"], 2, "{ran}");
+        let is_behind = async |id| {
+            let row = warren.store.read(move |tx| tx.workspace(id)).await.unwrap().unwrap();
+            row.observed_generation < row.generation
+        };
+        eventually("both are brought up", async || !is_behind(hosted).await && !is_behind(agents).await)
+            .await;
+        for id in [hosted, agents] {
+            assert_eq!(arrivals(&warren, id, "provisioning").await, 1);
+        }
+        eventually("both were opened anew", async || faults.opens() == opens + 2).await;
+        assert_eq!(sweep(&warren, "catching_up").await["last_run"]["outcome"]["looked_at"], 0);
+    }
 }

@@ -207,3 +207,66 @@ async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_ba
     let (_, frame) = reader.next().await.expect("the stream was not hung up");
     assert_eq!(frame["event"]["kind"], "workspace.spec.changed", "{frame}");
 }
+
+/// Two Warrens on one database and one disk, the first of which can be killed.
+async fn on_one_disk(database: &PostgresDatabase, clock: &Arc<ManualClock>) -> [Warren; 2] {
+    let builder = || Warren::builder().database(database.url()).clock(Arc::clone(clock));
+    let second = builder().start().await;
+    let disk = second.folder().join("workspaces");
+    [builder().disk(disk).crashable().start().await, second]
+}
+
+async fn write_file(warren: &Warren, id: WorkspaceId, text: &str) -> warren_testkit::Answer {
+    warren.put(&format!("/api/v1/workspaces/{id}/files?path=note"), text.to_owned()).await
+}
+
+// O10: a box lives on one machine, and only one replica touches it
+#[tokio::test]
+async fn a_box_of_a_living_replica_is_left_to_it_and_one_of_a_dead_replica_is_taken_over() {
+    let (database, clock) = (PostgresDatabase::create(), clock());
+    let [first, second] = on_one_disk(&database, &clock).await;
+    let id = first.workspace(crate::local()).await;
+    assert!(write_file(&first, id, "from the first").await.status < 300);
+    let refused = write_file(&second, id, "from the second").await;
+    assert_eq!((refused.status, refused.code().as_str()), (503, "workspace_elsewhere"), "{}", refused.text());
+    assert!(refused.json()["remedy"].as_str().unwrap().contains("Ask that one"), "{}", refused.text());
+    // What is asked of the other replica is brought about by the one that has the box.
+    assert_eq!(crate::fleet::ask(&second, id, "restart").await.status, 200);
+    eventually("its own replica restarts it", async || {
+        sweep(&first, "catching_up").await;
+        status(&first, id).await == "online"
+    })
+    .await;
+    assert!(second.fleet.registry().describe(id).is_none_or(|known| known.opened_at.is_none()));
+    first.kill();
+    assert_eq!(write_file(&second, id, "too early").await.code(), "workspace_elsewhere");
+    clock.advance_ms(30_000);
+    assert!(write_file(&second, id, "from the second").await.status < 300);
+    let read = second.get(&format!("/api/v1/workspaces/{id}/files?path=note")).await;
+    assert_eq!(read.text(), "from the second");
+}
+
+// O10: a replica that was not heard of for too long finds that its boxes are another's now
+#[tokio::test]
+async fn a_replica_that_was_taken_over_lets_go_of_the_box() {
+    let (database, clock) = (PostgresDatabase::create(), clock());
+    let [first, second] = on_one_disk(&database, &clock).await;
+    let id = first.workspace(crate::local()).await;
+    let holder: Result<(), warren_store::Error> = first
+        .store
+        .write(move |tx| {
+            let held = tx.place(id)?.expect("it is held");
+            let lease = tx.lease(&format!("replica/{}", held.replica))?.expect("it lives");
+            tx.release_lease(&lease)
+        })
+        .await;
+    assert_eq!(holder, Ok(()), "as if it had run out");
+    assert!(write_file(&second, id, "from the second").await.status < 300);
+    sweep(&first, "health").await;
+    assert!(first.fleet.registry().open_ids().is_empty());
+    assert_eq!(write_file(&first, id, "late").await.code(), "workspace_elsewhere");
+    // One that stops in order is not waited for.
+    let _disk = second.stop().await;
+    let answer = write_file(&first, id, "at once").await;
+    assert!(answer.status < 300, "{}", answer.text());
+}

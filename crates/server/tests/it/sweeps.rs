@@ -6,11 +6,20 @@ use serde_json::{Value, json};
 use warren_model::{ProviderKind, Status};
 use warren_testkit::{Faults, Warren};
 
-use crate::fleet::{clock, create, reporting, status, sweep};
+use crate::fleet::{clock, create, eventually, reporting, status, sweep};
 use crate::{local, memory};
 
-const NAMES: [&str; 7] =
-    ["liveness", "stalls", "provisioning", "mending", "hibernation", "orphans", "retention"];
+const NAMES: [&str; 9] = [
+    "liveness",
+    "stalls",
+    "probes",
+    "provisioning",
+    "mending",
+    "catching_up",
+    "hibernation",
+    "orphans",
+    "retention",
+];
 
 async fn report(warren: &Warren, name: &str) -> Value {
     let list = warren.get("/api/v1/admin/sweeps").await.json();
@@ -77,6 +86,8 @@ async fn a_sweep_that_panics_is_counted_runs_again_and_stops_no_other() {
 async fn trouble_in_one_providers_reaper_costs_no_other_its_pass() {
     let faults = Arc::new(Faults::default());
     let warren = Warren::builder().faults(Arc::clone(&faults)).start().await;
+    // The pass of the start is none of this.
+    eventually("the first pass is over", async || report(&warren, "orphans").await["runs"] == 1).await;
     for (trouble, other) in
         [(ProviderKind::Memory, ProviderKind::Local), (ProviderKind::Local, ProviderKind::Memory)]
     {

@@ -128,6 +128,10 @@ enum Run {
 
 #[async_trait]
 impl Store for PostgresStore {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     async fn run_read(&self, mut work: ReadWork) -> Result<(), Error> {
         self.ask(move |session| run_read_work(session, &mut work)).await
     }

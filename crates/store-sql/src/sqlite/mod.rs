@@ -118,6 +118,11 @@ fn closed() -> Error {
 
 #[async_trait]
 impl Store for SqliteStore {
+    /// Its file is locked by this process.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     async fn run_read(&self, work: ReadWork) -> Result<(), Error> {
         Arc::clone(&self.readers).run(work).await
     }

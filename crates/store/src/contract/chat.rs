@@ -228,3 +228,32 @@ pub async fn a_conversation_goes_with_its_messages_and_with_its_workspace(store:
     assert_eq!(erased, Ok::<_, Error>(true));
     assert_eq!((read(&*store, kept.id).await, found().await), (None, vec![]));
 }
+
+// F42
+pub async fn what_was_said_long_ago_is_cleared_with_conversations_in_which_nothing_is_left(
+    store: Arc<dyn Store>,
+) {
+    let (old, mixed) = (begin(&*store).await, begin(&*store).await);
+    let late = NOW.plus_ms(1_000);
+    for (of, at) in [(&old, NOW), (&old, NOW), (&mixed, NOW), (&mixed, late)] {
+        let said = ChatMessage { created_at: at, ..message(of, "hello") };
+        assert_eq!(post(&*store, &said, "hello").await, Ok(()));
+    }
+    let prune = async |before, limit| {
+        let pruned: Result<u64, Error> = store.write(move |tx| tx.prune_chat(before, limit)).await;
+        pruned.expect("old messages are cleared")
+    };
+    assert_eq!(prune(NOW, 10).await, 0, "nothing is older");
+    assert_eq!(prune(late, 2).await, 2, "no more at once than asked");
+    while prune(late, 10).await > 0 {}
+    assert_eq!(read(&*store, old.id).await, None);
+    let left = mixed.id;
+    let messages =
+        store.read(move |tx| tx.chat_messages(left, ChatSpan::After(None), 10)).await.expect("they are read");
+    assert_eq!(messages.rows.len(), 1, "what was said later stays");
+    assert!(read(&*store, mixed.id).await.is_some());
+    let search =
+        ChatSearch { words: vec!["hello".into()], org_id: None, workspace_id: None, before: None, limit: 10 };
+    let found = store.read(move |tx| tx.search_chat(&search)).await.expect("they are searched");
+    assert_eq!(found.rows.len(), 1, "and only that is found");
+}

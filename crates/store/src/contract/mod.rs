@@ -12,6 +12,7 @@ pub mod exchange;
 pub mod leases;
 pub mod ledgers;
 pub mod memory;
+pub mod places;
 pub mod push_configs;
 mod samples;
 pub mod schedules;
@@ -143,6 +144,10 @@ macro_rules! contract_tests {
                 conversations_are_listed_youngest_first_and_counted
                 messages_are_found_by_their_words
                 a_conversation_goes_with_its_messages_and_with_its_workspace
+                what_was_said_long_ago_is_cleared_with_conversations_in_which_nothing_is_left
+            }
+            places {
+                a_box_has_one_holder_and_a_late_claim_is_refused
             }
             push_configs {
                 a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
@@ -211,6 +216,7 @@ mod tests {
             include_str!("exchange.rs"),
             include_str!("leases.rs"),
             include_str!("ledgers.rs"),
+            include_str!("places.rs"),
             include_str!("push_configs.rs"),
             include_str!("tokens.rs"),
             include_str!("transactions.rs"),

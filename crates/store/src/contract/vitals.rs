@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    Displaced, Mending, Registration, RuntimeState, Timestamp, TokenKind, Vitals, Workspace, WorkspaceId,
+    Displaced, Mending, Outcomes, Registration, RuntimeState, Timestamp, TokenKind, Vitals, WorkOutcome,
+    Workspace, WorkspaceId,
 };
 
 use super::samples::{NOW, get, id, insert, token, workspace};
@@ -33,10 +34,15 @@ fn full() -> Vitals {
         displaced: Displaced { scheduler: true, session: false, status_mgmt: true, deduplication: true },
         idle_timeout_seconds: Some(30),
         last_heartbeat_at: Some(NOW.plus_ms(1)),
+        outcomes: Outcomes {
+            recent: vec![WorkOutcome::Succeeded, WorkOutcome::Failed],
+            last_at: Some(NOW.plus_ms(7)),
+        },
         last_progress_at: Some(NOW.plus_ms(2)),
         last_task_at: Some(NOW.plus_ms(3)),
         liveness_deadline: Some(Timestamp::from_micros(i64::MAX)),
         stall_deadline: Some(NOW.plus_ms(5)),
+        probe_at: Some(NOW.plus_ms(8)),
         idle_deadline: Some(NOW.plus_ms(6)),
     }
 }
@@ -92,6 +98,7 @@ pub async fn what_is_due_is_found_the_longest_overdue_first(store: Arc<dyn Store
         match what {
             Due::Liveness => vitals.liveness_deadline = Some(at),
             Due::Stall => vitals.stall_deadline = Some(at),
+            Due::Probe => vitals.probe_at = Some(at),
             Due::Idleness => vitals.idle_deadline = Some(at),
             Due::Provision => row.provision_deadline = Some(at),
             Due::Mending => row.mending = Mending { attempts: 1, next_at: Some(at) },

@@ -64,7 +64,7 @@ fn full_workspace(parent: &Workspace) -> Workspace {
             ..plain.spec
         },
         generation: 7,
-        observed_generation: 6,
+        observed_generation: 7,
         version: 41,
         status: Status::Degraded,
         reason: Some(StatusReason::new("déjà vu — 100 % 'sure'")),
@@ -144,6 +144,8 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
         parent_id: Some(root.id),
         name: "child".parse().expect("a good name"),
         status: Status::Online,
+        generation: 7,
+        observed_generation: 6,
         ..workspace()
     };
     let removed = Workspace { status: Status::Removed, ..workspace() };
@@ -177,6 +179,7 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
             WorkspaceQuery { statuses: vec![Status::Removed], ..all() },
             vec![],
         ),
+        ("behind", WorkspaceQuery { is_behind: true, ..ours.clone() }, vec![root.id]),
         (
             "everything at once",
             WorkspaceQuery {
@@ -185,6 +188,7 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
                 statuses: vec![Status::Online],
                 name: Some("child".into()),
                 includes_removed: true,
+                is_behind: false,
                 after: Some(root.id),
                 limit: 1,
             },

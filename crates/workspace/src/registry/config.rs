@@ -69,6 +69,11 @@ impl Default for OpenGates {
 #[async_trait]
 pub trait RefSink: Send + Sync + std::fmt::Debug {
     async fn save(&self, workspace_id: WorkspaceId, reference: &Ref) -> Result<(), Error>;
+
+    /// Asked before anything is opened: whether the workspace may be opened by this process, and by no other from now on.
+    async fn claim(&self, _workspace_id: WorkspaceId) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// Keeps refs nowhere: for programs whose workspaces end with them.

@@ -16,6 +16,8 @@
 
 mod close;
 mod config;
+mod images;
+mod look;
 mod losses;
 mod open;
 mod slot;
@@ -38,6 +40,7 @@ pub use self::config::{
     Declaration, DiscardRefs, IgnoreLosses, LossSink, LostPolicy, OpenGates, RefSink, RegistryConfig,
     RegistryParts,
 };
+pub use self::images::OpenImage;
 pub use self::slot::{Description, Lease};
 use self::slot::{Life, OpenOutcome, Slot, not_ready};
 use crate::{Error, Provider, RegistryMetrics, Workspace};
@@ -180,6 +183,9 @@ impl Registry {
 
     async fn lease(&self, id: WorkspaceId) -> Result<Lease, Error> {
         let slot = self.slot(id)?;
+        if slot.needs_claim() {
+            self.inner.refs.claim(id).await?;
+        }
         let mut outcome = match self.inner.enter(&slot)? {
             Entrance::Ready(lease) => return Ok(lease),
             Entrance::Wait(outcome) => outcome,

@@ -118,6 +118,14 @@ impl Life {
 }
 
 impl Slot {
+    /// Whether a use of it would begin an open, which not every process may.
+    pub(super) fn needs_claim(&self) -> bool {
+        match self.lock().life {
+            Life::Unopened | Life::Evicted | Life::Failed { .. } => true,
+            Life::Opening { .. } | Life::Open(_) | Life::Closing { .. } | Life::Closed => false,
+        }
+    }
+
     pub(super) fn new(id: WorkspaceId, declaration: Declaration) -> Self {
         let cell = Cell {
             config: declaration.config,

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use warren_model::{DockerConfig, ErrorCode, PullPolicy};
 use warren_providers::docker::Patience;
-use warren_workspace::Provider as _;
 use warren_workspace::shell::Command;
+use warren_workspace::{Presence, Provider as _};
 
 use super::daemon::{Daemon, Docker, brief, config, containers_of, run_in, shared, text};
 use super::proxy::{Mischief, Proxy};
@@ -133,6 +133,8 @@ async fn a_daemon_that_is_killed_and_comes_back_is_lived_through() {
     daemon.kill();
     // The container is there still, and commands never passed the daemon.
     assert_eq!(text(&opened.run("cat file").await), "kept");
+    // F20: nor does the look at it; a daemon that is down is no verdict about the box.
+    assert_eq!(opened.workspace.presence().await, Presence::Here);
     let error = docker.open_with(config()).await.err().unwrap();
     assert!(error.is_transient(), "{error:?}");
     daemon.restart();
@@ -146,6 +148,7 @@ async fn a_daemon_that_is_killed_and_comes_back_is_lived_through() {
         }
         assert!(ended.elapsed() < Duration::from_secs(30), "the container's end was not noticed");
     }
+    assert!(matches!(opened.workspace.presence().await, Presence::Gone(_)));
     let again = docker.provider.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
     assert_eq!(text(&run_in(again.as_ref(), "cat file").await), "kept");
     assert_eq!(containers_of(&daemon.host, opened.id).len(), 1, "no double start");

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use sha2::{Digest as _, Sha256};
 use warren_model::{DockerConfig, ErrorCode, PullPolicy};
+use warren_workspace::Provider as _;
 
-use super::daemon::{Docker, config, docker, docker_says, program, shared};
+use super::daemon::{Docker, config, containers_of, docker, docker_says, program, shared};
 
 /// As much of a registry as a pull needs. A daemon takes one on this machine without TLS.
 struct Registry {
@@ -167,4 +168,34 @@ async fn an_image_that_no_registry_has_is_a_permanent_failure_and_an_absent_regi
             assert!(error.to_string().contains(&image), "{error}");
         }
     }
+}
+
+// F52: a local image under the configured tag, and then another one
+#[tokio::test]
+async fn a_tag_that_stands_for_another_image_is_seen_and_the_next_box_is_made_from_it() {
+    let here = Docker::new();
+    let tag = format!("warren-test:refresh-{}", crate::fixture::new_id());
+    docker_says(shared(), &["tag", &config().image, &tag]);
+    let named = DockerConfig { image: tag.clone(), pull_policy: PullPolicy::Never, ..config() };
+    let current = async || {
+        let config = warren_model::ProviderConfig::Docker(named.clone());
+        here.provider.refresh_image(&config).await.unwrap().unwrap()
+    };
+    let opened = here.open_with(named.clone()).await.unwrap();
+    let first = current().await;
+    assert_eq!(opened.workspace.image().await.as_deref(), Some(first.as_str()));
+    let container = containers_of(shared(), opened.id).remove(0);
+    docker_says(shared(), &["commit", "--change", "LABEL refreshed=yes", &container, &tag]);
+    let second = current().await;
+    assert_ne!(first, second);
+    assert_eq!(opened.workspace.image().await, Some(first), "the box is what it was");
+    opened.workspace.close().await.unwrap();
+    let again = here.provider.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
+    assert_eq!(again.image().await, Some(second));
+    again.close().await.unwrap();
+    docker(shared(), &["rmi", &tag]);
+    // A pull that fails is told.
+    let nowhere = DockerConfig { image: "127.0.0.1:1/nothing:1".into(), ..config() };
+    let failed = here.provider.refresh_image(&warren_model::ProviderConfig::Docker(nowhere)).await;
+    assert!(failed.is_err());
 }

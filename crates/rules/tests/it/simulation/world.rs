@@ -10,7 +10,7 @@ use warren_model::{
 use warren_rules::lifecycle::{Decision, Facts, Signal, enter, is_booting, signal_towards, transition};
 use warren_rules::reconcile::{Opened, Step, is_well_again, judge_open, next_step};
 use warren_rules::startup::{StartAction, plan as plan_start};
-use warren_rules::sweeps::{Effect, Sweep, plan};
+use warren_rules::sweeps::{Effect, Sweep, after_signal, clear_deadline, plan};
 use warren_rules::vitals::{Expectations, Report, after_change, after_report};
 
 use super::chance::Chance;
@@ -359,8 +359,9 @@ impl World {
             Effect::Leave => {}
             Effect::Signal(signal) => {
                 self.signal(at, signal);
-                if signal == Signal::StallFound {
-                    self.places[at].vitals.stall_deadline = None;
+                let place = &mut self.places[at];
+                if let Some(vitals) = after_signal(signal, &place.vitals, now) {
+                    place.vitals = vitals;
                 }
             }
             Effect::Restart => {
@@ -375,14 +376,9 @@ impl World {
                 place.row.mending.next_at = Some(look_again_at);
                 self.reconcile(at);
             }
-            Effect::ClearDeadline => match sweep {
-                Sweep::Liveness => place.vitals.liveness_deadline = None,
-                Sweep::Stalls => place.vitals.stall_deadline = None,
-                Sweep::Hibernation => place.vitals.idle_deadline = None,
-                Sweep::Provisioning => place.row.provision_deadline = None,
-                Sweep::Mending => place.row.mending.next_at = None,
-                _ => {}
-            },
+            // Whoever asks finds nothing out here.
+            Effect::Probe { ask_again_at } => place.vitals.probe_at = Some(ask_again_at),
+            Effect::ClearDeadline => clear_deadline(sweep, &mut place.row, &mut place.vitals),
         }
     }
 

@@ -4,6 +4,7 @@ mod chat;
 mod crashes;
 mod delegations;
 mod dispatch;
+mod outcomes;
 mod peers;
 mod pull;
 mod refusals;

@@ -1,0 +1,42 @@
+//! Looks whether the boxes that are open here are really there, used or not (F20).
+//!
+//! Every process looks after what it has open: a box is here or nowhere, so that no lease is needed. What cannot be asked
+//! is no verdict; what is gone goes through the one table. What another replica has taken over is ended here (O10).
+
+use warren_model::{Principal, WorkspaceId};
+use warren_rules::lifecycle::Signal;
+use warren_workspace::Presence;
+
+use super::{Ran, Tally};
+use crate::{Error, Fleet};
+
+/// Boxes asked at the same time.
+const AT_ONCE: usize = 32;
+
+impl Fleet {
+    pub(super) async fn sweep_health(&self) -> Result<Ran, Error> {
+        let ended = self.let_go_of_lost_boxes().await?;
+        let looks = self.registry().look_at_open(AT_ONCE).await;
+        let looked_at = ended + looks.len() as u64;
+        let mut tally = Tally { looked_at, acted_on: ended, failed: 0 };
+        for (id, presence) in looks {
+            match presence {
+                Presence::Here => {}
+                Presence::Unknown => tally.failed += 1,
+                Presence::Gone(detail) => {
+                    tracing::warn!(workspace.id = %id, cause = detail, "a box is gone");
+                    self.tell_gone(id).await?;
+                    tally.acted_on += 1;
+                }
+            }
+        }
+        Ok(Ran::Done(tally))
+    }
+
+    async fn tell_gone(&self, id: WorkspaceId) -> Result<(), Error> {
+        match self.signal(id, Signal::BoxGone, &Principal::system("health"), None).await {
+            Err(error) if error.code == warren_model::ErrorCode::WorkspaceNotFound => Ok(()),
+            told => told.map(drop),
+        }
+    }
+}
