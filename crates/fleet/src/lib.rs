@@ -19,6 +19,7 @@ mod refs;
 mod refusals;
 mod registration;
 mod removal;
+mod residents;
 mod schedules;
 mod secrets;
 mod sweeps;
@@ -36,6 +37,7 @@ pub use lifecycle::Terms;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
+pub use residents::RunnerDoor;
 pub use removal::{Collapse, Removal, RemovalCounts};
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
@@ -99,6 +101,7 @@ struct Inner {
     tasks: TaskTracker,
     stopping: CancellationToken,
     under_way: reconcile::UnderWay,
+    residents: residents::Residents,
     /// Events that are told and not stored (F15).
     live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
@@ -119,6 +122,7 @@ impl Fleet {
             tasks,
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
+            residents: residents::Residents::default(),
             refusal_windows: audit::RefusalWindows::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
@@ -149,6 +153,7 @@ impl Fleet {
         drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        self.0.residents.close();
         let report = self.registry().shut_down(CLOSE_LIMIT).await;
         if report.left_to_reaper > 0 {
             tracing::warn!(count = report.left_to_reaper, "some workspaces did not close in time");

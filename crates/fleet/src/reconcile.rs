@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use warren_model::{Mending, Principal, Workspace, WorkspaceId};
 use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::{Opened, Step, judge_open, next_step};
+use warren_rules::residents::is_started_in;
 use warren_rules::startup::{self, StartAction};
 use warren_store::WorkspaceQuery;
 use warren_workspace::registry::{Declaration, LostPolicy};
@@ -118,18 +119,23 @@ impl Fleet {
                 Step::Rest => return Ok(()),
                 Step::Open { closes_first } => {
                     if closes_first {
+                        self.dismiss_resident(id);
                         self.registry().close(id).await?;
                     }
                     self.carry_out_open(&row, &by).await?;
                 }
                 Step::Close => {
+                    self.dismiss_resident(id);
                     self.registry().close(id).await?;
                     self.mark_observed(&row).await?;
                 }
                 Step::Restart => {
                     self.signal(id, Signal::Restart, &by, None).await?;
                 }
-                Step::Destroy => self.carry_out_removal(&row).await?,
+                Step::Destroy => {
+                    self.dismiss_resident(id);
+                    self.carry_out_removal(&row).await?;
+                }
                 Step::Erase => self.erase(id).await?,
                 Step::Settle => self.mark_observed(&row).await?,
             }
@@ -149,7 +155,11 @@ impl Fleet {
                 (Signal::PlaceFailed, Some(error.to_string()))
             }
         };
-        self.signal_opened(row, signal, reason, by).await
+        self.signal_opened(row, signal, reason, by).await?;
+        if signal == Signal::PlaceReady {
+            self.attend_resident(row);
+        }
+        Ok(())
     }
 
     /// Tells how an open went, of the generation that was read before it. What changed meanwhile is opened again.
@@ -216,6 +226,7 @@ impl Fleet {
             // A provider that is not here today: the workspace says so and is not lost.
             action @ (StartAction::Keep | StartAction::Reconcile) => match self.declare(row) {
                 Ok(()) if action == StartAction::Reconcile => self.reconcile_in_background(row.id),
+                Ok(()) if is_started_in(row.status) => self.attend_resident(row),
                 Ok(()) => {}
                 Err(error) => {
                     self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?;

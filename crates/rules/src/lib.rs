@@ -28,6 +28,7 @@ pub mod reconcile;
 pub mod redaction;
 pub mod refusals;
 pub mod registry;
+pub mod residents;
 pub mod schedules;
 pub mod secrets;
 pub mod startup;

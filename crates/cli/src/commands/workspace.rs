@@ -33,6 +33,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         role: arguments.role,
         template: arguments.template,
         provided_env: arguments.provided_env,
+        command: Some(arguments.command).filter(|command| !command.is_empty()),
         provider,
         ..CreateWorkspace::new(arguments.name, Value::Null)
     };

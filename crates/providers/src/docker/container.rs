@@ -188,7 +188,12 @@ impl Plan<'_> {
             return spec::request(self.config, &self.facts(identity, image, furnishing));
         }
         let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
-        let furnishing = Furnishing::Folders { files: &files, run: &run, init: &folders.init };
+        let furnishing = Furnishing::Folders {
+            files: &files,
+            run: &run,
+            init: &folders.init,
+            runner: &folders.runner,
+        };
         spec::request(self.config, &self.facts(identity, image, furnishing))
     }
 

@@ -20,6 +20,7 @@ use super::held::HeldBoxes;
 use super::host::{Access, Host};
 use super::identity::{Holds, OwnVolume};
 use super::image::Image;
+use super::spec::RUNNER;
 use super::workspace::{Boxed, DockerWorkspace, Files};
 use super::{reaper, relax};
 use crate::boxes::config::{BoxConfig, check_offered};
@@ -191,6 +192,7 @@ impl DockerProvider {
             clock: Arc::clone(&self.clock),
             open_spill,
             end_box: self.killer(&entered),
+            runner: RUNNER,
         });
         let shell = match meter {
             Some(meter) => shell.with_disk(meter),

@@ -26,6 +26,7 @@ fn made(config: &DockerConfig, grants: &[Granted], image_volumes: &[String]) -> 
         files: Path::new("/base/files"),
         run: Path::new("/base/run"),
         init: Path::new("/base/warren-init"),
+        runner: Path::new("/base/warren-runner"),
     };
     made_with(folders, config, grants, image_volumes)
 }
