@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use warren_model::{Mending, Principal, Workspace, WorkspaceId};
-use warren_rules::lifecycle::Signal;
+use warren_rules::lifecycle::{self, Signal};
 use warren_rules::reconcile::{Opened, Step, judge_open, next_step};
 use warren_rules::residents::is_started_in;
 use warren_rules::startup::{self, StartAction};
@@ -143,7 +143,11 @@ impl Fleet {
     }
 
     async fn carry_out_open(&self, row: &Workspace, by: &Principal) -> Result<(), Error> {
-        let opened = match self.declare(row) {
+        let declared = self.declare(row);
+        if declared.is_ok() {
+            self.prepare_place(row).await?;
+        }
+        let opened = match declared {
             Ok(()) => self.registry().acquire(row.id).await.map(|_| ()),
             Err(error) => Err(error),
         };
@@ -160,6 +164,41 @@ impl Fleet {
             self.attend_resident(row);
         }
         Ok(())
+    }
+
+    /// Fetches what the place needs and is no part of its boot: an image that is slow to come is not the workspace's fault,
+    /// and takes nothing of its time (F4). What cannot be fetched, the open finds out and tells.
+    async fn prepare_place(&self, row: &Workspace) -> Result<(), Error> {
+        let config = &row.spec.provider;
+        if self.registry().is_prepared(config).await.unwrap_or(true) {
+            return Ok(());
+        }
+        self.set_boot_clock(row, lifecycle::hold_boot_clock).await?;
+        if let Err(error) = self.registry().prepare(config).await {
+            tracing::debug!(workspace.id = %row.id, %error, "what a place needs could not be fetched");
+        }
+        let (now, fleet_wide) = (self.clock().now(), self.0.parts.terms.provision_timeout_ms);
+        self.set_boot_clock(row, move |row| lifecycle::start_boot_clock(row, fleet_wide, now)).await
+    }
+
+    async fn set_boot_clock(
+        &self,
+        booting: &Workspace,
+        set: impl Fn(&mut Workspace) + Send + Sync + Clone + 'static,
+    ) -> Result<(), Error> {
+        let (id, generation) = (booting.id, booting.generation);
+        self.write_with_retries(true, move |tx| {
+            let Some(known) = tx.workspace(id)? else { return Ok(()) };
+            let mut row = known.clone();
+            if row.generation == generation {
+                set(&mut row);
+            }
+            if row != known {
+                tx.update_workspace(&row, row.version)?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Tells how an open went, of the generation that was read before it. What changed meanwhile is opened again.

@@ -38,8 +38,8 @@ const JOIN_TOKEN: &str = "/tmp/.warren/join-token";
 /// A runner registers at once, or not at all.
 const JOIN_LIFETIME_MS: i64 = 10 * 60_000;
 const PLACE_TIMEOUT_MS: u64 = 10_000;
-const LEASE_MS: i64 = 30_000;
-const RENEW_EVERY: Duration = Duration::from_secs(10);
+const LEASE_MS: i64 = 15_000;
+const RENEW_EVERY: Duration = Duration::from_secs(5);
 
 /// Serves what runners ask, as those that they are.
 #[async_trait]
@@ -161,7 +161,7 @@ impl Fleet {
 
     async fn live_once(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
         let lease = self.registry().acquire(row.id).await?;
-        let shell = lease.workspace.shell().ok_or_else(no_box)?;
+        let shell = lease.workspace().shell().ok_or_else(no_box)?;
         let runner = shell.runner().ok_or_else(no_box)?;
         let secrets = self.secret_variables(row).await?;
         let join = self.mint_join(row).await?;

@@ -400,6 +400,16 @@ impl Provider for DockerProvider {
         }
     }
 
+    async fn is_prepared(&self, config: &ProviderConfig) -> Result<bool, Error> {
+        let config = config_of(config)?;
+        self.maker.has_image(config).await
+    }
+
+    async fn prepare(&self, config: &ProviderConfig) -> Result<(), Error> {
+        let config = config_of(config)?;
+        self.maker.fetch_image(config).await
+    }
+
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {
         let config = config_of(&request.config)?;
         self.check(&request.config)?;
