@@ -21,6 +21,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod runners;
 mod secrets;
 mod shell;
 mod shutdown;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use warren_doors::{Environment, OsEntropy, SystemClock};
 use warren_model::{Status, WorkspaceId};
-use warren_providers::{SandboxProvider, SandboxSettings};
+use warren_providers::{DockerProvider, DockerSettings, SandboxProvider, SandboxSettings};
 use warren_testkit::{Faults, Warren};
 use warren_workspace::Provider;
 
@@ -301,4 +301,56 @@ async fn a_program_that_cannot_be_run_is_refused_before_anything_is_made() {
     empty["command"] = json!([""]);
     let (code, detail) = refused(empty).await;
     assert!(code == 400 && detail.starts_with("command[0]"), "{code} {detail}");
+}
+
+/// The daemon that tests share, or one of this test's own that ends with it.
+#[expect(clippy::disallowed_methods, reason = "the daemon is started by the script that people use")]
+fn docker_daemon() -> (String, Option<std::process::Child>) {
+    if let Some(host) = Environment::of_process().get("WARREN_TEST_DOCKER") {
+        return (host.to_owned(), None);
+    }
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/docker.sh");
+    let folder = tempfile::tempdir().unwrap().keep().join("docker");
+    let mut child = std::process::Command::new(script)
+        .arg("run")
+        .arg(folder)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("scripts/docker.sh can be started");
+    let mut host = String::new();
+    let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut host).unwrap();
+    let host = host.trim().to_owned();
+    assert!(host.starts_with("unix://"), "install the Debian packages docker.io and busybox-static, as root");
+    (host, Some(child))
+}
+
+// F4, F18: the same in a container, and in one with nothing in it
+#[tokio::test]
+async fn a_resident_agent_in_a_container_answers_too() {
+    let (host, mut daemon) = docker_daemon();
+    let folder = tempfile::tempdir().unwrap();
+    let settings = DockerSettings { host: Some(host), ..DockerSettings::default() };
+    let base = folder.path().join("docker");
+    let provider =
+        DockerProvider::new(&base, settings, Environment::default(), Arc::new(SystemClock), &OsEntropy).unwrap();
+    let warren = Warren::builder().provider(Arc::new(provider)).start().await;
+    let config = |image: &str| json!({ "kind": "docker", "image": image, "pull_policy": "never" });
+    let id = create(&warren, &wish(&config("warren-test:busybox"))).await;
+    let bare = create(&warren, &wish(&config("warren-test:empty"))).await;
+    warren.wait_for_status(id, Status::Online).await;
+    assert_eq!(answer_of(&say(&warren, id, "hello").await), "hello back");
+    assert_eq!(answer_of(&say(&warren, id, "network").await), "lo");
+    warren.wait_for_status(bare, Status::Online).await;
+    let task = say(&warren, bare, "hello").await;
+    assert!(answer_of(&task).starts_with("the program could not be started"), "the runner needs nothing: {task}");
+    for id in [id, bare] {
+        assert_eq!(warren.delete(&format!("/api/v1/workspaces/{id}")).await.status, 200);
+    }
+    warren.stop().await;
+    if let Some(daemon) = &mut daemon {
+        drop(daemon.stdin.take());
+        daemon.wait().unwrap();
+    }
 }
