@@ -8,10 +8,12 @@
 //! It runs in a process group of its own, which is ended with it: nothing that it started is left for the next message.
 
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::time::Instant;
 use warren_api::{ClaimedMessage, MessagePart};
 
 /// Of an answer, so much is kept; the rest is counted, and said to be missing.
@@ -19,6 +21,8 @@ const MAX_ANSWER_BYTES: usize = 256 << 10;
 /// Of what it says while it works, so much goes with one report and with a failure.
 const MAX_TALK_BYTES: usize = 4 << 10;
 const PIECE_BYTES: usize = 8 << 10;
+/// How long the pipes of a program that has ended are read, should somebody who got away hold them open.
+const REST: Duration = Duration::from_secs(1);
 
 /// A program at work on one message.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub(crate) struct Job {
     stderr: Option<ChildStderr>,
     answer: Kept,
     talk: Talk,
+    /// How it ended, and until when what it left unread is waited for.
+    ended: Option<(ExitStatus, Instant)>,
 }
 
 /// What happened next.
@@ -77,17 +83,31 @@ impl Job {
             group,
             answer: Kept::default(),
             talk: Talk::default(),
+            ended: None,
         })
     }
 
     /// Waits for the next sign of it. Dropped and asked again, it misses nothing.
     pub(crate) async fn next(&mut self) -> std::io::Result<Sign> {
         let (mut out, mut err) = ([0_u8; PIECE_BYTES], [0_u8; PIECE_BYTES]);
+        let has_closed = self.stdout.is_none() && self.stderr.is_none();
+        match self.ended {
+            Some((status, _)) if has_closed => return Ok(Sign::Ended(self.ending(status))),
+            Some(_) | None => {}
+        }
+        let until = self.ended.map(|(_, until)| until);
         tokio::select! {
+            biased;
             read = read_some(&mut self.stdout, &mut out) => self.answer.push(&out[..read?]),
             read = read_some(&mut self.stderr, &mut err) => self.talk.push(&err[..read?]),
-            status = self.child.wait(), if self.stdout.is_none() && self.stderr.is_none() => {
-                return Ok(Sign::Ended(self.ending(status?)));
+            status = self.child.wait(), if until.is_none() => {
+                // What it left behind would keep its pipes open.
+                self.end_group();
+                self.ended = Some((status?, Instant::now() + REST));
+            }
+            () = past(until) => {
+                self.stdout = None;
+                self.stderr = None;
             }
         }
         Ok(Sign::Moved)
@@ -98,8 +118,7 @@ impl Job {
         self.talk.take_new()
     }
 
-    fn ending(&mut self, status: ExitStatus) -> Ending {
-        self.end_group();
+    fn ending(&self, status: ExitStatus) -> Ending {
         let answer = self.answer.text();
         if status.success() {
             return Ending::Answered(answer);
@@ -126,6 +145,13 @@ impl Drop for Job {
 #[expect(clippy::disallowed_methods, reason = "the runner's one door to processes")]
 fn door(program: &str) -> Command {
     Command::new(program)
+}
+
+async fn past(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Reads a piece; at its end the pipe is let go of. One that is gone already never reads again.

@@ -165,6 +165,17 @@ async fn work_that_was_taken_back_is_ended_with_all_it_started() {
 
 // F18
 #[tokio::test]
+async fn what_a_program_left_running_holds_up_neither_its_answer_nor_the_next() {
+    let (fake, home) = (Fake::new(), home("sleep 1000 & setsid sleep 2 & echo done"));
+    fake.queue("x");
+    fake.queue("y");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 2).await.is_none());
+    let said = fake.desk().answers[1].message.as_ref().unwrap().parts[0].text.clone();
+    assert_eq!(said.as_deref(), Some("done"));
+}
+
+// F18
+#[tokio::test]
 async fn an_answer_is_told_again_when_warren_was_away() {
     let (fake, home) = (Fake::new(), home("echo done"));
     fake.queue("x");

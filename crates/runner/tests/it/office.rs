@@ -1,6 +1,6 @@
 //! Warren as a test wants it: what it was told is kept, and what it answers can be changed under way.
 
-use std::cell::{Ref, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use serde_json::json;
@@ -10,7 +10,7 @@ use warren_api::{
 };
 use warren_runner::{Office, Refusal};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Desk {
     pub(crate) registrations: u32,
     pub(crate) heartbeats: Vec<Heartbeat>,
@@ -45,8 +45,8 @@ impl Fake {
         Self(RefCell::new(Desk { accepted: "credential-1".into(), ..Desk::default() }))
     }
 
-    pub(crate) fn desk(&self) -> Ref<'_, Desk> {
-        self.0.borrow()
+    pub(crate) fn desk(&self) -> Desk {
+        self.0.borrow().clone()
     }
 
     pub(crate) fn queue(&self, text: &str) {

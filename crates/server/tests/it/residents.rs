@@ -102,7 +102,8 @@ async fn a_resident_agent_is_started_registers_and_answers_what_it_is_asked() {
     assert_eq!(failed["state"], "failed", "{failed}");
     assert!(answer_of(&failed).ends_with("thinking about what is this\nno idea"), "{failed}");
     let steps: Vec<_> = events(warren, Some(id)).await;
-    let moves: Vec<_> = steps.iter().filter_map(|event| event["data"]["to"].as_str()).collect();
+    let moves = steps.iter().filter(|event| event["kind"] == "workspace.status.changed");
+    let moves: Vec<_> = moves.filter_map(|event| event["data"]["to"].as_str()).collect();
     assert_eq!(moves, ["awaiting_agent", "online"], "it was ready before it was expected, and came by itself");
     let made = steps.iter().position(|event| event["kind"] == "identity.token.created").unwrap();
     let came = steps.iter().position(|event| event["kind"] == "workspace.runtime.registered").unwrap();
@@ -126,7 +127,8 @@ async fn what_an_agent_says_is_said_by_its_workspace_and_it_knows_who_asked() {
     assert_eq!(answer_of(&task), expected);
     assert_eq!(task["status_message"]["role"], "agent");
     let all = events(warren, Some(id)).await;
-    let ended = all.iter().rev().find(|event| event["kind"].as_str().unwrap().starts_with("task.")).unwrap();
+    let ended = all.iter().rev().find(|event| event["kind"] == "exchange.task.changed").unwrap();
+    assert_eq!(ended["data"]["to"], "completed", "{ended}");
     assert_eq!(ended["principal"]["id"], id.to_string(), "{ended}");
 }
 
@@ -205,8 +207,9 @@ async fn an_agent_has_its_secrets_and_neither_they_nor_its_tokens_are_seen_anywh
     let house = house().await;
     let warren = &house.warren;
     let secret = "canary-5f2d8c41-canary";
-    let set = warren.put("/api/v1/secrets/API_KEY", json!({ "value": secret }).to_string());
-    assert!(matches!(set.await.status, 200 | 201));
+    let set = warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token);
+    let set = set.json(&json!({ "value": secret })).send().await;
+    assert!(matches!(set.status, 200 | 201), "{}", set.text());
     let id = resident(warren).await;
     let task = say(warren, id, "secret").await;
     assert!(answer_of(&task).ends_with(" of 22"), "it has it: {task}");
@@ -244,17 +247,16 @@ async fn out_of_a_box_without_network_only_its_own_workspace_speaks() {
     speak(&warren.token, "POST", "/api/v1/tokens", json!({ "kind": "admin", "name": "stolen" })).await;
     // The control: its own credential is let through, and comes after the others on the same line.
     let own = in_box(warren, id, "cat /tmp/.warren/credential").await;
-    speak(&own, "POST", "/api/v1/registry/heartbeat", json!({ "runtime_state": "heard" })).await;
-    eventually("its own voice is heard", async || {
-        show(warren, id).await["vitals"]["runtime_state"] == json!("heard")
-    })
-    .await;
+    let memory = format!("/api/v1/workspaces/{id}/memory/local/voice");
+    speak(&own, "PUT", &memory, json!({ "value": "heard" })).await;
+    // What the runner asks for next comes after all of this, and so does its answer.
+    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
+    assert_eq!(warren.get(&memory).await.json()["value"], "heard", "its own voice is heard");
     assert_eq!(status(warren, other).await, "online");
     let tokens = warren.get("/api/v1/tokens").await.text();
     assert!(!tokens.contains("stolen"), "{tokens}");
     let queue = warren.get(&format!("/api/v1/workspaces/{other}/queue")).await.json();
     assert_eq!(queue["items"], json!([]));
-    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back", "and the runner is none the worse");
 }
 
 // F4, F5: what is fetched takes nothing of the time to boot
