@@ -34,16 +34,7 @@ fn build(manifest: &Path, name: &str) -> PathBuf {
     let folder = target_folder().join("init");
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--bin",
-            name,
-            "--profile",
-            "init",
-            "--manifest-path",
-        ])
+        .args(["build", "--quiet", "--locked", "--bin", name, "--profile", "init", "--manifest-path"])
         .arg(manifest)
         .args(["--target", &target, "--target-dir"])
         .arg(&folder);

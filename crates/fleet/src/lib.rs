@@ -37,8 +37,8 @@ pub use lifecycle::Terms;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
-pub use residents::RunnerDoor;
 pub use removal::{Collapse, Removal, RemovalCounts};
+pub use residents::RunnerDoor;
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
 };

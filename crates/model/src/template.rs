@@ -131,7 +131,9 @@ impl AgentSpec {
     fn command_problem(&self) -> Option<String> {
         let bytes: usize = self.command.iter().map(String::len).sum();
         if self.command.len() > MAX_COMMAND_WORDS || bytes > MAX_COMMAND_BYTES {
-            return Some(format!("command: at most {MAX_COMMAND_WORDS} words of {MAX_COMMAND_BYTES} bytes in all"));
+            return Some(format!(
+                "command: at most {MAX_COMMAND_WORDS} words of {MAX_COMMAND_BYTES} bytes in all"
+            ));
         }
         if self.command.first().is_some_and(String::is_empty) {
             return Some("command[0]: expected a program".into());

@@ -341,9 +341,12 @@ mod tests {
             used_at: None,
         };
         for kind in TokenKind::ALL {
-            let is_of_workspaces =
-                matches!(kind, TokenKind::Workspace | TokenKind::Join | TokenKind::Runner);
-            assert_eq!(speaks_for_box(&token(kind, Some(workspace(1))), workspace(1)), is_of_workspaces, "{kind:?}");
+            let is_of_workspaces = matches!(kind, TokenKind::Workspace | TokenKind::Join | TokenKind::Runner);
+            assert_eq!(
+                speaks_for_box(&token(kind, Some(workspace(1))), workspace(1)),
+                is_of_workspaces,
+                "{kind:?}"
+            );
             assert!(!speaks_for_box(&token(kind, Some(workspace(2))), workspace(1)), "{kind:?}");
             assert!(!speaks_for_box(&token(kind, None), workspace(1)), "{kind:?}");
         }

@@ -51,7 +51,9 @@ pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
 pub fn is_started_in(status: Status) -> bool {
     match status {
         Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline => true,
-        Status::Provisioning | Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => false,
+        Status::Provisioning | Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => {
+            false
+        }
     }
 }
 
@@ -122,8 +124,7 @@ mod tests {
     #[test]
     fn nothing_is_started_in_a_workspace_that_rests_or_failed() {
         for status in Status::ALL {
-            let expected =
-                matches!(status.as_str(), "awaiting_agent" | "online" | "degraded" | "offline");
+            let expected = matches!(status.as_str(), "awaiting_agent" | "online" | "degraded" | "offline");
             assert_eq!(is_started_in(*status), expected, "{status}");
         }
     }

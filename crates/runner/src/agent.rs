@@ -265,7 +265,11 @@ mod tests {
     #[test]
     fn a_program_reads_all_parts_of_a_message() {
         let data = MessagePart { data: Some(serde_json::json!({ "a": 1 })), ..MessagePart::default() };
-        let file = MessagePart { raw: Some("AA==".into()), filename: Some("x.bin".into()), ..MessagePart::default() };
+        let file = MessagePart {
+            raw: Some("AA==".into()),
+            filename: Some("x.bin".into()),
+            ..MessagePart::default()
+        };
         assert_eq!(text_of(&[MessagePart::text("Hi"), data, file]), "Hi\n{\"a\":1}\n[attached: x.bin]");
     }
 }

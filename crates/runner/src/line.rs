@@ -63,7 +63,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineOffice<R, W> {
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Ends<R, W> {
     async fn exchange(&mut self, request: &RunnerRequest) -> Result<RunnerAnswer, Refusal> {
         let ended = |_| Refusal::Ended;
-        let mut line = serde_json::to_vec(request).map_err(|error| Refusal::Unreachable(error.to_string()))?;
+        let mut line =
+            serde_json::to_vec(request).map_err(|error| Refusal::Unreachable(error.to_string()))?;
         line.push(b'\n');
         self.requests.write_all(&line).await.map_err(ended)?;
         self.requests.flush().await.map_err(ended)?;

@@ -75,7 +75,10 @@ mod tests {
         assert_eq!(Refusal::of_status(401, "token_expired"), Refusal::Unauthorized);
         let withdrawn = Refusal::of_status(409, "claim_lost");
         assert_eq!(withdrawn, Refusal::Withdrawn { code: "claim_lost".into() });
-        assert_eq!(Refusal::of_status(503, "platform_unavailable"), Refusal::Unreachable("platform_unavailable".into()));
+        assert_eq!(
+            Refusal::of_status(503, "platform_unavailable"),
+            Refusal::Unreachable("platform_unavailable".into())
+        );
         assert_eq!(Refusal::of_status(403, "forbidden"), Refusal::Refused { code: "forbidden".into() });
     }
 }

@@ -120,7 +120,17 @@ impl<'a, O: Office> Shift<'a, O> {
         beat_every: Duration,
     ) -> Self {
         let (health, now) = (Health::new(&settings.wedge_signs), Instant::now());
-        Self { office, settings, token, workspace, beat_every, health, began: now, last_beat: now, refusals: 0 }
+        Self {
+            office,
+            settings,
+            token,
+            workspace,
+            beat_every,
+            health,
+            began: now,
+            last_beat: now,
+            refusals: 0,
+        }
     }
 
     /// Reports, asks for a message, and sees to it.
@@ -236,7 +246,8 @@ impl<'a, O: Office> Shift<'a, O> {
 
     async fn tell(&mut self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), Refusal> {
         let message_of_agent = talk.and_then(said);
-        let report = ReportProgress { attempt: message.attempt, message: message_of_agent, artifacts: Vec::new() };
+        let report =
+            ReportProgress { attempt: message.attempt, message: message_of_agent, artifacts: Vec::new() };
         let workspace = self.workspace.clone();
         let told = self
             .call(async |office, token| office.progress(token, &workspace, &message.queue_id, &report).await)
@@ -281,7 +292,11 @@ async fn register<O: Office>(office: &O, join: &str) -> Result<(String, String, 
     let runtime = RegisterRuntime {
         version: Some(concat!("warren-runner ", env!("CARGO_PKG_VERSION")).to_owned()),
         agent_card: None,
-        heartbeat: Some(Heartbeat { active_tasks: Some(0), runtime_state: Some(String::new()), ..Heartbeat::default() }),
+        heartbeat: Some(Heartbeat {
+            active_tasks: Some(0),
+            runtime_state: Some(String::new()),
+            ..Heartbeat::default()
+        }),
     };
     let mut failures = 0;
     loop {
@@ -305,7 +320,11 @@ fn said(text: String) -> Option<TaskMessage> {
     if text.is_empty() {
         return None;
     }
-    Some(TaskMessage { role: MessageRole::Agent, parts: vec![MessagePart::text(text)], ..TaskMessage::default() })
+    Some(TaskMessage {
+        role: MessageRole::Agent,
+        parts: vec![MessagePart::text(text)],
+        ..TaskMessage::default()
+    })
 }
 
 fn millis(duration: Duration) -> u64 {

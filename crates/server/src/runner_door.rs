@@ -212,7 +212,10 @@ mod tests {
     }
 
     /// A door to a router that tells what it was asked, and what came of a talk through it.
-    async fn talk(pieces: Vec<Vec<u8>>, secrets: SecretVariables) -> (Vec<RunnerAnswer>, Vec<String>, String) {
+    async fn talk(
+        pieces: Vec<Vec<u8>>,
+        secrets: SecretVariables,
+    ) -> (Vec<RunnerAnswer>, Vec<String>, String) {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let noting = Arc::clone(&seen);
         let router = Router::new().fallback(move |asked: Asked| {
@@ -221,7 +224,8 @@ mod tests {
                 let from = asked.extensions().get::<FromBox>().copied();
                 let (parts, body) = asked.into_parts();
                 let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-                let text = format!("{} {} {from:?} {}", parts.method, parts.uri, String::from_utf8_lossy(&body));
+                let text =
+                    format!("{} {} {from:?} {}", parts.method, parts.uri, String::from_utf8_lossy(&body));
                 noting.lock().unwrap().push(text);
                 axum::Json(json!({ "path": parts.uri.path() }))
             }

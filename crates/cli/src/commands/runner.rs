@@ -33,7 +33,9 @@ fn report(error: &Error) -> Report {
             "Make a join token with `warren token create NAME --kind join --workspace WORKSPACE`, and put it into \
              `join-token` of the folder.",
         ),
-        Error::Keep(_) => (ErrorCode::LocalFileFailed, "Name a folder that you may write to with `--credentials`."),
+        Error::Keep(_) => {
+            (ErrorCode::LocalFileFailed, "Name a folder that you may write to with `--credentials`.")
+        }
         Error::Refused(_) | Error::LineEnded => {
             (ErrorCode::PlatformUnavailable, "Check the server with `warren doctor`.")
         }

@@ -22,8 +22,8 @@ use warren_init::{
 };
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::shell::{
-    Command, Conversation, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent, RunResult,
-    RunStream, Shell, Signal, Start,
+    Command, Conversation, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
+    RunResult, RunStream, Shell, Signal, Start,
 };
 use warren_workspace::{Error, WorkspacePath};
 

@@ -201,12 +201,8 @@ impl Plan<'_> {
             return spec::request(self.config, &self.facts(identity, image, furnishing));
         }
         let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
-        let furnishing = Furnishing::Folders {
-            files: &files,
-            run: &run,
-            init: &folders.init,
-            runner: &folders.runner,
-        };
+        let furnishing =
+            Furnishing::Folders { files: &files, run: &run, init: &folders.init, runner: &folders.runner };
         spec::request(self.config, &self.facts(identity, image, furnishing))
     }
 

@@ -122,7 +122,12 @@ async fn a_wedge_is_reported_until_a_reply_with_content() {
     for text in ["bad", "empty", "good"] {
         fake.queue(text);
     }
-    assert!(until(&fake, &home, |desk| desk.answers.len() == 3 && desk.heartbeats.last().unwrap().active_tasks == Some(0)).await.is_none());
+    assert!(
+        until(&fake, &home, |desk| desk.answers.len() == 3
+            && desk.heartbeats.last().unwrap().active_tasks == Some(0))
+        .await
+        .is_none()
+    );
     let states: Vec<_> = fake.desk().idle_states();
     assert_eq!(states, ["", "wedged", "wedged", ""]);
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use warren_doors::{Environment, OsEntropy, SystemClock};
+use warren_fleet::Terms;
 use warren_model::{Status, WorkspaceId};
 use warren_providers::{DockerProvider, DockerSettings, SandboxProvider, SandboxSettings};
 use warren_testkit::{Faults, Warren};
 use warren_workspace::Provider;
 
-use crate::fleet::{ask, clock, create, events, eventually, register, show, status, sweep};
+use crate::fleet::{arrivals, ask, clock, create, events, eventually, register, show, status, sweep};
 
 /// Answers what it is asked; whatever it does not know is an error.
 pub(crate) const AGENT: &str = r#"
@@ -37,14 +38,23 @@ struct House {
 }
 
 async fn house() -> House {
+    house_with(Terms::default()).await
+}
+
+async fn house_with(terms: Terms) -> House {
     let folder = tempfile::tempdir().unwrap();
     let settings = SandboxSettings::default();
     let clock = Arc::new(SystemClock);
-    let provider =
-        SandboxProvider::new(&folder.path().join("sandbox"), settings, Environment::default(), clock, &OsEntropy);
+    let provider = SandboxProvider::new(
+        &folder.path().join("sandbox"),
+        settings,
+        Environment::default(),
+        clock,
+        &OsEntropy,
+    );
     let provider: Arc<dyn Provider> = Arc::new(provider.unwrap());
     provider.availability().await.expect("install the Debian package bubblewrap");
-    let warren = Warren::builder().provider(provider).start().await;
+    let warren = Warren::builder().provider(provider).terms(terms).start().await;
     House { warren, _folder: folder }
 }
 
@@ -104,7 +114,11 @@ async fn a_resident_agent_is_started_registers_and_answers_what_it_is_asked() {
     let steps: Vec<_> = events(warren, Some(id)).await;
     let moves = steps.iter().filter(|event| event["kind"] == "workspace.status.changed");
     let moves: Vec<_> = moves.filter_map(|event| event["data"]["to"].as_str()).collect();
-    assert_eq!(moves, ["awaiting_agent", "online"], "it was ready before it was expected, and came by itself");
+    assert_eq!(
+        moves,
+        ["awaiting_agent", "online"],
+        "it was ready before it was expected, and came by itself"
+    );
     let made = steps.iter().position(|event| event["kind"] == "identity.token.created").unwrap();
     let came = steps.iter().position(|event| event["kind"] == "workspace.runtime.registered").unwrap();
     assert!(made < came, "its token was there before it came");
@@ -144,7 +158,10 @@ async fn a_wedge_is_set_by_its_first_sign_and_lasts_until_a_reply_with_content()
     assert_eq!(shown["vitals"]["runtime_state"], "wedged", "{shown}");
     assert!(shown["vitals"]["sample_error"].as_str().unwrap().contains("401 Unauthorized"), "{shown}");
     assert_eq!(say(warren, id, "nothing").await["state"], "completed");
-    eventually("it has reported since", async || show(warren, id).await["vitals"]["error_rate"] == json!(0.5)).await;
+    eventually("it has reported since", async || {
+        show(warren, id).await["vitals"]["error_rate"] == json!(0.5)
+    })
+    .await;
     assert_eq!(show(warren, id).await["vitals"]["runtime_state"], "wedged", "an empty reply proves nothing");
     for _ in 0..10 {
         assert_eq!(say(warren, id, "hello").await["state"], "completed");
@@ -223,7 +240,11 @@ async fn an_agent_has_its_secrets_and_neither_they_nor_its_tokens_are_seen_anywh
     assert!(!told.contains("wrn_join_") && !told.contains("wrn_runner_") && !told.contains(secret));
     let files = in_box(warren, id, "ls -a /workspace; stat -c %a /tmp/.warren /tmp/.warren/credential").await;
     assert_eq!(files, ".\n..\n700\n600", "nothing of it is among the workspace's files");
-    assert_eq!(in_box(warren, id, "ls /tmp/.warren").await, "credential", "the join token is used up and gone");
+    assert_eq!(
+        in_box(warren, id, "ls /tmp/.warren").await,
+        "credential",
+        "the join token is used up and gone"
+    );
 }
 
 // F18, sec/S11, sec/S12
@@ -243,7 +264,13 @@ async fn out_of_a_box_without_network_only_its_own_workspace_speaks() {
         in_box(warren, id, &format!("printf '%s\\n' '{line}' > /proc/$(runner)/fd/1")).await;
     };
     speak(&warren.token, "DELETE", &format!("/api/v1/workspaces/{other}"), Value::Null).await;
-    speak(&theirs, "POST", &format!("/api/v1/workspaces/{other}/messages"), json!({ "message": { "parts": [{ "text": "x" }] } })).await;
+    speak(
+        &theirs,
+        "POST",
+        &format!("/api/v1/workspaces/{other}/messages"),
+        json!({ "message": { "parts": [{ "text": "x" }] } }),
+    )
+    .await;
     speak(&warren.token, "POST", "/api/v1/tokens", json!({ "kind": "admin", "name": "stolen" })).await;
     // The control: its own credential is let through, and comes after the others on the same line.
     let own = in_box(warren, id, "cat /tmp/.warren/credential").await;
@@ -336,7 +363,8 @@ async fn a_resident_agent_in_a_container_answers_too() {
     let settings = DockerSettings { host: Some(host), ..DockerSettings::default() };
     let base = folder.path().join("docker");
     let provider =
-        DockerProvider::new(&base, settings, Environment::default(), Arc::new(SystemClock), &OsEntropy).unwrap();
+        DockerProvider::new(&base, settings, Environment::default(), Arc::new(SystemClock), &OsEntropy)
+            .unwrap();
     let warren = Warren::builder().provider(Arc::new(provider)).start().await;
     let config = |image: &str| json!({ "kind": "docker", "image": image, "pull_policy": "never" });
     let id = create(&warren, &wish(&config("warren-test:busybox"))).await;
@@ -346,7 +374,10 @@ async fn a_resident_agent_in_a_container_answers_too() {
     assert_eq!(answer_of(&say(&warren, id, "network").await), "lo");
     warren.wait_for_status(bare, Status::Online).await;
     let task = say(&warren, bare, "hello").await;
-    assert!(answer_of(&task).starts_with("the program could not be started"), "the runner needs nothing: {task}");
+    assert!(
+        answer_of(&task).starts_with("the program could not be started"),
+        "the runner needs nothing: {task}"
+    );
     for id in [id, bare] {
         assert_eq!(warren.delete(&format!("/api/v1/workspaces/{id}")).await.status, 200);
     }
@@ -355,4 +386,26 @@ async fn a_resident_agent_in_a_container_answers_too() {
         drop(daemon.stdin.take());
         daemon.wait().unwrap();
     }
+}
+
+// F18, F16: it reports from the loop that does the work
+#[tokio::test]
+async fn a_runner_that_hangs_falls_silent_and_its_box_is_restarted() {
+    let mut terms = Terms::default();
+    terms.expectations.liveness_ms = 2_000;
+    let house = house_with(terms).await;
+    let warren = &house.warren;
+    let id = resident(warren).await;
+    in_box(warren, id, "kill -STOP $(runner)").await;
+    eventually("it is found to be silent", async || {
+        sweep(warren, "liveness").await;
+        arrivals(warren, id, "offline").await == 1
+    })
+    .await;
+    eventually("it is brought up anew", async || {
+        sweep(warren, "mending").await;
+        registrations(warren, id).await >= 2
+    })
+    .await;
+    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
 }
