@@ -20,7 +20,7 @@ use warren_api::{ClaimedMessage, MessagePart};
 const MAX_ANSWER_BYTES: usize = 256 << 10;
 /// Of what it says while it works, so much goes with one report and with a failure.
 const MAX_TALK_BYTES: usize = 4 << 10;
-const PIECE_BYTES: usize = 8 << 10;
+const PIECE_BYTES: usize = 2 << 10;
 /// How long the pipes of a program that has ended are read, should somebody who got away hold them open.
 const REST: Duration = Duration::from_secs(1);
 

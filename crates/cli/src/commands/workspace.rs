@@ -140,7 +140,13 @@ fn is_coming(workspace: &Workspace) -> bool {
     match workspace.status {
         Status::Provisioning => true,
         Status::AwaitingAgent => is_ours,
-        _ => false,
+        Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => false,
     }
 }
 
