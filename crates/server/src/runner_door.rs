@@ -54,9 +54,8 @@ impl Door {
     }
 
     async fn answer(&self, from: FromBox, line: &[u8], secrets: &SecretVariables) -> RunnerAnswer {
-        let asked = match serde_json::from_slice::<RunnerRequest>(line) {
-            Ok(asked) => asked,
-            Err(_) => return refused(0, StatusCode::BAD_REQUEST, "invalid_request"),
+        let Ok(asked) = serde_json::from_slice::<RunnerRequest>(line) else {
+            return refused(0, StatusCode::BAD_REQUEST, "invalid_request");
         };
         let id = asked.id;
         let Some(request) = self.request(from, asked, secrets) else {
@@ -100,9 +99,8 @@ impl RunnerDoor for Door {
         let Conversation { input, said } = talk;
         let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
         loop {
-            let line = match lines.next().await {
-                Some(line) => line,
-                None => return lines.how.unwrap_or_else(|| "it fell silent".to_owned()),
+            let Some(line) = lines.next().await else {
+                return lines.how.unwrap_or_else(|| "it fell silent".to_owned());
             };
             let answering = self.answer(FromBox(workspace), &line, &secrets);
             let answer = tokio::select! {
