@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 benches=(
   "warren-store-sql commits"
   "warren-cli fleet"
+  "warren-cli messages"
+  "warren-cli event_readers"
   "warren-providers sandbox"
   "warren-cli exec_over_http"
   "warren-cli start_up"

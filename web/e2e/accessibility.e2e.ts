@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Agent } from "./agent";
 import { launch, operator, visitor } from "./browser";
 import { Warren } from "./warren";
 import type { Workspace } from "./wire";
@@ -13,12 +14,29 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 let warren: Warren;
 let browser: Browser;
 let workspace: Workspace;
+let talk: string;
 beforeAll(async () => {
   warren = await Warren.start();
   browser = await launch();
   workspace = await warren.create("den");
   await warren.create("nest", { parent_id: workspace.id });
   await warren.write(workspace, "notes/a.txt", "text");
+  // Something of everything: a conversation with all kinds of parts, work that waits, a question and a schedule.
+  const agent = await Agent.join(warren, "talker", { parent_id: workspace.id });
+  const conversations = `/workspaces/${agent.workspace.id}/conversations`;
+  const { id } = await warren.api<{ id: string }>("POST", conversations, { title: "Talk" });
+  talk = `/workspaces/${agent.workspace.id}/chat?conversation=${id}`;
+  const say = (parts: unknown[]) =>
+    warren.api("POST", `${conversations}/${id}/messages`, { message: { parts } });
+  await say([
+    { text: "**Look** at `this`: https://example.org/\n```\ncode\n```" },
+    { raw: "YQ==", filename: "a.txt" },
+  ]);
+  await agent.progress(await agent.claim(), "reading");
+  await say([{ text: "and this" }, { data: { key: "value" } }]);
+  await agent.ask("deploy", "All tests pass.", { version: "1.2" });
+  const schedule = { name: "pulse", prompt: "Go on.", every_seconds: 3_600 };
+  await warren.api("POST", `/workspaces/${workspace.id}/schedules`, schedule);
 });
 afterAll(async () => {
   await browser?.close();
@@ -47,7 +65,11 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
     const pages = [
       "/",
       "/map",
+      "/approvals",
       "/events",
+      talk,
+      `${base}/chat`,
+      `${base}/schedules`,
       `${base}/files?path=notes/a.txt`,
       `${base}/run`,
       `${base}/terminal`,

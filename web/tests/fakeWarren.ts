@@ -111,6 +111,7 @@ export class FakeWarren {
     if (!this.isSignedIn) return problem(unauthenticated);
     if (path === "/info") return json(serverInfo);
     if (path === "/events") return this.events(call, url);
+    if (path === "/approvals") return json({ items: [], next_cursor: null });
     if (path === "/workspaces") return this.collection(call);
     const [, id, rest = ""] = /^\/workspaces\/([^/]+)\/?(.*)$/.exec(path) ?? [];
     const workspace = this.workspaces.find((one) => one.id === id);

@@ -7,10 +7,15 @@ describe("the addresses of the page", () => {
     ["/", { page: "overview" }],
     ["/map", { page: "map" }],
     ["/events", { page: "events" }],
+    ["/approvals", { page: "approvals" }],
     ["/workspaces/w1/files", { page: "workspace", id: "w1", tab: "files", path: "" }],
     [
       "/workspaces/w1/files?path=a+b%2Fc%26d.md",
       { page: "workspace", id: "w1", tab: "files", path: "a b/c&d.md" },
+    ],
+    [
+      "/workspaces/w1/chat?conversation=c1",
+      { page: "workspace", id: "w1", tab: "chat", path: "", conversation: "c1" },
     ],
     ["/workspaces/w1/terminal", { page: "workspace", id: "w1", tab: "terminal", path: "" }],
     ["/workspaces/w1/health", { page: "workspace", id: "w1", tab: "health", path: "" }],

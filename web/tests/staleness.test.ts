@@ -39,6 +39,16 @@ describe("what an event makes stale", () => {
     }
   });
 
+  it("is the conversations when something is said or asked for, and progress alone while work goes on", () => {
+    for (const kind of ["chat.message.posted", "exchange.task.changed", "chat.conversation.removed"]) {
+      const stale = madeStale(nothingStale, event(kind, "a"));
+      expect([[...stale.chats], [...stale.workspaces]], kind).toEqual([["a"], []]);
+    }
+    const working = madeStale(nothingStale, event("exchange.task.progressed", "a"));
+    expect([[...working.progress], [...working.chats]]).toEqual([["a"], []]);
+    expect(madeStale(nothingStale, event("exchange.approval.requested", "a")).approvals).toBe(true);
+  });
+
   it("is the row for a kind this page does not know", () => {
     expect([...madeStale(nothingStale, event("workspace.future.thing", "a")).workspaces]).toEqual(["a"]);
   });

@@ -213,7 +213,7 @@ impl Exchange {
                 })
                 .await?;
             match claimed {
-                Claim::Got(delivery) => self.run_in_background(*delivery),
+                Claim::Got(claimed) => self.run_in_background(*claimed),
                 Claim::NotNow => return Ok(()),
                 Claim::Empty => {
                     self.kicks().set_waiting(id, false);
@@ -225,35 +225,29 @@ impl Exchange {
     }
 
     /// Runs a delivery that this process has claimed.
-    pub(crate) fn run_in_background(&self, delivery: Delivery) {
+    pub(crate) fn run_in_background(&self, claimed: InHand) {
         let exchange = self.clone();
         self.tasks_in_hand().spawn(async move {
-            let id = delivery.id;
-            if let Err(error) = exchange.run(delivery).await {
+            let id = claimed.delivery.id;
+            if let Err(error) = exchange.run(claimed).await {
                 tracing::warn!(delivery.id = %id, %error, "what became of a message could not be written; its lease decides");
             }
         });
     }
 
-    async fn run(&self, delivery: Delivery) -> Result<(), Error> {
-        let (id, task_id) = (delivery.workspace_id, delivery.task_id);
-        let (card, task) = self
-            .store()
-            .read(move |tx| {
-                let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
-                Ok::<_, Error>((card, tx.task(task_id)?))
-            })
-            .await?;
-        let (Some(card), Some(task)) = (card, task) else {
+    async fn run(&self, claimed: InHand) -> Result<(), Error> {
+        let InHand { delivery, task, card } = claimed;
+        let Some(card) = card else {
             return self.report(&delivery, Happening::GivenBack, Vec::new(), None).await;
         };
+        let (id, task_id) = (delivery.workspace_id, delivery.task_id);
         let turn = Turn {
             delivery_id: delivery.id,
             attempt: delivery.attempts,
             task_id,
-            context_id: task.context_id.clone(),
-            remote_id: task.remote_id.clone(),
             resumes: delivery.has_begun && task.remote_id.is_some(),
+            context_id: task.context_id,
+            remote_id: task.remote_id,
             author: delivery.author.clone(),
             message: delivery.message.clone(),
             deadline_at: delivery.deadline_at,
@@ -518,9 +512,18 @@ pub(crate) fn append_change(
     })?)
 }
 
+/// A message that is somebody's now, as it stood when it became so.
+#[derive(Debug, Clone)]
+pub(crate) struct InHand {
+    pub(crate) delivery: Delivery,
+    pub(crate) task: Task,
+    /// Of the runtime that is to be called; one that asks is not.
+    pub(crate) card: Option<serde_json::Value>,
+}
+
 /// How a claim went.
 pub(crate) enum Claim {
-    Got(Box<Delivery>),
+    Got(Box<InHand>),
     /// Something waits, and has to.
     NotNow,
     Empty,
@@ -547,7 +550,10 @@ fn claim_next(
     }
     let max = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
     let taker = Taker { owner: &moment.owner, lease_ms: moment.terms.lease_ms, occasion };
-    claim_waiting(tx, id, max, lane, &taker, moment)
+    Ok(match claim_waiting(tx, id, max, lane, &taker, moment)? {
+        Claim::Got(claimed) => Claim::Got(Box::new(InHand { card, ..*claimed })),
+        other => other,
+    })
 }
 
 /// Who claims.
@@ -589,5 +595,5 @@ pub(crate) fn claim_waiting(
     task.version = tx.update_task(&task, task.version)?;
     append_change(tx, &task, &delivery, was, &Principal::workspace(id), moment.now)?;
     stitch(tx, &task, &delivery, moment)?;
-    Ok(Claim::Got(Box::new(delivery)))
+    Ok(Claim::Got(Box::new(InHand { delivery, task, card: None })))
 }

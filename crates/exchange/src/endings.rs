@@ -35,6 +35,8 @@ pub(crate) struct Settled {
     pub(crate) delivery: Delivery,
     /// When it is to be tried again.
     pub(crate) again_at: Option<Timestamp>,
+    /// Whether others wait in the same lane.
+    pub(crate) has_followers: bool,
     /// Delegations that were made out of this work, which is not wanted any more.
     pub(crate) orphans: Vec<TaskId>,
     /// Workspaces for which something new waits.
@@ -79,6 +81,8 @@ impl Exchange {
         }
         match settled.again_at {
             Some(at) => self.kick_at(task.workspace_id, at),
+            // Nobody waits: whoever comes next finds the room by itself, as it looks at the lane after this did.
+            None if !settled.has_followers => {}
             None => self.kick(task.workspace_id),
         }
         for id in &settled.told {
@@ -182,7 +186,8 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
     } else {
         Vec::new()
     };
-    Ok(Settled { task, delivery, again_at, orphans, told })
+    let (_, followers) = tx.crowd(task.workspace_id, 1)?;
+    Ok(Settled { task, delivery, again_at, has_followers: followers > 0, orphans, told })
 }
 
 fn end(delivery: &mut Delivery, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) {

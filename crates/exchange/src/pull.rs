@@ -101,11 +101,7 @@ impl Exchange {
                 // It asks, so it has time: what rested because it was busy need not rest any longer.
                 let taker = Taker { owner: &owner, lease_ms, occasion: Occasion::SignOfLife };
                 match claim_waiting(tx, id, max, lane, &taker, &moment)? {
-                    Claim::Got(delivery) => {
-                        let task = tx.task(delivery.task_id)?;
-                        let task = task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
-                        Ok(Some(Claimed { delivery: *delivery, task }))
-                    }
+                    Claim::Got(got) => Ok(Some(Claimed { delivery: got.delivery, task: got.task })),
                     Claim::NotNow | Claim::Empty => Ok(None),
                 }
             })

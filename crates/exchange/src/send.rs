@@ -13,6 +13,7 @@ use warren_rules::queue::{self, Admission, Door};
 use warren_rules::tasks::{self, InvalidMessage};
 use warren_store::{Repeat, WriteTx};
 
+use crate::dispatcher::InHand;
 use crate::{Exchange, Terms, chat, tree};
 
 /// Who speaks, when it is not a caller with a token: a schedule, a channel, a part of Warren.
@@ -20,6 +21,13 @@ use crate::{Exchange, Terms, chat, tree};
 pub struct Sender {
     pub principal: Principal,
     pub org_id: OrgId,
+}
+
+impl Sender {
+    /// A caller with a token.
+    pub(crate) fn of(who: &Identity) -> Self {
+        Self { principal: who.principal.clone(), org_id: who.token.org_id }
+    }
 }
 
 /// A message to a workspace.
@@ -78,7 +86,7 @@ pub struct Accepted {
 /// What was decided in the transaction, and what is left to do after it.
 pub(crate) enum Taken {
     Repeated(Accepted),
-    Started(Accepted, Box<Delivery>),
+    Started(Accepted, Box<InHand>),
     Queued { accepted: Accepted, wakes: bool },
 }
 
@@ -86,8 +94,7 @@ impl Exchange {
     /// Accepts a message of somebody who may use the workspace, or of one of its peers.
     pub async fn send(&self, who: &Identity, send: Send) -> Result<Accepted, Error> {
         self.reach(who, send.workspace_id).await?;
-        let sender = Sender { principal: who.principal.clone(), org_id: who.token.org_id };
-        self.accept(sender, send, None).await
+        self.accept(Sender::of(who), send, None).await
     }
 
     /// The same for a schedule, a channel or a part of Warren, which have no token.
@@ -123,7 +130,10 @@ impl Exchange {
         send: Send,
         origin: Option<TaskOrigin>,
     ) -> Result<Accepted, Error> {
-        let request = self.request(sender, send, origin)?;
+        self.accept_request(self.request(sender, send, origin)?).await
+    }
+
+    pub(crate) async fn accept_request(&self, request: Request) -> Result<Accepted, Error> {
         let workspace_id = request.send.workspace_id;
         let work = request.clone();
         let transport = self.transport();
@@ -148,8 +158,8 @@ impl Exchange {
     pub(crate) fn take_up(&self, taken: Taken, id: WorkspaceId, by: &Principal) -> Accepted {
         match taken {
             Taken::Repeated(accepted) => accepted,
-            Taken::Started(accepted, delivery) => {
-                self.run_in_background(*delivery);
+            Taken::Started(accepted, claimed) => {
+                self.run_in_background(*claimed);
                 accepted
             }
             Taken::Queued { accepted, wakes } => {
@@ -289,7 +299,11 @@ pub(crate) fn take(tx: &mut dyn WriteTx, request: &Request, can_call: &CanCall<'
         Admission::Busy => Err(Error::new(ErrorCode::RuntimeBusy)),
         Admission::Full => Err(Error::new(ErrorCode::QueueFull)),
         Admission::Start | Admission::Queue | Admission::QueueAndWake => {
-            write(tx, request, &row, &vitals, lane.turn, admission)
+            let mut taken = write(tx, request, &row, &vitals, lane.turn, admission)?;
+            if let Taken::Started(_, claimed) = &mut taken {
+                claimed.card = card;
+            }
+            Ok(taken)
         }
     }
 }
@@ -338,7 +352,10 @@ fn write(
     note_task(tx, row, request.now)?;
     let accepted = Accepted { task, delivery_id: delivery.id, position, is_repeat: false, chat_message };
     Ok(match admission {
-        Admission::Start => Taken::Started(accepted, Box::new(delivery)),
+        Admission::Start => {
+            let task = accepted.task.clone();
+            Taken::Started(accepted, Box::new(InHand { delivery, task, card: None }))
+        }
         _ => Taken::Queued { accepted, wakes: admission == Admission::QueueAndWake },
     })
 }

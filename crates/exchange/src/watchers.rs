@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
-use warren_fleet::Error;
+use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp};
 use warren_store::Store;
 
 use crate::Exchange;
+use crate::send::{Accepted, Send, Sender};
 
 /// Updates that a follower may be behind before it reads the row instead.
 const BUFFER: usize = 256;
@@ -21,6 +22,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 struct Hint {
     version: u64,
     update: TaskUpdate,
+    /// The row as it was written, where whoever waits for the end of a turn wants it.
+    row: Option<Task>,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +36,8 @@ impl Watchers {
         let Some(sender) = open.get(&task.id) else { return };
         // The last word, and not the first of a task that has ended: more may come with it.
         let is_last = ends(&update);
-        let _ = sender.send(Arc::new(Hint { version: task.version, update }));
+        let row = settles(&update).then(|| task.clone());
+        let _ = sender.send(Arc::new(Hint { version: task.version, update, row }));
         if is_last || sender.receiver_count() == 0 {
             open.remove(&task.id);
         }
@@ -63,48 +67,89 @@ pub struct Follower {
     /// The version at which the row was read last: what was said up to it is in the row.
     read_at: u64,
     has_ended: bool,
+    /// The row, as the last hint brought it.
+    row: Option<Task>,
 }
 
 impl Exchange {
     /// Follows a task. What happened before is in the task that comes with it.
     pub async fn follow(&self, id: TaskId) -> Result<(Task, Follower), Error> {
         // Listening begins before the row is read, so that nothing falls between.
-        let hints = self.watchers().follow(id);
-        let newest = self.store().newest_event();
+        let mut follower = self.listen(id);
         let task = read(&**self.store(), id).await?;
-        let has_ended = task.state.is_final();
-        let follower = Follower {
-            id,
-            hints,
-            store: Arc::clone(self.store()),
-            newest,
-            seen: task.version,
-            read_at: task.version,
-            has_ended,
-        };
+        follower.begin_at(&task);
         Ok((task, follower))
+    }
+
+    /// Sends, and follows what becomes of it from its first moment: nothing needs to be read for that.
+    pub async fn send_and_follow(&self, who: &Identity, send: Send) -> Result<(Accepted, Follower), Error> {
+        self.reach(who, send.workspace_id).await?;
+        self.send_and_follow_reached(who, send).await
+    }
+
+    /// The same for a caller of whom it was just found that they reach the workspace.
+    pub async fn send_and_follow_reached(
+        &self,
+        who: &Identity,
+        send: Send,
+    ) -> Result<(Accepted, Follower), Error> {
+        let request = self.request(Sender::of(who), send, None)?;
+        let id = request.send.task_id.unwrap_or(request.task_id);
+        let mut follower = self.listen(id);
+        let mut accepted = self.accept_request(request).await?;
+        if accepted.is_repeat {
+            (accepted.task, follower) = self.follow(accepted.task.id).await?;
+            return Ok((accepted, follower));
+        }
+        follower.begin_at(&accepted.task);
+        Ok((accepted, follower))
+    }
+
+    fn listen(&self, id: TaskId) -> Follower {
+        Follower {
+            id,
+            hints: self.watchers().follow(id),
+            store: Arc::clone(self.store()),
+            newest: self.store().newest_event(),
+            seen: 0,
+            read_at: 0,
+            has_ended: false,
+            row: None,
+        }
     }
 
     /// Waits until the task has ended or its agent waits for more; no longer than until then.
     pub async fn settled(&self, id: TaskId, until: Option<Timestamp>) -> Result<Task, Error> {
-        let (task, mut follower) = self.follow(id).await?;
+        let (task, follower) = self.follow(id).await?;
+        self.settled_of(task, follower, until).await
+    }
+
+    /// The same for one who follows it already.
+    pub async fn settled_of(
+        &self,
+        task: Task,
+        mut follower: Follower,
+        until: Option<Timestamp>,
+    ) -> Result<Task, Error> {
         if task.state.is_final() || task.state.is_interrupted() {
             return Ok(task);
         }
         let waiting = async {
             while let Some(update) = follower.next().await? {
-                let state = warren_rules::dispatch::state_of(&update);
-                if state.is_some_and(|state| state.is_final() || state.is_interrupted()) {
+                if settles(&update) {
                     break;
                 }
             }
-            read(&**self.store(), id).await
+            match follower.row.take() {
+                Some(row) => Ok(row),
+                None => read(&**self.store(), task.id).await,
+            }
         };
         match until.map(|until| until.ms_since(self.clock().now()).max(0).unsigned_abs()) {
             None => waiting.await,
             Some(ms) => match tokio::time::timeout(Duration::from_millis(ms), waiting).await {
                 Ok(settled) => settled,
-                Err(_) => read(&**self.store(), id).await,
+                Err(_) => read(&**self.store(), task.id).await,
             },
         }
     }
@@ -116,6 +161,12 @@ async fn read(store: &dyn Store, id: TaskId) -> Result<Task, Error> {
 }
 
 impl Follower {
+    /// What was said up to this state of the row is in the row.
+    fn begin_at(&mut self, task: &Task) {
+        (self.seen, self.read_at) = (task.version, task.version);
+        self.has_ended = task.state.is_final();
+    }
+
     /// The next thing that happened; `None` once the task has ended and all was told.
     pub async fn next(&mut self) -> Result<Option<TaskUpdate>, Error> {
         // Any event may be about this task, written by another replica. Hints of this process come long before the look.
@@ -131,6 +182,7 @@ impl Follower {
                     Ok(hint) => {
                         self.seen = hint.version;
                         self.has_ended = ends(&hint.update);
+                        self.row.clone_from(&hint.row);
                         return Ok(Some(hint.update.clone()));
                     }
                     Err(_) => {
@@ -172,10 +224,16 @@ impl Follower {
         self.seen = task.version;
         self.read_at = task.version;
         self.has_ended = task.state.is_final();
+        self.row = None;
         Ok(Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at }))
     }
 }
 
 fn ends(update: &TaskUpdate) -> bool {
     warren_rules::dispatch::state_of(update).is_some_and(warren_model::TaskState::is_final)
+}
+
+/// Whether a turn is over with it: the task has ended, or waits for somebody.
+fn settles(update: &TaskUpdate) -> bool {
+    warren_rules::dispatch::state_of(update).is_some_and(|state| state.is_final() || state.is_interrupted())
 }

@@ -1,8 +1,12 @@
-//! One reader of the log for all streams: it follows the database and hands each event to whoever listens.
+//! One reader of the log for all streams: it follows the database and hands what is new to whoever listens.
 //!
 //! A stream first reads history from the database up to its end, then listens here. It may see an event twice at
 //! the seam and skips by sequence; it never misses one. A listener that falls behind the buffer goes back to the
 //! database.
+//!
+//! Each hand-out wakes every listener. What happens after a quiet moment is handed out at once; after that the hub
+//! rests, the longer the more listen, so that a thousand readers are woken tens of times a second and not a thousand
+//! times (P10).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +14,23 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use warren_fleet::Error;
-use warren_model::Event;
 use warren_store::{EventQuery, Store};
 
-/// Events a listener may be behind before it must read the database again.
-const BUFFER: usize = 4_096;
+use crate::event_text::EventBatch;
+
+/// Batches a listener may be behind before it must read the database again.
+const BUFFER: usize = 256;
 /// How often the log is looked at when no wake-up comes: another replica's, or a lost one.
 const POLL: Duration = Duration::from_secs(1);
-const PAGE: u32 = 1_000;
+/// Events of one batch.
+const PAGE: u32 = 250;
+/// What waking one listener costs, in round figures.
+const REST_PER_LISTENER: Duration = Duration::from_micros(20);
+const LONGEST_REST: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone)]
 pub(crate) struct EventHub {
-    sender: broadcast::Sender<Arc<Event>>,
+    sender: broadcast::Sender<Arc<EventBatch>>,
 }
 
 impl EventHub {
@@ -29,7 +38,7 @@ impl EventHub {
         Self { sender: broadcast::channel(BUFFER).0 }
     }
 
-    pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<Event>> {
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<EventBatch>> {
         self.sender.subscribe()
     }
 
@@ -42,6 +51,7 @@ impl EventHub {
                 Ok(seen) => cursor = Some(seen),
                 Err(error) => tracing::debug!(%error, "the event log could not be read; trying again"),
             }
+            tokio::time::sleep(rest(self.sender.receiver_count())).await;
             tokio::select! {
                 () = stopping.cancelled() => return,
                 changed = newest.changed() => if changed.is_err() { return },
@@ -58,14 +68,34 @@ impl EventHub {
         loop {
             let query = EventQuery { after: cursor, org_id: None, workspace_id: None, limit: PAGE };
             let page = store.read(move |tx| tx.events(&query).map_err(Error::from)).await?;
-            for event in page.rows {
-                cursor = event.seq;
+            let batch = EventBatch::of(&page.rows);
+            if let Some(last) = batch.last() {
+                cursor = last;
                 // Nobody listening is no error.
-                let _ = self.sender.send(Arc::new(event));
+                let _ = self.sender.send(Arc::new(batch));
             }
             if page.next.is_none() {
                 return Ok(cursor);
             }
         }
+    }
+}
+
+fn rest(listeners: usize) -> Duration {
+    let listeners = u32::try_from(listeners).unwrap_or(u32::MAX);
+    REST_PER_LISTENER.saturating_mul(listeners).min(LONGEST_REST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P10
+    #[test]
+    fn a_few_readers_wait_for_nothing_and_many_never_for_long() {
+        assert_eq!(rest(0), Duration::ZERO);
+        assert!(rest(5) < Duration::from_millis(1));
+        assert_eq!(rest(1_000), LONGEST_REST);
+        assert_eq!(rest(usize::MAX), LONGEST_REST);
     }
 }

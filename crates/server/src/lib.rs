@@ -16,6 +16,7 @@ mod convert;
 mod convert_chat;
 mod convert_exchange;
 mod event_hub;
+mod event_text;
 mod extract;
 mod guard;
 mod http;

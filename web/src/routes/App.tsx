@@ -12,6 +12,7 @@ import { FeedProvider } from "../features/events/context";
 import { SessionGate } from "../features/session/SessionGate";
 import { signedOut } from "../features/session/session";
 import { NamesProvider } from "../features/workspaces/names";
+import { ApprovalsPage } from "./ApprovalsPage";
 import { EventsPage } from "./EventsPage";
 import { MapPage } from "./MapPage";
 import { OverviewPage } from "./OverviewPage";
@@ -94,8 +95,10 @@ function CurrentPage() {
       return <MapPage />;
     case "events":
       return <EventsPage />;
+    case "approvals":
+      return <ApprovalsPage />;
     case "workspace":
-      return <WorkspacePage id={place.id} tab={place.tab} path={place.path} />;
+      return <WorkspacePage place={place} />;
     case "unknown":
       return (
         <Empty icon="search" title="There is no such page">

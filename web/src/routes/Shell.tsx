@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "../components/Button";
 import { Icon, type IconName, Mark } from "../components/Icon";
 import { ThemeButton } from "../components/theme";
+import { usePendingApprovals } from "../features/approvals/queries";
 import { ConnectionBanner } from "../features/events/ConnectionBanner";
 import { useFeedState, useIsStale } from "../features/events/context";
 import { useSignOut } from "../features/session/session";
@@ -14,6 +15,7 @@ import { Link, type Place, useRouter } from "./router";
 const PLACES: { place: Place; word: string; icon: IconName }[] = [
   { place: { page: "overview" }, word: "Overview", icon: "home" },
   { place: { page: "map" }, word: "Map", icon: "map" },
+  { place: { page: "approvals" }, word: "Approvals", icon: "hand" },
   { place: { page: "events" }, word: "Events", icon: "activity" },
 ];
 
@@ -43,6 +45,7 @@ export function Shell({ children }: { children: ReactNode }) {
           {PLACES.map(({ place: to, word, icon }) => (
             <Link key={word} to={to} className="side-link" isCurrent={place.page === to.page}>
               <Icon name={icon} /> {word}
+              {to.page === "approvals" && <WaitingCount />}
             </Link>
           ))}
         </nav>
@@ -61,6 +64,18 @@ export function Shell({ children }: { children: ReactNode }) {
         {children}
       </main>
     </div>
+  );
+}
+
+/** How many questions wait, beside the way to them. */
+function WaitingCount() {
+  const { data } = usePendingApprovals();
+  if (!data || data.items.length === 0) return null;
+  const count = `${data.items.length}${data.isPartial ? "+" : ""}`;
+  return (
+    <span className="side-count">
+      {count} <span className="visually-hidden">waiting</span>
+    </span>
   );
 }
 

@@ -2,24 +2,29 @@ import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
 import { Loading, ProblemPanel, StaleNote } from "../components/States";
+import { ChatTab } from "../features/chat/ChatTab";
 import { RunTab } from "../features/commands/RunTab";
 import { ActivityTab } from "../features/events/ActivityTab";
 import { FilesTab } from "../features/files/FilesTab";
+import { SchedulesTab } from "../features/schedules/SchedulesTab";
 import { TerminalTab } from "../features/terminal/TerminalTab";
 import { HealthTab } from "../features/workspaces/HealthTab";
 import { useWorkspace } from "../features/workspaces/queries";
 import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
-import { Link, WORKSPACE_TABS, type WorkspaceTab, workspacePlace } from "./router";
+import { Link, WORKSPACE_TABS, type WorkspacePlace, type WorkspaceTab, workspacePlace } from "./router";
 
 const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
+  chat: { word: "Chat", icon: "chat" },
   files: { word: "Files", icon: "folder" },
   run: { word: "Run", icon: "play" },
   terminal: { word: "Terminal", icon: "terminal" },
+  schedules: { word: "Schedules", icon: "clock" },
   activity: { word: "Activity", icon: "activity" },
   health: { word: "Health", icon: "health" },
 };
 
-export function WorkspacePage({ id, tab, path }: { id: string; tab: WorkspaceTab; path: string }) {
+export function WorkspacePage({ place }: { place: WorkspacePlace }) {
+  const { id, tab } = place;
   const query = useWorkspace(id);
   if (query.isPending) return <Loading what="the workspace" />;
   const isGone = query.error instanceof Problem && query.error.status === 404;
@@ -45,19 +50,35 @@ export function WorkspacePage({ id, tab, path }: { id: string; tab: WorkspaceTab
           </Link>
         ))}
       </nav>
-      <TabContent workspace={query.data} tab={tab} path={path} />
+      <TabContent workspace={query.data} place={place} />
     </div>
   );
 }
 
-function TabContent({ workspace, tab, path }: { workspace: Workspace; tab: WorkspaceTab; path: string }) {
-  switch (tab) {
+interface TabContentProps {
+  workspace: Workspace;
+  place: WorkspacePlace;
+}
+
+function TabContent({ workspace, place }: TabContentProps) {
+  switch (place.tab) {
+    case "chat":
+      return (
+        <ChatTab
+          key={workspace.id}
+          workspace={workspace}
+          conversation={place.conversation}
+          sought={place.message}
+        />
+      );
     case "files":
-      return <FilesTab key={workspace.id} workspace={workspace} path={path} />;
+      return <FilesTab key={workspace.id} workspace={workspace} path={place.path} />;
     case "run":
       return <RunTab key={workspace.id} workspace={workspace} />;
     case "terminal":
       return <TerminalTab key={workspace.id} workspace={workspace} />;
+    case "schedules":
+      return <SchedulesTab key={workspace.id} workspace={workspace} />;
     case "activity":
       return <ActivityTab key={workspace.id} workspace={workspace} />;
     case "health":

@@ -1,4 +1,4 @@
-// A small router over the history API: four kinds of places, and links that are real links.
+// A small router over the history API: a few kinds of places, and links that are real links.
 import {
   createContext,
   type MouseEvent,
@@ -8,14 +8,34 @@ import {
   useSyncExternalStore,
 } from "react";
 
-export const WORKSPACE_TABS = ["files", "run", "terminal", "activity", "health"] as const;
+export const WORKSPACE_TABS = [
+  "chat",
+  "files",
+  "run",
+  "terminal",
+  "schedules",
+  "activity",
+  "health",
+] as const;
 export type WorkspaceTab = (typeof WORKSPACE_TABS)[number];
+
+export interface WorkspacePlace {
+  page: "workspace";
+  id: string;
+  tab: WorkspaceTab;
+  /** Of the files. */
+  path: string;
+  /** Of the chat: which one is open, and the message in it that was looked for. */
+  conversation?: string;
+  message?: string;
+}
 
 export type Place =
   | { page: "overview" }
   | { page: "map" }
   | { page: "events" }
-  | { page: "workspace"; id: string; tab: WorkspaceTab; path: string }
+  | { page: "approvals" }
+  | WorkspacePlace
   | { page: "unknown"; pathname: string };
 
 export function placeOf(pathname: string, search: string): Place {
@@ -23,9 +43,16 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 0) return { page: "overview" };
   if (parts.length === 1 && parts[0] === "map") return { page: "map" };
   if (parts.length === 1 && parts[0] === "events") return { page: "events" };
+  if (parts.length === 1 && parts[0] === "approvals") return { page: "approvals" };
   const [first, id, tab = "files"] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && isTab(tab)) {
-    return { page: "workspace", id, tab, path: new URLSearchParams(search).get("path") ?? "" };
+    const query = new URLSearchParams(search);
+    const place: WorkspacePlace = { page: "workspace", id, tab, path: query.get("path") ?? "" };
+    for (const name of ["conversation", "message"] as const) {
+      const value = query.get(name);
+      if (value) place[name] = value;
+    }
+    return place;
   }
   return { page: "unknown", pathname };
 }
@@ -38,17 +65,31 @@ export function hrefOf(place: Place): string {
       return "/map";
     case "events":
       return "/events";
+    case "approvals":
+      return "/approvals";
     case "workspace": {
       const base = `/workspaces/${encodeURIComponent(place.id)}/${place.tab}`;
-      return place.path ? `${base}?${new URLSearchParams({ path: place.path })}` : base;
+      const query = new URLSearchParams();
+      for (const name of ["path", "conversation", "message"] as const) {
+        const value = place[name];
+        if (value) query.set(name, value);
+      }
+      return query.size > 0 ? `${base}?${query}` : base;
     }
     case "unknown":
       return place.pathname;
   }
 }
 
-export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): Place {
+export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): WorkspacePlace {
   return { page: "workspace", id, tab, path };
+}
+
+/** Stands in the address where the id of a conversation would, until the first message begins one. */
+export const NEW_CONVERSATION = "new";
+
+export function chatPlace(id: string, conversation?: string, message?: string): WorkspacePlace {
+  return { ...workspacePlace(id, "chat"), conversation, message };
 }
 
 interface Router {

@@ -6,7 +6,7 @@ use warren_exchange::a2a::{
     TaskState as WireState, bare_answer, check_send, checked_history_length, message_shown, state_from,
     task_to,
 };
-use warren_exchange::{Accepted, Send};
+use warren_exchange::{Accepted, Follower, Send};
 use warren_model::{Task, TaskId};
 use warren_store::TaskQuery;
 
@@ -20,11 +20,11 @@ const MAX_PAGE: u32 = 100;
 impl Visit {
     /// `SendMessage`: waits for the end of the turn unless the client does not want to.
     pub(super) async fn send(self, request: SendMessageRequest) -> Result<SendMessageResponse, Refusal> {
-        let (accepted, incoming) = self.accept(request).await?;
+        let (accepted, follower, incoming) = self.accept(request).await?;
         let task = if incoming.returns_immediately {
             accepted.task
         } else {
-            self.app.exchange.settled(accepted.task.id, None).await?
+            self.app.exchange.settled_of(accepted.task, follower, None).await?
         };
         Ok(match bare_answer(&task) {
             Some(message) => SendMessageResponse::Message(message_shown(message, &task.context_id)),
@@ -34,22 +34,24 @@ impl Visit {
 
     /// `SendStreamingMessage`.
     pub(super) async fn send_and_follow(self, request: SendMessageRequest) -> Result<Events, Refusal> {
-        let (accepted, incoming) = self.accept(request).await?;
+        let (accepted, _, incoming) = self.accept(request).await?;
         Events::of_message(self, accepted, incoming.history_length).await
     }
 
     /// From here on the message is a row: whoever hangs up now loses nothing.
-    async fn accept(&self, request: SendMessageRequest) -> Result<(Accepted, Incoming), Refusal> {
+    async fn accept(&self, request: SendMessageRequest) -> Result<(Accepted, Follower, Incoming), Refusal> {
         let incoming = check_send(request)?;
         if let Some(config) = &incoming.push_config {
             self.check_push_config(config).await?;
         }
         let continued = incoming.task_id.as_deref().map(task_id).transpose()?;
-        let accepted = self.app.exchange.send(&self.who, self.wish(&incoming, continued)).await?;
+        // That they reach the workspace is what a visit is.
+        let wish = self.wish(&incoming, continued);
+        let (accepted, follower) = self.app.exchange.send_and_follow_reached(&self.who, wish).await?;
         if let Some(config) = incoming.push_config.clone() {
             self.put_push_config(&accepted.task, config).await?;
         }
-        Ok((accepted, incoming))
+        Ok((accepted, follower, incoming))
     }
 
     fn wish(&self, incoming: &Incoming, task_id: Option<TaskId>) -> Send {

@@ -2,16 +2,18 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::response::{IntoResponse, Response};
-use futures_util::{Stream, StreamExt as _};
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
 use http::{HeaderMap, header};
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use utoipa::IntoParams;
 use warren_api::{EventFrame, EventPage, Problem};
@@ -24,14 +26,16 @@ use warren_store::EventQuery;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
+use crate::event_text::{self, EventBatch};
 use crate::extract::Query;
 use crate::problem::Failure;
 
+/// A stream that says nothing says so, about this often.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How soon a stream learns that its token was revoked (sec/U05).
 const RECHECK: Duration = Duration::from_secs(2);
-/// Frames that may wait for the client.
-const WINDOW: usize = 256;
+/// Batches of frames that may wait for the client.
+const WINDOW: usize = 4;
 const HISTORY_PAGE: u32 = 200;
 /// What a client of the WebSocket may send: nothing but control frames.
 const MAX_INCOMING_BYTES: usize = 4_096;
@@ -82,20 +86,9 @@ pub(super) async fn stream(
         return Ok(axum::Json(subscription.page(&app, limit).await?).into_response());
     }
     let place = place(&app)?;
-    let frames = subscription.start(app, place).map(|frame| Ok::<_, Infallible>(sse(&frame)));
-    Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
-}
-
-fn sse(frame: &EventFrame) -> SseEvent {
-    let event = SseEvent::default().json_data(frame).unwrap_or_default();
-    match frame {
-        EventFrame::Event { event: fact } => event.id(fact.seq.to_string()),
-        EventFrame::CaughtUp { seq } => event.id(seq.to_string()),
-        EventFrame::Live { .. }
-        | EventFrame::Truncated { .. }
-        | EventFrame::Lagged { .. }
-        | EventFrame::Closing { .. } => event,
-    }
+    let texts = subscription.start(app, place).map(Ok::<_, Infallible>);
+    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((headers, Body::from_stream(texts)).into_response())
 }
 
 /// Follow events over a WebSocket: each text message is an `EventFrame`.
@@ -117,17 +110,15 @@ pub(super) async fn socket(
     Ok(upgrade.on_upgrade(move |socket| serve_socket(socket, subscription.start(app, place))))
 }
 
-async fn serve_socket(mut socket: WebSocket, frames: impl Stream<Item = EventFrame> + Send) {
-    let mut frames = std::pin::pin!(frames);
+async fn serve_socket(mut socket: WebSocket, mut texts: ReceiverStream<Bytes>) {
     let mut keep_alive = tokio::time::interval(KEEP_ALIVE);
     let mut awaits_pong = false;
     keep_alive.tick().await;
     loop {
         tokio::select! {
-            frame = frames.next() => {
-                let Some(frame) = frame else { break };
-                let Ok(text) = serde_json::to_string(&frame) else { break };
-                if socket.send(Message::Text(text.into())).await.is_err() {
+            text = texts.next() => {
+                let Some(text) = text else { break };
+                if send_frames(&mut socket, &text).await.is_err() {
                     return;
                 }
             }
@@ -145,6 +136,15 @@ async fn serve_socket(mut socket: WebSocket, frames: impl Stream<Item = EventFra
         }
     }
     let _ = socket.send(Message::Close(None)).await;
+}
+
+/// Each frame is a message of its own; they go out together.
+async fn send_frames(socket: &mut WebSocket, text: &Bytes) -> Result<(), axum::Error> {
+    for frame in event_text::frames(text) {
+        let frame = Utf8Bytes::try_from(frame).map_err(axum::Error::new)?;
+        socket.feed(Message::Text(frame)).await?;
+    }
+    socket.flush().await
 }
 
 fn place(app: &Arc<App>) -> Result<OwnedSemaphorePermit, Failure> {
@@ -207,56 +207,51 @@ impl Subscription {
     }
 
     /// Starts the task that feeds the stream. It ends when the client goes away.
-    fn start(self, app: Arc<App>, place: OwnedSemaphorePermit) -> ReceiverStream<EventFrame> {
-        let (frames, receiver) = mpsc::channel(WINDOW);
+    fn start(self, app: Arc<App>, place: OwnedSemaphorePermit) -> ReceiverStream<Bytes> {
+        let (texts, receiver) = mpsc::channel(WINDOW);
         tokio::spawn(async move {
             let gauge = app.telemetry.gauge("warren_event_streams", &[]);
             gauge.increment(1.0);
-            self.feed(&app, frames).await;
+            self.feed(&app, Reader(texts)).await;
             gauge.decrement(1.0);
             drop(place);
         });
         ReceiverStream::new(receiver)
     }
 
-    async fn feed(self, app: &App, frames: mpsc::Sender<EventFrame>) {
+    async fn feed(self, app: &App, reader: Reader) {
         // Listening begins before history is read, so that nothing falls between the two.
         let mut live = app.hub.listen();
         let mut cursor = match self.after {
             Some(after) => after,
             None => match app.fleet.store().read(|tx| tx.newest_event_seq().map_err(Error::from)).await {
                 Ok(newest) => newest,
-                Err(error) => return close(&frames, error.code, 0).await,
+                Err(error) => return reader.close(error.code, 0).await,
             },
         };
-        if let Err(code) = tell_what_is_gone(app, &frames, cursor).await {
-            return close(&frames, code, cursor).await;
+        if let Err(code) = tell_what_is_gone(app, &reader, cursor).await {
+            return reader.close(code, cursor).await;
         }
         loop {
-            match self.catch_up(app, &frames, cursor).await {
+            match self.catch_up(app, &reader, cursor).await {
                 Ok(Some(seen)) => cursor = seen,
                 Ok(None) => return,
-                Err(error) => return close(&frames, error.code, cursor).await,
+                Err(error) => return reader.close(error.code, cursor).await,
             }
-            match self.follow(app, &frames, &mut live, &mut cursor).await {
+            match self.follow(app, &reader, &mut live, &mut cursor).await {
                 Ended::Lagged => {
-                    if frames.send(EventFrame::Lagged { after: cursor }).await.is_err() {
+                    if !reader.tell(&EventFrame::Lagged { after: cursor }).await {
                         return;
                     }
                 }
                 Ended::Gone => return,
-                Ended::Closed(code) => return close(&frames, code, cursor).await,
+                Ended::Closed(code) => return reader.close(code, cursor).await,
             }
         }
     }
 
     /// Sends history from the database. `None` when the client is gone.
-    async fn catch_up(
-        &self,
-        app: &App,
-        frames: &mpsc::Sender<EventFrame>,
-        mut cursor: u64,
-    ) -> Result<Option<u64>, Error> {
+    async fn catch_up(&self, app: &App, reader: &Reader, mut cursor: u64) -> Result<Option<u64>, Error> {
         loop {
             let query = self.query(cursor, HISTORY_PAGE);
             // Held for one page, never while a slow client takes it.
@@ -267,18 +262,19 @@ impl Subscription {
                 .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
                 .await?;
             drop(turn);
-            for event in &page.rows {
-                if frames.send(EventFrame::Event { event: convert::event(event) }).await.is_err() {
-                    return Ok(None);
-                }
+            let text = EventBatch::of(&page.rows).visible(0, |_, _| true);
+            if let Some(text) = text
+                && !reader.send(text).await
+            {
+                return Ok(None);
             }
             match page.next {
                 Some(next) => cursor = next,
                 None => {
                     // A cursor beyond the end is of another log: the reader learns where this one stands.
                     let seq = newest;
-                    let is_gone = frames.send(EventFrame::CaughtUp { seq }).await.is_err();
-                    return Ok(if is_gone { None } else { Some(seq) });
+                    let is_there = reader.tell(&EventFrame::CaughtUp { seq }).await;
+                    return Ok(is_there.then_some(seq));
                 }
             }
         }
@@ -287,61 +283,72 @@ impl Subscription {
     async fn follow(
         &self,
         app: &App,
-        frames: &mpsc::Sender<EventFrame>,
-        live: &mut Receiver<Arc<model::Event>>,
+        reader: &Reader,
+        live: &mut Receiver<Arc<EventBatch>>,
         cursor: &mut u64,
     ) -> Ended {
         let mut recheck = tokio::time::interval(RECHECK);
         let mut passing = self.wants_live.then(|| app.fleet.live_events());
+        let mut last_word = Instant::now();
         loop {
-            let event = tokio::select! {
-                () = frames.closed() => return Ended::Gone,
+            let text = tokio::select! {
+                () = reader.0.closed() => return Ended::Gone,
                 () = app.stopping.cancelled() => return Ended::Closed(ErrorCode::ShuttingDown),
                 _ = recheck.tick() => match app.fleet.is_still_valid(self.who.token.id).await {
                     Ok(false) => return Ended::Closed(ErrorCode::TokenExpired),
                     // A database that is away is no reason to hang up on a reader who was let in.
-                    Ok(true) | Err(_) => continue,
+                    Ok(true) | Err(_) => (last_word.elapsed() >= KEEP_ALIVE).then_some(event_text::COMMENT),
                 },
                 told = next_passing(&mut passing) => {
                     // Whoever is too slow for what is not stored misses some of it.
-                    if let Ok(event) = told
-                        && self.may_see(event.org_id, event.workspace_id)
-                        && frames.send(EventFrame::Live { event: convert::live_event(&event) }).await.is_err()
-                    {
-                        return Ended::Gone;
-                    }
-                    continue;
+                    let seen = told.ok().filter(|event| self.may_see(event.org_id, event.workspace_id));
+                    seen.map(|event| {
+                        event_text::of_frame(&EventFrame::Live { event: convert::live_event(&event) })
+                    })
                 }
                 received = live.recv() => match received {
-                    Ok(event) => event,
+                    Ok(batch) => {
+                        let seen = batch.visible(*cursor, |org, workspace| self.may_see(org, workspace));
+                        *cursor = batch.last().map_or(*cursor, |last| last.max(*cursor));
+                        seen
+                    }
                     Err(RecvError::Lagged(_)) => return Ended::Lagged,
                     Err(RecvError::Closed) => return Ended::Closed(ErrorCode::ShuttingDown),
                 },
             };
-            if event.seq <= *cursor {
-                continue;
-            }
-            if self.may_see(event.org_id, event.workspace_id)
-                && frames.send(EventFrame::Event { event: convert::event(&event) }).await.is_err()
-            {
+            let Some(text) = text else { continue };
+            last_word = Instant::now();
+            if !reader.send(text).await {
                 return Ended::Gone;
             }
-            *cursor = event.seq;
         }
     }
 }
 
+/// Where the text of a stream goes. Each answers whether anybody is still there.
+struct Reader(mpsc::Sender<Bytes>);
+
+impl Reader {
+    async fn send(&self, text: Bytes) -> bool {
+        self.0.send(text).await.is_ok()
+    }
+
+    async fn tell(&self, frame: &EventFrame) -> bool {
+        self.send(event_text::of_frame(frame)).await
+    }
+
+    async fn close(&self, code: ErrorCode, after: u64) {
+        self.tell(&EventFrame::Closing { code: code.as_str().to_owned(), after }).await;
+    }
+}
+
 /// A reader whose place in the log was cleared away learns so: nothing is left out in silence.
-async fn tell_what_is_gone(
-    app: &App,
-    frames: &mpsc::Sender<EventFrame>,
-    after: u64,
-) -> Result<(), ErrorCode> {
+async fn tell_what_is_gone(app: &App, reader: &Reader, after: u64) -> Result<(), ErrorCode> {
     let read = app.fleet.store().read(|tx| tx.oldest_event_seq().map_err(Error::from)).await;
     let oldest = read.map_err(|error| error.code)?;
     if let Some(oldest) = oldest.filter(|oldest| after + 1 < *oldest) {
         // Whoever is gone is noticed at the next frame.
-        let _ = frames.send(EventFrame::Truncated { after, oldest }).await;
+        reader.tell(&EventFrame::Truncated { after, oldest }).await;
     }
     Ok(())
 }
@@ -362,8 +369,4 @@ enum Ended {
     Lagged,
     Gone,
     Closed(ErrorCode),
-}
-
-async fn close(frames: &mpsc::Sender<EventFrame>, code: ErrorCode, after: u64) {
-    let _ = frames.send(EventFrame::Closing { code: code.as_str().to_owned(), after }).await;
 }

@@ -39,6 +39,48 @@ export function describe(event: WarrenEvent): Description {
       return commandFinished(data, word, number);
     case "workspace.tool.refused":
       return { text: `refused the tool ${word("tool") ?? "?"}${times(number("count"))}`, tone: "warn" };
+    case "chat.conversation.created":
+      return { text: "began a conversation", tone: "quiet" };
+    case "chat.conversation.changed":
+      return { text: "has a conversation with another title", tone: "quiet" };
+    case "chat.conversation.removed":
+      return { text: `lost a conversation with ${number("messages") ?? "?"} messages`, tone: "warn" };
+    case "chat.message.posted":
+      return { text: "has a new message", tone: "quiet" };
+    case "exchange.task.submitted":
+      return { text: "was asked for work", tone: "quiet" };
+    case "exchange.task.changed":
+      return taskChange(word("to"), word("reason"));
+    case "exchange.task.progressed":
+      return { text: `says: ${word("line") ?? "?"}`, tone: "quiet" };
+    case "exchange.delivery.requeued":
+      return { text: `keeps a message for later${because(word("reason"))}`, tone: "warn" };
+    case "exchange.message.refused":
+      return { text: `refused a message${because(word("reason"))}`, tone: "warn" };
+    case "exchange.delegation.changed":
+    case "exchange.delegation.completed":
+      return { text: `handed on work: ${spaced(word("state"))}`, tone: "quiet" };
+    case "exchange.schedule.changed":
+      return {
+        text: `has its schedule ${word("name") ?? "?"} ${word("change") ?? "changed"}`,
+        tone: "quiet",
+      };
+    case "exchange.schedule.fired":
+      return { text: `was told by its schedule ${word("name") ?? "?"}`, tone: "quiet" };
+    case "exchange.schedule.skipped":
+      return {
+        text: `was not told by its schedule ${word("name") ?? "?"}${because(word("reason"))}`,
+        tone: "warn",
+      };
+    case "exchange.schedule.failed":
+      return {
+        text: `could not be told by its schedule ${word("name") ?? "?"}${because(word("reason"))}`,
+        tone: "bad",
+      };
+    case "exchange.approval.requested":
+      return { text: `asks for a decision: ${word("action") ?? "?"}`, tone: "warn" };
+    case "exchange.approval.decided":
+      return { text: `has its answer: ${word("action") ?? "?"} is ${spaced(word("state"))}`, tone: "quiet" };
     case "identity.token.created":
       return { text: `Token “${word("name") ?? "?"}” (${word("kind") ?? "?"}) was made`, tone: "quiet" };
     case "identity.token.revoked":
@@ -58,6 +100,24 @@ export function describe(event: WarrenEvent): Description {
     default:
       return { text: event.kind, tone: "quiet" };
   }
+}
+
+function taskChange(to: string | undefined, reason: string | undefined): Description {
+  const tones: Record<string, Tone> = {
+    completed: "good",
+    failed: "bad",
+    rejected: "bad",
+    input_required: "warn",
+  };
+  return { text: `has work that is ${spaced(to)}${because(reason)}`, tone: tones[to ?? ""] ?? "quiet" };
+}
+
+function because(reason: string | undefined): string {
+  return reason ? `: ${spaced(reason)}` : "";
+}
+
+function spaced(word: string | undefined): string {
+  return word?.replaceAll("_", " ") ?? "?";
 }
 
 function statusChange(to: string | undefined, reason: string | undefined): Description {

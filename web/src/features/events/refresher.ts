@@ -4,6 +4,7 @@ import { answer, type Client } from "../../api/client";
 import { keys } from "../../api/keys";
 import { Problem } from "../../api/problem";
 import type { WarrenEvent, Workspace } from "../../api/types";
+import { Rereads } from "./rereads";
 import { madeStale, nothingStale } from "./staleness";
 
 const GATHER_MS = 80;
@@ -13,11 +14,14 @@ const SINGLE_READS = 4;
 export class Refresher {
   private stale = nothingStale;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly rereads: Rereads;
 
   constructor(
     private readonly queries: QueryClient,
     private readonly api: Client,
-  ) {}
+  ) {
+    this.rereads = new Rereads(queries);
+  }
 
   take(event: WarrenEvent): void {
     this.stale = madeStale(this.stale, event);
@@ -31,11 +35,15 @@ export class Refresher {
   }
 
   private async flush(): Promise<void> {
-    const { workspaces, files, processes } = this.stale;
+    const { workspaces, files, processes, chats, progress, schedules, approvals } = this.stale;
     this.stale = nothingStale;
     this.timer = undefined;
     for (const id of files) void this.queries.invalidateQueries({ queryKey: keys.files(id) });
     for (const id of processes) void this.queries.invalidateQueries({ queryKey: keys.processes(id) });
+    for (const id of chats) this.rereads.again(keys.chat(id));
+    for (const id of progress) this.rereads.again(keys.progress(id));
+    for (const id of schedules) this.rereads.again(keys.schedules(id));
+    if (approvals) this.rereads.again(keys.approvals);
     for (const id of workspaces) void this.queries.invalidateQueries({ queryKey: keys.workspace(id) });
     if (workspaces.size > SINGLE_READS || this.queries.isFetching({ queryKey: keys.workspaces }) > 0) {
       await this.queries.invalidateQueries({ queryKey: keys.workspaces });

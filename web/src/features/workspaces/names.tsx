@@ -13,3 +13,7 @@ export function NamesProvider({ children }: { children: ReactNode }) {
 export function useWorkspaceName(id: string): string | undefined {
   return useContext(NamesContext).get(id);
 }
+
+export function useWorkspaceNames(): ReadonlyMap<string, string> {
+  return useContext(NamesContext);
+}

@@ -52,10 +52,10 @@ pub(crate) async fn send(
         expires_at: moment(&app, "expires_in_ms", wish.expires_in_ms)?,
         ..Send::new(id, convert::message_from(wish.message, new_id, "message")?)
     };
-    let mut accepted = app.exchange.send(&who, send).await?;
+    let (mut accepted, follower) = app.exchange.send_and_follow(&who, send).await?;
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
-        accepted.task = app.exchange.settled(accepted.task.id, Some(until)).await?;
+        accepted.task = app.exchange.settled_of(accepted.task, follower, Some(until)).await?;
     }
     let queued = accepted.position.is_some() && accepted.task.state == model::TaskState::Submitted;
     let status = if queued { StatusCode::ACCEPTED } else { StatusCode::OK };

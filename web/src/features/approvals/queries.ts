@@ -1,0 +1,45 @@
+// Questions of workspaces to people, through the query layer.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { answer } from "../../api/client";
+import { useApi } from "../../api/context";
+import { keys } from "../../api/keys";
+import type { Approval } from "../../api/types";
+
+const SHOWN = 100;
+
+/** What waits for a decision, of all workspaces, the newest first. */
+export function usePendingApprovals() {
+  const api = useApi();
+  return useQuery({
+    queryKey: keys.approvals,
+    queryFn: async () => {
+      const query = { state: "pending" as const, limit: SHOWN };
+      const page = await answer(api.GET("/api/v1/approvals", { params: { query } }));
+      return { items: page.items, isPartial: page.next_cursor != null };
+    },
+  });
+}
+
+export interface Decision {
+  approval: Approval;
+  is: "approve" | "deny";
+  note: string;
+}
+
+/** `onDecided` is told here and not to `mutate`: the event may take the question away before the answer comes. */
+export function useDecide(onDecided: (is: Decision["is"]) => void) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ approval, is, note }: Decision) => {
+      const call = { params: { path: { id: approval.id } }, body: { note: note || null } };
+      return answer(
+        is === "approve"
+          ? api.POST("/api/v1/approvals/{id}/approve", call)
+          : api.POST("/api/v1/approvals/{id}/deny", call),
+      );
+    },
+    onSuccess: (_, { is }) => onDecided(is),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.approvals }),
+  });
+}

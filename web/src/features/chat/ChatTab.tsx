@@ -1,0 +1,98 @@
+// What people and the agent of a workspace said to each other: the conversations on one side, the one that is open on
+// the other. Which one is open stands in the address, so that a reload and a link show the same.
+import { useEffect, useState } from "react";
+import type { Workspace } from "../../api/types";
+import { Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
+import { ApprovalList } from "../approvals/ApprovalList";
+import { Composer } from "./Composer";
+import { ConversationList } from "./ConversationList";
+import { ConversationView } from "./ConversationView";
+import { FoundMessages } from "./FoundMessages";
+import { ProgressFeed } from "./ProgressFeed";
+import { useConversations } from "./queries";
+import { SearchField } from "./SearchField";
+
+interface ChatTabProps {
+  workspace: Workspace;
+  conversation: string | undefined;
+  /** The message that was looked for. */
+  sought: string | undefined;
+}
+
+export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
+  const query = useConversations(workspace.id);
+  const { navigate } = useRouter();
+  const [words, setWords] = useState("");
+  const [begun, setBegun] = useState<string>();
+  const youngest = query.data && (query.data.items[0]?.id ?? NEW_CONVERSATION);
+  useEffect(() => {
+    // Chosen once: one that begins elsewhere must not take the place of what somebody reads or writes.
+    if (!conversation && youngest) navigate(chatPlace(workspace.id, youngest), { replace: true });
+  }, [conversation, youngest, workspace.id, navigate]);
+  if (query.isPending) return <Loading what="conversations" />;
+  if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
+  const { items, isPartial } = query.data;
+  const open = conversation ?? youngest ?? NEW_CONVERSATION;
+  return (
+    <div className="chat">
+      <div className="chat-side">
+        <SearchField words={words} onChange={setWords} />
+        {words ? (
+          <FoundMessages workspaceId={workspace.id} words={words} conversations={items} sought={sought} />
+        ) : (
+          <>
+            <StaleNote query={query} />
+            <ConversationList
+              workspaceId={workspace.id}
+              conversations={items}
+              isPartial={isPartial}
+              open={open}
+            />
+          </>
+        )}
+      </div>
+      <div className="chat-main">
+        {open === NEW_CONVERSATION ? (
+          <NewConversation workspace={workspace} onBegun={setBegun} />
+        ) : (
+          <ConversationView
+            key={open}
+            workspace={workspace}
+            id={open}
+            sought={sought}
+            isBegun={open === begun}
+            listedTitle={items.find((one) => one.id === open)?.title}
+          />
+        )}
+      </div>
+      <ProgressFeed workspaceId={workspace.id} />
+    </div>
+  );
+}
+
+interface NewConversationProps {
+  workspace: Workspace;
+  onBegun: (conversation: string) => void;
+}
+
+function NewConversation({ workspace, onBegun }: NewConversationProps) {
+  return (
+    <>
+      <div className="chat-begin">
+        <h2>New conversation</h2>
+        <p className="hint">
+          What you write goes to the agent of {workspace.name}. If it is busy or away, your message waits for
+          it.
+        </p>
+      </div>
+      <ApprovalList workspaceId={workspace.id} />
+      <Composer
+        key={NEW_CONVERSATION}
+        workspaceId={workspace.id}
+        conversation={undefined}
+        onBegun={onBegun}
+      />
+    </>
+  );
+}

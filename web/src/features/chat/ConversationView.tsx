@@ -1,0 +1,199 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { ChatMessage, Workspace } from "../../api/types";
+import { Button } from "../../components/Button";
+import { Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { chatPlace, Link, NEW_CONVERSATION, useRouter } from "../../routes/router";
+import { ApprovalList } from "../approvals/ApprovalList";
+import { Composer } from "./Composer";
+import { DeleteConversationDialog, RenameDialog } from "./dialogs";
+import { MessageItem } from "./MessageItem";
+import {
+  isGone,
+  useCancelTask,
+  useConversation,
+  useEarlier,
+  useTasks,
+  useThread,
+  useWaiting,
+} from "./queries";
+import { useSpeaker } from "./speaker";
+import { askingMessages, type Work, workOf } from "./work";
+
+interface ConversationViewProps {
+  workspace: Workspace;
+  id: string;
+  /** Absent where the list does not have it. */
+  listedTitle: string | undefined;
+  /** The message that was looked for. */
+  sought: string | undefined;
+  /** It was just begun here, and its author goes on writing. */
+  isBegun: boolean;
+}
+
+/** Keyed by id where it is used: another conversation is another view. */
+export function ConversationView({ workspace, id, listedTitle, sought, isBegun }: ConversationViewProps) {
+  const query = useThread(workspace.id, id);
+  const unlisted = useConversation(workspace.id, id, listedTitle === undefined);
+  const title = listedTitle ?? unlisted.data?.title;
+  const { navigate } = useRouter();
+  const [dialog, setDialog] = useState<"rename" | "delete">();
+  const close = () => setDialog(undefined);
+  if (query.isPending) return <Loading what="messages" />;
+  if (!query.data || isGone(query.error)) {
+    return (
+      <div className="chat-begin">
+        <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />
+        <Link to={chatPlace(workspace.id, NEW_CONVERSATION)}>Begin a new conversation</Link>
+      </div>
+    );
+  }
+  const { messages, hasEarlier } = query.data;
+  return (
+    <section className="conversation" aria-label={title ?? "Conversation"}>
+      <header className="conversation-head">
+        <h2>
+          <bdi>{title ?? "Conversation"}</bdi>
+        </h2>
+        <Button
+          tone="quiet"
+          icon="pencil"
+          aria-label="Rename this conversation"
+          onClick={() => setDialog("rename")}
+        />
+        <Button
+          tone="quiet"
+          icon="trash"
+          aria-label="Delete this conversation"
+          onClick={() => setDialog("delete")}
+        />
+      </header>
+      <StaleNote query={query} />
+      <Messages
+        workspace={workspace}
+        conversation={id}
+        messages={messages}
+        hasEarlier={hasEarlier}
+        sought={sought}
+      />
+      <ApprovalList workspaceId={workspace.id} />
+      <Composer key={id} workspaceId={workspace.id} conversation={id} hasFocus={isBegun} />
+      {dialog === "rename" && (
+        <RenameDialog workspaceId={workspace.id} conversation={id} title={title ?? ""} onClose={close} />
+      )}
+      {dialog === "delete" && (
+        <DeleteConversationDialog
+          workspaceId={workspace.id}
+          conversation={id}
+          title={title ?? "this conversation"}
+          onClose={close}
+          onDeleted={() => navigate(chatPlace(workspace.id))}
+        />
+      )}
+    </section>
+  );
+}
+
+interface MessagesProps {
+  workspace: Workspace;
+  conversation: string;
+  messages: readonly ChatMessage[];
+  hasEarlier: boolean;
+  sought: string | undefined;
+}
+
+function Messages({ workspace, conversation, messages, hasEarlier, sought }: MessagesProps) {
+  const works = useWorks(workspace, conversation, messages);
+  const earlier = useEarlier(workspace.id, conversation);
+  const cancel = useCancelTask(workspace.id);
+  const speak = useSpeaker();
+  const { box, onScroll } = useFollowedEnd(messages, works);
+  const isSoughtHere = messages.some(({ id }) => id === sought);
+  const first = messages[0]?.id ?? "";
+  const { mutate: readEarlier } = earlier;
+  useEffect(() => {
+    if (!sought) return;
+    if (isSoughtHere) {
+      box.current
+        ?.querySelector(`[data-message="${CSS.escape(sought)}"]`)
+        ?.scrollIntoView({ block: "center" });
+    } else if (hasEarlier && sought < first) readEarlier();
+  }, [sought, isSoughtHere, hasEarlier, first, readEarlier, box]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    <div ref={box} className="messages" tabIndex={0} role="log" aria-label="Messages" onScroll={onScroll}>
+      {hasEarlier && (
+        <Button tone="quiet" isBusy={earlier.isPending} onClick={() => earlier.mutate()}>
+          Show earlier messages
+        </Button>
+      )}
+      {earlier.isError && <ProblemPanel error={earlier.error} what="Earlier messages could not be read." />}
+      {messages.length === 0 && <p className="hint">Nothing was said here yet.</p>}
+      <ol>
+        {messages.map((message) => (
+          <MessageItem
+            key={message.id}
+            workspaceId={workspace.id}
+            message={message}
+            speaker={speak(message.author)}
+            isSought={message.id === sought}
+            work={works.get(message.id)}
+            onCancel={cancel.mutate}
+          />
+        ))}
+      </ol>
+      {cancel.isError && <ProblemPanel error={cancel.error} what="The work was not stopped." />}
+    </div>
+  );
+}
+
+/** The state of each piece of work, by the id of the message that asked for it. */
+function useWorks(
+  workspace: Workspace,
+  conversation: string,
+  messages: readonly ChatMessage[],
+): ReadonlyMap<string, Work> {
+  const { data: tasks } = useTasks(workspace.id, conversation);
+  const isWaiting = tasks?.some(({ state }) => state === "submitted") ?? false;
+  const { data: waiting } = useWaiting(workspace.id, isWaiting);
+  return useMemo(() => {
+    const asking = askingMessages(messages);
+    const works = new Map<string, Work>();
+    for (const task of tasks ?? []) {
+      const message = asking.get(task.id);
+      if (message) works.set(message, workOf(task, waiting ?? [], workspace.status));
+    }
+    return works;
+  }, [messages, tasks, waiting, workspace.status]);
+}
+
+/** Keeps the newest in sight, unless somebody scrolled up to read. */
+function useFollowedEnd(messages: readonly ChatMessage[], works: ReadonlyMap<string, Work>) {
+  const box = useRef<HTMLDivElement>(null);
+  const isFollowing = useRef(true);
+  const first = useRef({ id: messages[0]?.id, height: 0 });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when something was added
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    if (isFollowing.current) element.scrollTop = element.scrollHeight;
+    // Earlier ones came in above: what was being read stays where it was.
+    else if (first.current.id !== messages[0]?.id)
+      element.scrollTop += element.scrollHeight - first.current.height;
+    first.current = { id: messages[0]?.id, height: element.scrollHeight };
+  }, [messages, works]);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    // A question or a longer draft below takes room from the messages; the end stays in sight all the same.
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.current) element.scrollTop = element.scrollHeight;
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const onScroll = () => {
+    const element = box.current;
+    if (element) isFollowing.current = element.scrollHeight - element.scrollTop - element.clientHeight < 32;
+  };
+  return { box, onScroll };
+}

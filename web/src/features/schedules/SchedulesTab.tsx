@@ -1,0 +1,102 @@
+import { useState } from "react";
+import type { Schedule, Workspace } from "../../api/types";
+import { Ago } from "../../components/Ago";
+import { Button } from "../../components/Button";
+import { Icon } from "../../components/Icon";
+import { useNotify } from "../../components/Notices";
+import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { useRuns, useScheduleAction, useSchedules } from "./queries";
+import { nextOf, runOf, timesOf } from "./words";
+
+/** What is said to the workspace's agent at set times (X40), and what became of it. */
+export function SchedulesTab({ workspace }: { workspace: Workspace }) {
+  const query = useSchedules(workspace.id);
+  if (query.isPending) return <Loading what="schedules" />;
+  if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
+  const { items, isPartial } = query.data;
+  if (items.length === 0) {
+    return (
+      <Empty icon="clock" title="Nothing is said to this workspace at set times">
+        <p className="hint">
+          Make a schedule with <code>warren schedule add</code>; it shows up here.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <StaleNote query={query} />
+      <ul className="schedules" aria-label="Schedules">
+        {items.map((schedule) => (
+          <ScheduleCard key={schedule.id} schedule={schedule} />
+        ))}
+      </ul>
+      {isPartial && <p className="hint">Only the first {items.length} are shown.</p>}
+    </>
+  );
+}
+
+function ScheduleCard({ schedule }: { schedule: Schedule }) {
+  const action = useScheduleAction(schedule.workspace_id, schedule.id);
+  const notify = useNotify();
+  const [isOpen, setIsOpen] = useState(false);
+  const { name, is_paused } = schedule;
+  return (
+    <li className="schedule">
+      <div className="schedule-head">
+        <h2>
+          <bdi>{name}</bdi>
+        </h2>
+        <code>{timesOf(schedule)}</code>
+        <span className="schedule-next" data-paused={is_paused || undefined}>
+          {nextOf(schedule)}
+        </span>
+        <Button
+          icon={is_paused ? "play" : "pause"}
+          aria-label={`${is_paused ? "Resume" : "Pause"} ${name}`}
+          disabled={action.isPending}
+          onClick={() => action.mutate(is_paused ? "resume" : "pause")}
+        >
+          {is_paused ? "Resume" : "Pause"}
+        </Button>
+        <Button
+          icon="send"
+          aria-label={`Run now: ${name}`}
+          disabled={action.isPending}
+          onClick={() => action.mutate("run", { onSuccess: () => notify(`${name} runs now`) })}
+        >
+          Run now
+        </Button>
+      </div>
+      <p className="message-text" dir="auto">
+        {schedule.prompt}
+      </p>
+      {action.isError && <ProblemPanel error={action.error} what="Nothing was changed." />}
+      <button
+        type="button"
+        className="schedule-more"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        <Icon name="chevron" className="tree-chevron" /> What became of it
+      </button>
+      {isOpen && <Runs schedule={schedule} />}
+    </li>
+  );
+}
+
+function Runs({ schedule }: { schedule: Schedule }) {
+  const query = useRuns(schedule.workspace_id, schedule.id, true);
+  if (query.isPending) return <Loading what="runs" />;
+  if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data.length === 0) return <p className="hint">It has not fired yet.</p>;
+  return (
+    <ol className="schedule-runs" aria-label={`Runs of ${schedule.name}, newest first`}>
+      {query.data.map((run) => (
+        <li key={run.id} data-state={run.state}>
+          <Ago at={run.slot ?? run.created_at} /> <span>{runOf(run)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

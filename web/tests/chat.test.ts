@@ -1,0 +1,233 @@
+import { describe, expect, it } from "vitest";
+import type { ChatMessage, MessagePart, QueuedMessage, Task } from "../src/api/types";
+import { attach, base64Of, partsOf } from "../src/features/chat/attachments";
+import { speakerOf } from "../src/features/chat/authors";
+import { blocksOf, inlinesOf } from "../src/features/chat/markup";
+import { gist, shownPart } from "../src/features/chat/parts";
+import {
+  emptyThread,
+  upsert,
+  withEarlier,
+  withLater,
+  withNewest,
+  withPosted,
+} from "../src/features/chat/thread";
+import { askingMessages, workOf } from "../src/features/chat/work";
+
+function message(id: string, fields: Partial<ChatMessage> = {}): ChatMessage {
+  return {
+    id,
+    conversation_id: "c",
+    author: { kind: "user", id: "operator" },
+    role: "user",
+    parts: [{ text: id }],
+    created_at: "2026-01-01T00:00:00Z",
+    ...fields,
+  };
+}
+
+const ids = ({ messages }: { messages: readonly ChatMessage[] }) => messages.map(({ id }) => id);
+
+// X30
+describe("a thread", () => {
+  it("has each message once and in the order of ids, whichever way it came", () => {
+    const shuffled = [message("3"), message("1"), message("2"), message("1")];
+    expect(upsert([], shuffled).map(({ id }) => id)).toEqual(["1", "2", "3"]);
+    const known = upsert([], shuffled);
+    expect(upsert(known, [message("2")])).toBe(known);
+  });
+
+  it("misses nothing that was said before one's own message and is read after it", () => {
+    const opened = withNewest(emptyThread, [message("1")], false);
+    // Somebody said 2, then the answer to one's own 3 comes first.
+    const posted = withPosted(opened, message("3"));
+    expect(posted.readTo).toBe("1");
+    const read = withLater(posted, [message("2"), message("3")]);
+    expect(ids(read)).toEqual(["1", "2", "3"]);
+    expect(read.readTo).toBe("3");
+  });
+
+  it("leaves out what lies before a gap, and reads it as earlier ones", () => {
+    const posted = withPosted(emptyThread, message("1"));
+    const opened = withNewest(posted, [message("9"), message("8")], true);
+    expect(ids(opened)).toEqual(["8", "9"]);
+    const whole = withEarlier(opened, [message("7"), message("1")], false);
+    expect(ids(whole)).toEqual(["1", "7", "8", "9"]);
+    expect([whole.hasEarlier, whole.readTo]).toEqual([false, "9"]);
+  });
+
+  it("that is empty stays at its beginning", () => {
+    expect(withNewest(emptyThread, [], false)).toEqual(emptyThread);
+    expect(withLater(withNewest(emptyThread, [message("1")], false), []).readTo).toBe("1");
+  });
+});
+
+// X30, X4
+describe("an author", () => {
+  const called = (kind: string, id: string) =>
+    speakerOf({ kind, id }, "operator", (known) => (known === "w1" ? "operator" : undefined));
+
+  it("is a person only by the kind that the server tells, whatever it is called", () => {
+    expect(called("user", "operator")).toEqual({ name: "You", kind: "person", look: "me" });
+    expect(called("user", "ada").look).toBe("person");
+    // A workspace that is called like the person who looks.
+    expect(called("workspace", "w1")).toEqual({ name: "operator", kind: "agent", look: "agent" });
+    for (const kind of ["workspace", "schedule", "channel", "system", "robot"]) {
+      expect(["me", "person"]).not.toContain(called(kind, "operator").look);
+      expect(called(kind, "operator").kind).not.toBe("person");
+    }
+  });
+});
+
+function task(id: string, state: Task["state"]): Task {
+  return { id, state } as Task;
+}
+
+function waits(id: string, task_id: string, priority = 0): QueuedMessage {
+  return { id, task_id, priority } as QueuedMessage;
+}
+
+// X30, X10
+describe("the work that a message asked for", () => {
+  it("tells how many are before it, by priority and age", () => {
+    const queue = [waits("1", "a"), waits("2", "b"), waits("3", "urgent", 5)];
+    const noteOf = (id: string) => workOf(task(id, "submitted"), queue, "online").note;
+    expect(["urgent", "a", "b"].map(noteOf)).toEqual(["next in line", "1 before it", "2 before it"]);
+  });
+
+  it("tells of a workspace that takes nothing now rather than of a place in its queue", () => {
+    const note = (status: "paused" | "awaiting_agent" | "hibernated") =>
+      workOf(task("a", "submitted"), [waits("1", "a")], status).note;
+    expect(note("paused")).toBe("the workspace is paused");
+    expect(note("awaiting_agent")).toBe("the workspace is awaiting agent");
+    expect(note("hibernated")).toBe("the workspace is being woken");
+  });
+
+  it("can be stopped exactly while it is not over", () => {
+    const open = (["submitted", "working", "input_required", "auth_required"] as const).map(isOpen);
+    const over = (["completed", "failed", "rejected", "cancelled"] as const).map(isOpen);
+    expect([...open, ...over]).toEqual([true, true, true, true, false, false, false, false]);
+    function isOpen(state: Task["state"]) {
+      return workOf(task("a", state), [], "online").isOpen;
+    }
+  });
+
+  it("is told at the last message that asked, never at an answer", () => {
+    const asking = askingMessages([
+      message("1", { task_id: "t" }),
+      message("2", { task_id: "t", role: "agent" }),
+      message("3", { task_id: "t" }),
+      message("4", { task_id: "t", role: "agent" }),
+      message("5", { role: "agent", task_id: "notice" }),
+    ]);
+    expect([...asking]).toEqual([["t", "3"]]);
+  });
+});
+
+// X30: what an author wrote stays text
+describe("a part", () => {
+  it("is a link only to the web, and a file only of the workspace", () => {
+    expect(shownPart({ url: "https://example.org/a" }).kind).toBe("link");
+    expect(shownPart({ url: "workspace:out/a b.pdf" })).toMatchObject({
+      path: "out/a b.pdf",
+      name: "a b.pdf",
+    });
+    const hostile = [
+      "javascript:alert(1)",
+      "JAVASCRIPT:alert(1)",
+      " javascript:alert(1)",
+      "data:text/html,x",
+      "blob:https://example.org/x",
+      "file:///etc/passwd",
+      "vbscript:x",
+      "//example.org",
+      "/api/v1/session",
+      "https://you@example.org/",
+    ];
+    for (const url of hostile) expect(shownPart({ url }), url).toEqual({ kind: "text", text: url });
+  });
+
+  it("says what was left out, and shows other data as it is", () => {
+    const note = { left_out: { parts: 2, bytes: 60, see: "task" } };
+    expect(shownPart({ data: note })).toEqual({ kind: "left_out", parts: 2, bytes: 60 });
+    expect(shownPart({ data: { left_out: "mine" } })).toMatchObject({ kind: "data" });
+    expect(shownPart({ data: null } as MessagePart)).toEqual({ kind: "data", text: "null" });
+  });
+
+  it("of a message becomes a short line without control characters", () => {
+    expect(gist([{ text: "a\n\tb\u0007" }, { filename: "c.txt", raw: "" }], 20)).toBe("a b c.txt");
+    expect(gist([{ text: "ü".repeat(60) }], 45)).toBe(`${"ü".repeat(44)}…`);
+    expect(new TextEncoder().encode(gist([{ text: "🦊".repeat(300) }], 45)).length).toBeLessThanOrEqual(200);
+  });
+});
+
+// S41
+describe("markup", () => {
+  it("is fenced code, code, bold and addresses, and nothing else", () => {
+    expect(blocksOf("see\n```ts\nlet a = `1`;\n\n# no\n```\n\nand `b` **c** <b>d</b> # e")).toEqual([
+      { kind: "prose", inlines: [{ kind: "text", text: "see" }] },
+      { kind: "code", text: "let a = `1`;\n\n# no" },
+      {
+        kind: "prose",
+        inlines: [
+          { kind: "text", text: "and " },
+          { kind: "code", text: "b" },
+          { kind: "text", text: " " },
+          { kind: "bold", text: "c" },
+          { kind: "text", text: " <b>d</b> # e" },
+        ],
+      },
+    ]);
+    expect(blocksOf("```\nnever closed")).toEqual([{ kind: "code", text: "never closed" }]);
+  });
+
+  it("never hides where a link leads, and links nothing that runs", () => {
+    expect(inlinesOf("[my bank](https://evil.example/x).")).toEqual([
+      { kind: "text", text: "my bank (" },
+      { kind: "link", url: "https://evil.example/x" },
+      { kind: "text", text: ")." },
+    ]);
+    expect(inlinesOf("at https://a.example/b, then")).toEqual([
+      { kind: "text", text: "at " },
+      { kind: "link", url: "https://a.example/b" },
+      { kind: "text", text: ", then" },
+    ]);
+    for (const text of [
+      "[x](javascript:alert(1))",
+      "javascript:alert(1)",
+      "[x](data:text/html,y)",
+      "https://you:me@evil.example/",
+      "https://",
+    ]) {
+      expect(inlinesOf(text), text).toEqual([{ kind: "text", text }]);
+    }
+  });
+
+  it("keeps every character of what is no markup", () => {
+    for (const text of ["**", "a ** b", "`", "[", "[]()", "2 * 3 * 4", "<img onerror=x>", "``` inline"]) {
+      const inlines = inlinesOf(text);
+      expect(inlines.map((one) => (one.kind === "link" ? one.url : one.text)).join("")).toBe(text);
+    }
+  });
+});
+
+// S41
+describe("files that go with a message", () => {
+  it("become parts behind its words", async () => {
+    const { attached } = await attach([], [new File(["ü"], "a.txt", { type: "text/plain" })]);
+    expect(partsOf(" hi ", attached)).toEqual([
+      { text: "hi" },
+      { raw: "w7w=", filename: "a.txt", media_type: "text/plain" },
+    ]);
+    expect(partsOf("  ", attached)).toHaveLength(1);
+    const large = new Uint8Array(100_000).map((_, at) => at % 251);
+    expect(Buffer.from(base64Of(large), "base64").equals(Buffer.from(large))).toBe(true);
+  });
+
+  it("are refused before they are read when they can never be sent", async () => {
+    const huge = { name: "huge.bin", size: 30_000_000 } as File;
+    const { attached, refusal } = await attach([], [huge]);
+    expect(attached).toEqual([]);
+    expect(refusal).toContain("huge.bin is too large");
+  });
+});
