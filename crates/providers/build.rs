@@ -1,5 +1,5 @@
-//! Builds process 1 of a box, `warren-init`, as a static program, and tells the crate where it is: it is embedded, so
-//! that one binary is all there is to install.
+//! Builds the programs of a box, process 1 (`warren-init`) and the runner of resident agents (`warren-runner`), as static
+//! programs, and tells the crate where they are: they are embedded, so that one binary is all there is to install.
 //!
 //! Surprise: this is cargo within cargo. It has a target folder of its own, so that neither waits for the other's lock,
 //! and none of the outer build's flags: a static program must not get what a test or a lint run wants.
@@ -12,31 +12,29 @@ use std::process::Command;
 
 fn main() {
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
-    for watched in ["init/src", "init/Cargo.toml", "../Cargo.toml"] {
+    let watched =
+        ["init/src", "init/Cargo.toml", "runner/src", "runner/Cargo.toml", "api/src", "api/Cargo.toml"];
+    for watched in watched.iter().chain(&["../Cargo.toml"]) {
         println!("cargo::rerun-if-changed={}", crates.join(watched).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
     if variable("CARGO_CFG_TARGET_OS") == "linux" {
-        let program = build(&crates.join("init/Cargo.toml"));
-        println!("cargo::rustc-env=WARREN_INIT_PROGRAM={}", program.display());
+        for (folder, name, variable) in [
+            ("init", "warren-init", "WARREN_INIT_PROGRAM"),
+            ("runner", "warren-runner", "WARREN_RUNNER_PROGRAM"),
+        ] {
+            let program = build(&crates.join(folder).join("Cargo.toml"), name);
+            println!("cargo::rustc-env={variable}={}", program.display());
+        }
     }
 }
 
-fn build(manifest: &Path) -> PathBuf {
+fn build(manifest: &Path, name: &str) -> PathBuf {
     let target = variable("TARGET");
     let folder = target_folder().join("init");
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--bin",
-            "warren-init",
-            "--profile",
-            "init",
-            "--manifest-path",
-        ])
+        .args(["build", "--quiet", "--locked", "--bin", name, "--profile", "init", "--manifest-path"])
         .arg(manifest)
         .args(["--target", &target, "--target-dir"])
         .arg(&folder);
@@ -50,9 +48,9 @@ fn build(manifest: &Path) -> PathBuf {
     }
     cargo.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
     match cargo.status() {
-        Ok(status) if status.success() => folder.join(target).join("init").join("warren-init"),
-        Ok(status) => panic!("building warren-init failed: {status}"),
-        Err(error) => panic!("cargo could not be started to build warren-init: {error}"),
+        Ok(status) if status.success() => folder.join(target).join("init").join(name),
+        Ok(status) => panic!("building {name} failed: {status}"),
+        Err(error) => panic!("cargo could not be started to build {name}: {error}"),
     }
 }
 

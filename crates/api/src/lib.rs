@@ -19,6 +19,7 @@ mod memory;
 mod problem;
 mod processes;
 mod providers;
+mod runner_line;
 mod runtimes;
 mod schedules;
 mod secrets;
@@ -62,6 +63,7 @@ pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
 };
+pub use runner_line::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
     Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
     Vitals,

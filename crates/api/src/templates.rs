@@ -51,6 +51,12 @@ pub struct Blueprint {
     /// Names of variables without which it cannot work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_env: Vec<String>,
+    /// The program that is the agent of a resident runtime, and its arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// Phrases of its errors after which it counts as wedged; absent: the usual ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wedge_signs: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(no_recursion)]
     pub children: Vec<Blueprint>,
@@ -80,6 +86,12 @@ pub struct Agent {
     pub skills: Vec<String>,
     pub schedules: Vec<ScheduleSpec>,
     pub required_env: Vec<String>,
+    /// The program that is the agent of a resident runtime; empty: somebody else starts it.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Phrases of its errors after which it counts as wedged; empty: the usual ones.
+    #[serde(default)]
+    pub wedge_signs: Vec<String>,
 }
 
 /// Which template a workspace was made from, and which content it had then.

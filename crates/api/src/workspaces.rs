@@ -156,6 +156,15 @@ pub struct CreateWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000)]
     pub max_concurrent_tasks: Option<u32>,
+    /// With the runtime `resident`: the program that is its agent, and its arguments. Warren runs it in the box; each
+    /// message comes on its input, and its output is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 200)]
+    pub command: Option<Vec<String>>,
+    /// Phrases of its errors after which it counts as wedged; absent: the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 50)]
+    pub wedge_signs: Option<Vec<String>>,
     /// With a template: names of required variables that the runtime gets elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provided_env: Vec<String>,
@@ -181,6 +190,8 @@ impl CreateWorkspace {
             provision_timeout_seconds: None,
             hibernate_after_seconds: None,
             max_concurrent_tasks: None,
+            command: None,
+            wedge_signs: None,
             provided_env: Vec::new(),
         }
     }

@@ -77,6 +77,11 @@ impl Context {
         Ok(Client::new(url, named_token.or(own_token))?)
     }
 
+    /// The address of the server, for those who have credentials of their own.
+    pub(crate) fn url(&self) -> Outcome<String> {
+        Ok(self.client()?.url().to_string())
+    }
+
     fn named<'a>(&'a self, flag: Option<&'a str>, variable: &str) -> Option<&'a str> {
         flag.or_else(|| self.environment.get(variable)).filter(|value| !value.is_empty())
     }

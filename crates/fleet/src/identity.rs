@@ -199,7 +199,7 @@ impl Fleet {
         self.mint_for(operator, OrgId::DEFAULT, by, request).await
     }
 
-    async fn mint_for(
+    pub(crate) async fn mint_for(
         &self,
         owner: Principal,
         org_id: OrgId,
@@ -349,10 +349,10 @@ impl Fleet {
 
 /// Who makes a token, and until when they themselves are let in.
 #[derive(Debug, Clone)]
-struct Minter {
-    principal: Principal,
-    expires_at: Option<Timestamp>,
-    actor: Actor,
+pub(crate) struct Minter {
+    pub(crate) principal: Principal,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) actor: Actor,
 }
 
 /// A workspace's tokens end with it.

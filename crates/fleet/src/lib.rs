@@ -21,6 +21,7 @@ mod refusals;
 mod registration;
 mod removal;
 mod replicas;
+mod residents;
 mod schedules;
 mod secrets;
 mod sweeps;
@@ -42,6 +43,7 @@ pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
 pub use removal::{Collapse, Removal, RemovalCounts};
 pub use replicas::Replica;
+pub use residents::RunnerDoor;
 pub use secrets::{
     FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
 };
@@ -114,6 +116,7 @@ struct Inner {
     tasks: TaskTracker,
     stopping: CancellationToken,
     under_way: reconcile::UnderWay,
+    residents: residents::Residents,
     /// Events that are told and not stored (F15).
     live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
@@ -140,6 +143,7 @@ impl Fleet {
             tasks,
             stopping: CancellationToken::new(),
             under_way: reconcile::UnderWay::default(),
+            residents: residents::Residents::default(),
             refusal_windows: audit::RefusalWindows::default(),
             upload_accounts: uploads::Accounts::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
@@ -175,6 +179,7 @@ impl Fleet {
         drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        self.0.residents.close();
         let report = self.registry().shut_down(CLOSE_LIMIT).await;
         self.leave_replicas().await;
         if report.left_to_reaper > 0 {

@@ -6,8 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use warren_model::{Mending, Principal, Workspace, WorkspaceId};
-use warren_rules::lifecycle::Signal;
+use warren_rules::lifecycle::{self, Signal};
 use warren_rules::reconcile::{Opened, Step, judge_open, next_step};
+use warren_rules::residents::is_started_in;
 use warren_rules::startup::{self, StartAction};
 use warren_store::WorkspaceQuery;
 use warren_workspace::registry::{Declaration, LostPolicy};
@@ -123,18 +124,23 @@ impl Fleet {
                 Step::Rest => return Ok(()),
                 Step::Open { closes_first } => {
                     if closes_first {
+                        self.dismiss_resident(id);
                         self.close_here(id).await?;
                     }
                     self.carry_out_open(&row, &by).await?;
                 }
                 Step::Close => {
+                    self.dismiss_resident(id);
                     self.close_here(id).await?;
                     self.mark_observed(&row).await?;
                 }
                 Step::Restart => {
                     self.signal(id, Signal::Restart, &by, None).await?;
                 }
-                Step::Destroy => self.carry_out_removal(&row).await?,
+                Step::Destroy => {
+                    self.dismiss_resident(id);
+                    self.carry_out_removal(&row).await?;
+                }
                 Step::Erase => self.erase(id).await?,
                 Step::Settle => self.mark_observed(&row).await?,
             }
@@ -150,7 +156,11 @@ impl Fleet {
     }
 
     async fn carry_out_open(&self, row: &Workspace, by: &Principal) -> Result<(), Error> {
-        let opened = match self.declare(row) {
+        let declared = self.declare(row);
+        if declared.is_ok() {
+            self.prepare_place(row).await?;
+        }
+        let opened = match declared {
             Ok(()) => self.registry().acquire(row.id).await.map(|_| ()),
             Err(error) => Err(error),
         };
@@ -162,7 +172,46 @@ impl Fleet {
                 (Signal::PlaceFailed, Some(error.to_string()))
             }
         };
-        self.signal_opened(row, signal, reason, by).await
+        self.signal_opened(row, signal, reason, by).await?;
+        if signal == Signal::PlaceReady {
+            self.attend_resident(row);
+        }
+        Ok(())
+    }
+
+    /// Fetches what the place needs and is no part of its boot: an image that is slow to come is not the workspace's fault,
+    /// and takes nothing of its time (F4). What cannot be fetched, the open finds out and tells.
+    async fn prepare_place(&self, row: &Workspace) -> Result<(), Error> {
+        let config = &row.spec.provider;
+        if self.registry().is_prepared(config).await.unwrap_or(true) {
+            return Ok(());
+        }
+        self.set_boot_clock(row, lifecycle::hold_boot_clock).await?;
+        if let Err(error) = self.registry().prepare(config).await {
+            tracing::debug!(workspace.id = %row.id, %error, "what a place needs could not be fetched");
+        }
+        let (now, fleet_wide) = (self.clock().now(), self.0.parts.terms.provision_timeout_ms);
+        self.set_boot_clock(row, move |row| lifecycle::start_boot_clock(row, fleet_wide, now)).await
+    }
+
+    async fn set_boot_clock(
+        &self,
+        booting: &Workspace,
+        set: impl Fn(&mut Workspace) + Send + Sync + Clone + 'static,
+    ) -> Result<(), Error> {
+        let (id, generation) = (booting.id, booting.generation);
+        self.write_with_retries(true, move |tx| {
+            let Some(known) = tx.workspace(id)? else { return Ok(()) };
+            let mut row = known.clone();
+            if row.generation == generation {
+                set(&mut row);
+            }
+            if row != known {
+                tx.update_workspace(&row, row.version)?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Tells how an open went, of the generation that was read before it. What changed meanwhile is opened again.
@@ -235,6 +284,7 @@ impl Fleet {
             // A provider that is not here today: the workspace says so and is not lost.
             action @ (StartAction::Keep | StartAction::Reconcile) => match self.declare(row) {
                 Ok(()) if action == StartAction::Reconcile => self.reconcile_in_background(row.id),
+                Ok(()) if is_started_in(row.status) => self.attend_resident(row),
                 Ok(()) => {}
                 Err(error) => {
                     self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?;

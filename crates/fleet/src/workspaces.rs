@@ -12,7 +12,7 @@ use warren_model::{
 use warren_rules::access::{Action, Target};
 use warren_rules::audit::relaxations;
 use warren_rules::lifecycle::{self, Usability};
-use warren_rules::tier;
+use warren_rules::{residents, tier};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
 use crate::audit::Actor;
@@ -240,6 +240,11 @@ impl Fleet {
             removed_at: None,
             is_purged: false,
         };
+        if let Some(problem) = workspace.spec.agent.problem() {
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
+        }
+        residents::check(&workspace.spec)
+            .map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))?;
         workspace.provision_deadline = Some(now.plus_ms(self.provision_timeout_ms(&workspace)));
         Ok(workspace)
     }

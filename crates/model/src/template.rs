@@ -20,6 +20,9 @@ const MAX_PROMPT_BYTES: usize = 256 << 10;
 const MAX_SKILLS: usize = 200;
 const MAX_SCHEDULES: usize = 100;
 const MAX_NAMES: usize = 200;
+const MAX_COMMAND_WORDS: usize = 200;
+const MAX_COMMAND_BYTES: usize = 32 << 10;
+const MAX_WEDGE_SIGNS: usize = 50;
 const MAX_WORD_CHARACTERS: usize = 100;
 const MAX_DESCRIPTION_CHARACTERS: usize = 1_000;
 
@@ -99,6 +102,12 @@ pub struct AgentSpec {
     /// Names of variables without which it cannot work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_env: Vec<String>,
+    /// The program that is the agent of a resident runtime, and its arguments; none: somebody else starts it (F4).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Phrases of its errors after which it counts as wedged; none: the runner's own (F18).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wedge_signs: Vec<String>,
 }
 
 impl AgentSpec {
@@ -107,7 +116,7 @@ impl AgentSpec {
     }
 
     /// The first thing that is wrong with it, as a sentence that names its path.
-    pub(crate) fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<String> {
         if self.model.as_ref().is_some_and(|model| !is_short(model, MAX_MODEL_CHARACTERS)) {
             return Some(format!("model: 1 to {MAX_MODEL_CHARACTERS} characters without control characters"));
         }
@@ -115,6 +124,22 @@ impl AgentSpec {
             .or_else(|| list_problem("skills", &self.skills, MAX_SKILLS))
             .or_else(|| self.schedules_problem())
             .or_else(|| env_problem("required_env", &self.required_env))
+            .or_else(|| self.command_problem())
+            .or_else(|| list_problem("wedge_signs", &self.wedge_signs, MAX_WEDGE_SIGNS))
+    }
+
+    fn command_problem(&self) -> Option<String> {
+        let bytes: usize = self.command.iter().map(String::len).sum();
+        if self.command.len() > MAX_COMMAND_WORDS || bytes > MAX_COMMAND_BYTES {
+            return Some(format!(
+                "command: at most {MAX_COMMAND_WORDS} words of {MAX_COMMAND_BYTES} bytes in all"
+            ));
+        }
+        if self.command.first().is_some_and(String::is_empty) {
+            return Some("command[0]: expected a program".into());
+        }
+        let at = self.command.iter().position(|word| word.contains('\0'))?;
+        Some(format!("command[{at}]: a word has no NUL"))
     }
 
     fn prompts_problem(&self) -> Option<String> {
@@ -198,6 +223,10 @@ pub struct Blueprint {
     pub schedules: Option<Vec<ScheduleSpec>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_env: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wedge_signs: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Blueprint>,
 }
@@ -249,6 +278,8 @@ impl Blueprint {
             skills: self.skills.clone().unwrap_or_default(),
             schedules: self.schedules.clone().unwrap_or_default(),
             required_env: self.required_env.clone(),
+            command: self.command.clone().unwrap_or_default(),
+            wedge_signs: self.wedge_signs.clone().unwrap_or_default(),
         }
     }
 }
@@ -393,6 +424,8 @@ capabilities: [fs, shell]
 provider: {kind: sandbox, pass_env: [LANG]}
 limits: {memory_mb: 1024, cpus: 2}
 required_env: [GITHUB_TOKEN]
+command: [reviewer, --quiet]
+wedge_signs: [out of credit]
 skills: [review]
 schedules:
   - {name: morning, cron: '0 9 * * 1-5', time_zone: Europe/Zurich, prompt: What is new?}
@@ -457,6 +490,9 @@ tier: extended
             ("name: ' x'", "name: "),
             ("required_env: [OK, 'not ok']", "required_env[1]: "),
             ("skills: ['']", "skills[0]: "),
+            ("command: ['']", "command[0]: "),
+            ("command: [a, \"b\\0\"]", "command[1]: "),
+            ("wedge_signs: ['']", "wedge_signs[0]: "),
             ("model: ''", "model: "),
             ("schedules: [{name: a, prompt: p}]", "schedules[0].cron: expected either"),
             ("schedules: [{name: a, prompt: p, cron: hourly}]", "schedules[0].cron: expected five"),

@@ -183,6 +183,16 @@ pub fn has_ended(token: &Token, now: Timestamp) -> bool {
     has_expired || token.revoked_at.is_some() || token.used_at.is_some()
 }
 
+/// Whether a token lets its holder speak out of this workspace's box. Whatever somebody brought into a box, or found in it,
+/// it is good there for that workspace alone.
+pub fn speaks_for_box(token: &Token, workspace: WorkspaceId) -> bool {
+    let is_of_workspaces = match token.kind {
+        TokenKind::Workspace | TokenKind::Join | TokenKind::Runner => true,
+        TokenKind::Admin | TokenKind::User | TokenKind::Login | TokenKind::Session => false,
+    };
+    is_of_workspaces && token.workspace_id == Some(workspace)
+}
+
 /// `last_used_at` is that exact, so that a busy token does not cost a write per request.
 const TOUCH_INTERVAL_MS: i64 = 60 * 1_000;
 
@@ -309,6 +319,37 @@ mod tests {
     fn caller(kind: TokenKind, scopes: &[Scope]) -> Caller {
         let workspace_id = matches!(kind, TokenKind::Workspace | TokenKind::Runner).then(|| workspace(1));
         Caller { kind, org_id: OrgId::DEFAULT, scopes: scopes.iter().copied().collect(), workspace_id }
+    }
+
+    // F18
+    #[test]
+    fn only_tokens_of_a_box_s_own_workspace_speak_out_of_it() {
+        let token = |kind, workspace_id| Token {
+            id: warren_model::TokenId::from_parts(Timestamp::from_micros(1), [1; 10]),
+            kind,
+            hash: warren_model::TokenSecret::new(kind, [1; 32]).hash(),
+            prefix: String::new(),
+            name: String::new(),
+            owner: warren_model::Principal::workspace(workspace(1)),
+            org_id: OrgId::DEFAULT,
+            workspace_id,
+            scopes: ScopeSet::EMPTY,
+            created_at: Timestamp::from_micros(1),
+            expires_at: None,
+            last_used_at: None,
+            revoked_at: None,
+            used_at: None,
+        };
+        for kind in TokenKind::ALL {
+            let is_of_workspaces = matches!(kind, TokenKind::Workspace | TokenKind::Join | TokenKind::Runner);
+            assert_eq!(
+                speaks_for_box(&token(kind, Some(workspace(1))), workspace(1)),
+                is_of_workspaces,
+                "{kind:?}"
+            );
+            assert!(!speaks_for_box(&token(kind, Some(workspace(2))), workspace(1)), "{kind:?}");
+            assert!(!speaks_for_box(&token(kind, None), workspace(1)), "{kind:?}");
+        }
     }
 
     const OTHER_ORG: OrgId = OrgId::from_bytes([9; 16]);

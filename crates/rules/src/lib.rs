@@ -31,6 +31,7 @@ pub mod redaction;
 pub mod refusals;
 pub mod registry;
 pub mod replicas;
+pub mod residents;
 pub mod schedules;
 pub mod secrets;
 pub mod startup;

@@ -244,6 +244,8 @@ fn overlay(base: Blueprint, over: &Blueprint) -> Blueprint {
         skills: over.skills.or(base.skills),
         schedules: over.schedules.or(base.schedules),
         required_env,
+        command: over.command.or(base.command),
+        wedge_signs: over.wedge_signs.or(base.wedge_signs),
         children: Vec::new(),
     }
 }

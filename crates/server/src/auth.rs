@@ -10,12 +10,13 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use warren_api::{CSRF_HEADER, SESSION_COOKIE};
 use warren_fleet::Identity;
-use warren_fleet::access::FailureWindow;
+use warren_fleet::access::{self, FailureWindow};
 use warren_fleet::rate::{Bucket, RateLimit};
 use warren_model::{ErrorCode, Principal, Timestamp};
 
 use crate::App;
 use crate::problem::{CurrentRequest, Failure};
+use crate::runner_door::FromBox;
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
@@ -43,13 +44,20 @@ pub(crate) async fn require_token(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
-    if is_public(&request) {
+    let from_box = request.extensions().get::<FromBox>().copied();
+    if from_box.is_none() && is_public(&request) {
         return Ok(next.run(request).await);
     }
     let mut identity = match identify(&app, request.method(), request.headers()).await {
         Ok(identity) => identity,
         Err(failure) => return Err(app.failures.count(app.clock.now(), failure)),
     };
+    if let Some(FromBox(id)) = from_box
+        && !access::speaks_for_box(&identity.token, id)
+    {
+        let detail = "out of a box, only its own workspace speaks";
+        return Err(Failure::new(ErrorCode::Forbidden, detail));
+    }
     identity.request_id = request.extensions().get::<CurrentRequest>().map(|request| request.0.clone());
     app.paces.admit(&identity, app.limits().max_requests_per_minute, app.clock.now())?;
     request.extensions_mut().insert(Caller(identity));

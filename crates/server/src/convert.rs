@@ -151,6 +151,8 @@ fn agent(agent: &model::AgentSpec) -> api::Agent {
         skills: agent.skills.clone(),
         schedules: agent.schedules.iter().map(schedule).collect(),
         required_env: agent.required_env.clone(),
+        command: agent.command.clone(),
+        wedge_signs: agent.wedge_signs.clone(),
     }
 }
 

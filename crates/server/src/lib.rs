@@ -28,6 +28,7 @@ mod openapi;
 mod page;
 mod problem;
 mod routes;
+mod runner_door;
 mod standing;
 mod telemetry;
 

@@ -15,6 +15,7 @@ use warren_workspace::{Error, OpenRequest, Opened, Presence, Provider, ReapRepor
 #[derive(Debug, Default)]
 pub struct Faults {
     holds_opens: watch::Sender<bool>,
+    holds_fetches: watch::Sender<bool>,
     opens: AtomicU32,
     opens_to_fail: AtomicU32,
     destroys: AtomicU32,
@@ -38,6 +39,15 @@ impl Faults {
 
     pub fn release_opens(&self) {
         self.holds_opens.send_replace(false);
+    }
+
+    /// Every place needs something first that comes with `release_fetches`.
+    pub fn hold_fetches(&self) {
+        self.holds_fetches.send_replace(true);
+    }
+
+    pub fn release_fetches(&self) {
+        self.holds_fetches.send_replace(false);
     }
 
     /// How many opens began, whether of new places or of known ones.
@@ -168,6 +178,17 @@ impl Provider for Faulty {
 
     fn check(&self, config: &ProviderConfig) -> Result<(), Error> {
         self.inner.check(config)
+    }
+
+    async fn is_prepared(&self, config: &ProviderConfig) -> Result<bool, Error> {
+        let is_held = *self.faults.holds_fetches.borrow();
+        Ok(!is_held && self.inner.is_prepared(config).await?)
+    }
+
+    async fn prepare(&self, config: &ProviderConfig) -> Result<(), Error> {
+        let mut held = self.faults.holds_fetches.subscribe();
+        let _ = held.wait_for(|is_held| !is_held).await;
+        self.inner.prepare(config).await
     }
 
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {

@@ -27,6 +27,16 @@ pub trait Provider: Send + Sync + std::fmt::Debug {
     /// workspace is accepted. A breach is a permanent failure that names the field.
     fn check(&self, config: &ProviderConfig) -> Result<(), Error>;
 
+    /// Whether all is here that `prepare` would fetch.
+    async fn is_prepared(&self, _config: &ProviderConfig) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    /// Fetches what takes long and is no part of the place itself, such as an image. Whoever opens need not have called it.
+    async fn prepare(&self, _config: &ProviderConfig) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Makes the place. The answer's modules must be exactly the declared capabilities.
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error>;
 

@@ -18,8 +18,8 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::shell::{
-    Command, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult, RunStream, Shell,
-    Signal, Start,
+    Command, Conversation, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult,
+    RunStream, Shell, Signal, Start,
 };
 
 /// The opened secrets of one workspace, for as long as they are needed. Cheap to clone; wiped with the last clone.
@@ -71,6 +71,22 @@ impl SecretVariables {
         let mut bytes = Vec::from(bytes);
         self.0.redactor.mask(&mut bytes);
         bytes.into()
+    }
+
+    /// Masks every text in a document.
+    pub fn mask_document(&self, document: &mut serde_json::Value) {
+        use serde_json::Value;
+        match document {
+            Value::String(text) => {
+                if !self.0.redactor.is_idle() {
+                    let masked = self.mask(Bytes::from(std::mem::take(text)));
+                    *text = String::from_utf8_lossy(&masked).into_owned();
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_document(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.mask_document(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     fn mask_result(&self, result: RunResult) -> RunResult {
@@ -145,6 +161,15 @@ impl Shell for GuardedShell<'_> {
 
     async fn list(&self) -> Result<Vec<ProcessInfo>, Error> {
         self.shell.list().await
+    }
+
+    fn runner(&self) -> Option<&'static str> {
+        self.shell.runner()
+    }
+
+    /// Whoever talks to it masks what it says, by what it means (`SecretVariables::mask_document`).
+    async fn converse(&self, command: Command) -> Result<Conversation, Error> {
+        self.shell.converse(self.secrets.complete(command)).await
     }
 }
 

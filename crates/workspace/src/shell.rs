@@ -6,7 +6,8 @@ use std::pin::Pin;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::Stream;
-use warren_model::Timestamp;
+use tokio::sync::mpsc;
+use warren_model::{ErrorCode, Timestamp};
 
 /// Which variables a caller may set for a command; one rule for every provider.
 pub use warren_rules::command_policy::{is_reserved_variable, is_variable_name};
@@ -32,6 +33,30 @@ pub trait Shell: Send + Sync + std::fmt::Debug {
     /// Signals the whole group.
     async fn kill(&self, process: ProcessId, signal: Signal) -> Result<(), Error>;
     async fn list(&self) -> Result<Vec<ProcessInfo>, Error>;
+    /// Where Warren's runner of resident agents is in there; absent: there is none.
+    fn runner(&self) -> Option<&'static str> {
+        None
+    }
+    /// Starts a program of Warren's own and talks to it for as long as it lives. It has no deadline, is in no list, and
+    /// what it says is kept nowhere: nobody else can listen.
+    async fn converse(&self, _command: Command) -> Result<Conversation, Error> {
+        let detail = "programs of this provider cannot be talked to; use `sandbox` or `docker`";
+        Err(Error::permanent(ErrorCode::CapabilityMissing, detail))
+    }
+}
+
+/// A program that is talked to. Dropping `said` kills it, with all it started.
+pub struct Conversation {
+    /// Its input; dropped, the input ends.
+    pub input: mpsc::Sender<Bytes>,
+    /// What it says, as it comes, and its end. The outputs of `Finished` are empty.
+    pub said: RunStream,
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation").finish_non_exhaustive()
+    }
 }
 
 /// What to run. `Argv` starts a program; `Script` is read by `/bin/sh`.

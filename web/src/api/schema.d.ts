@@ -1793,6 +1793,10 @@ export interface components {
             skills: string[];
             schedules: components["schemas"]["ScheduleSpec"][];
             required_env: string[];
+            /** @description The program that is the agent of a resident runtime; empty: somebody else starts it. */
+            command?: string[];
+            /** @description Phrases of its errors after which it counts as wedged; empty: the usual ones. */
+            wedge_signs?: string[];
         };
         /** @description The end of a claim. */
         AnswerMessage: {
@@ -1968,6 +1972,16 @@ export interface components {
              * @default []
              */
             required_env: string[];
+            /**
+             * @description The program that is the agent of a resident runtime, and its arguments.
+             * @default null
+             */
+            command: string[] | null;
+            /**
+             * @description Phrases of its errors after which it counts as wedged; absent: the usual ones.
+             * @default null
+             */
+            wedge_signs: string[] | null;
             /** @default [] */
             children: components["schemas"]["Blueprint"][];
         };
@@ -2212,6 +2226,13 @@ export interface components {
             hibernate_after_seconds?: number | null;
             /** Format: int32 */
             max_concurrent_tasks?: number | null;
+            /**
+             * @description With the runtime `resident`: the program that is its agent, and its arguments. Warren runs it in the box; each
+             *     message comes on its input, and its output is the answer.
+             */
+            command?: string[] | null;
+            /** @description Phrases of its errors after which it counts as wedged; absent: the usual ones. */
+            wedge_signs?: string[] | null;
             /** @description With a template: names of required variables that the runtime gets elsewhere. */
             provided_env?: string[];
         };

@@ -13,6 +13,8 @@ const SUBJECT: &[&str] = &[
     "xtask/src/check/machine_paths.rs",
     "crates/probe/src/primitives.rs",
     "crates/providers/tests/it/security/",
+    "crates/fleet/src/residents.rs",
+    "crates/server/tests/it/residents.rs",
 ];
 
 /// Keys that say where packages come from, and the hosts that are everybody's.

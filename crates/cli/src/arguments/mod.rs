@@ -6,6 +6,7 @@ mod duration;
 mod memory;
 mod process;
 mod queue;
+mod runner;
 mod schedule;
 mod secret;
 mod template;
@@ -20,6 +21,7 @@ pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
+pub(crate) use runner::RunnerArguments;
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
@@ -134,6 +136,11 @@ pub(crate) enum TopCommand {
     ///
     /// One JSON-RPC message per line. What is asked goes to the server, and is answered as the token allows.
     Mcp(McpArguments),
+    /// Run an agent's program for a workspace: each message comes on its input, and its output is the answer
+    ///
+    /// For programs outside of boxes. It registers with a join token, reports, and starts the program once per message.
+    /// What the program writes to its standard error is told as progress.
+    Runner(RunnerArguments),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.

@@ -137,6 +137,9 @@ pub(crate) struct CreateArguments {
     /// How long to wait until it is online
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: Span,
+    /// With `--runtime resident`: the program that is its agent, and its arguments; started once per message
+    #[arg(last = true)]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]

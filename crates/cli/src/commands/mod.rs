@@ -15,6 +15,7 @@ mod mcp;
 mod memory;
 mod processes;
 mod queue;
+mod runner;
 mod schedule;
 mod secret;
 mod shell;
@@ -53,6 +54,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Org(command) => block_on(template::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
+        TopCommand::Runner(arguments) => block_on(runner::run(context, arguments)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),

@@ -33,6 +33,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         role: arguments.role,
         template: arguments.template,
         provided_env: arguments.provided_env,
+        command: Some(arguments.command).filter(|command| !command.is_empty()),
         provider,
         ..CreateWorkspace::new(arguments.name, Value::Null)
     };
@@ -119,10 +120,10 @@ fn name_of(value: impl serde::Serialize) -> String {
 async fn wait_until_settled(client: &Client, mut workspace: Workspace, limit: Span) -> Outcome<Workspace> {
     let started = tokio::time::Instant::now();
     let mut pause = Duration::from_millis(5);
-    while workspace.status == Status::Provisioning {
+    while is_coming(&workspace) {
         if started.elapsed() >= Duration::from_millis(limit.ms) {
             return Err(Report::new(ErrorCode::WorkspaceNotReady)
-                .because(format!("{} is still provisioning after {} ms", workspace.id, limit.ms))
+                .because(format!("{} is still not there after {} ms", workspace.id, limit.ms))
                 .hint(format!("It goes on by itself; look with `warren ws show {}`.", workspace.id))
                 .into());
         }
@@ -131,6 +132,22 @@ async fn wait_until_settled(client: &Client, mut workspace: Workspace, limit: Sp
         workspace = client.workspace(&workspace.id).await?;
     }
     Ok(workspace)
+}
+
+/// An agent that Warren itself starts is part of what is waited for; one that comes from elsewhere is not.
+fn is_coming(workspace: &Workspace) -> bool {
+    let is_ours = workspace.agent.as_ref().is_some_and(|agent| !agent.command.is_empty());
+    match workspace.status {
+        Status::Provisioning => true,
+        Status::AwaitingAgent => is_ours,
+        Status::Online
+        | Status::Degraded
+        | Status::Offline
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => false,
+    }
 }
 
 fn failed_to_open(workspace: &Workspace) -> Report {

@@ -22,6 +22,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod runners;
 mod secrets;
 mod shell;
 mod shutdown;

@@ -19,3 +19,4 @@ pub(crate) mod program;
 pub(crate) mod reference;
 pub(crate) mod shell;
 pub(crate) mod syscalls;
+mod talk;

@@ -22,13 +22,14 @@ use warren_init::{
 };
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::shell::{
-    Command, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent, RunResult,
-    RunStream, Shell, Signal, Start,
+    Command, Conversation, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
+    RunResult, RunStream, Shell, Signal, Start,
 };
 use warren_workspace::{Error, WorkspacePath};
 
-use super::channel::{Channel, ChannelError, Conversation};
+use super::channel::{Channel, ChannelError, Conversation as Exchange};
 use super::disk::DiskMeter;
+use super::talk;
 use crate::directory::{Place, blocking, open_emptied};
 use crate::process::{Arguments, HeadTail, Sources, Spill, build_environment, program_name};
 
@@ -80,6 +81,7 @@ pub(crate) struct BoxShell {
     clock: Arc<dyn Clock>,
     open_spill: OpenSpill,
     end_box: EndBox,
+    runner: &'static str,
     closing: CancellationToken,
     runs: TaskTracker,
     disk: Option<Arc<DiskMeter>>,
@@ -101,6 +103,8 @@ pub(crate) struct BoxParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) open_spill: OpenSpill,
     pub(crate) end_box: EndBox,
+    /// Where the runner is in the box.
+    pub(crate) runner: &'static str,
 }
 
 impl BoxShell {
@@ -112,6 +116,7 @@ impl BoxShell {
             clock: parts.clock,
             open_spill: parts.open_spill,
             end_box: parts.end_box,
+            runner: parts.runner,
             closing: CancellationToken::new(),
             runs: TaskTracker::new(),
             disk: None,
@@ -244,7 +249,7 @@ impl BoxShell {
 
 /// A command under way.
 struct Running {
-    conversation: Conversation,
+    conversation: Exchange,
     command: Command,
     /// What was not sent yet.
     input: Bytes,
@@ -496,6 +501,17 @@ impl Shell for BoxShell {
             Err(error) => Err(lost_before(error)),
         }
     }
+
+    fn runner(&self) -> Option<&'static str> {
+        Some(self.runner)
+    }
+
+    async fn converse(&self, command: Command) -> Result<Conversation, Error> {
+        self.check_open()?;
+        self.check_disk().await?;
+        let spawn = self.spawn_of(&command, None, 0)?;
+        talk::begin(&self.channel, command, spawn, self.closing.clone(), &self.runs)
+    }
 }
 
 impl Running {
@@ -572,7 +588,7 @@ fn info_of(summary: &ProcessSummary) -> ProcessInfo {
     }
 }
 
-fn start_failure(command: &Command, failure: &Failure) -> Error {
+pub(super) fn start_failure(command: &Command, failure: &Failure) -> Error {
     let program = match &command.invocation {
         Invocation::Argv(words) => words.first().map_or("", String::as_str),
         Invocation::Script(_) => "/bin/sh",
@@ -639,7 +655,7 @@ fn unknown_process(process: ProcessId) -> Error {
 }
 
 /// Nothing has begun, so that it may be tried again in another box.
-fn lost_before(error: ChannelError) -> Error {
+pub(super) fn lost_before(error: ChannelError) -> Error {
     match error {
         ChannelError::TooLong => {
             Error::operation(ErrorCode::InvalidCommand, "the command is too long for the box")
@@ -651,16 +667,16 @@ fn lost_before(error: ChannelError) -> Error {
 }
 
 /// Something may have happened, so that it is not tried again by itself.
-fn lost_meanwhile(_: ChannelError) -> Error {
+pub(super) fn lost_meanwhile(_: ChannelError) -> Error {
     let detail = "the box ended while the command ran; what it had done by then has happened";
     Error::operation(ErrorCode::WorkspaceEvicted, detail)
 }
 
 /// No eviction: a command that was ended on purpose must not be run again.
-fn closed_meanwhile() -> Error {
+pub(super) fn closed_meanwhile() -> Error {
     Error::operation(ErrorCode::WorkspaceNotReady, "the workspace was closed while the command ran")
 }
 
-fn nonsense() -> Error {
+pub(super) fn nonsense() -> Error {
     Error::operation(ErrorCode::Internal, "process 1 of the box answered something else than was asked")
 }

@@ -116,6 +116,19 @@ impl Maker {
         Ok(())
     }
 
+    /// Whether a box of this config can be made without a pull.
+    pub(super) async fn has_image(&self, config: &DockerConfig) -> Result<bool, Error> {
+        match config.pull_policy {
+            PullPolicy::Never => Ok(true),
+            PullPolicy::Always => Ok(false),
+            PullPolicy::Missing => Ok(self.look_for(&Image::parse(&config.image)?).await?.is_some()),
+        }
+    }
+
+    pub(super) async fn fetch_image(&self, config: &DockerConfig) -> Result<(), Error> {
+        self.provide_image(&Image::parse(&config.image)?, config.pull_policy).await.map(drop)
+    }
+
     /// `Never` makes no call that leaves this machine, and neither does `Missing` when the image is here.
     async fn provide_image(&self, image: &Image, policy: PullPolicy) -> Result<ImageFacts, Error> {
         if policy != PullPolicy::Always
@@ -194,7 +207,8 @@ impl Plan<'_> {
             return spec::request(self.config, &self.facts(identity, image, furnishing));
         }
         let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
-        let furnishing = Furnishing::Folders { files: &files, run: &run, init: &folders.init };
+        let furnishing =
+            Furnishing::Folders { files: &files, run: &run, init: &folders.init, runner: &folders.runner };
         spec::request(self.config, &self.facts(identity, image, furnishing))
     }
 

@@ -6,6 +6,7 @@
 //!   <base>/.boxes/<workspace id>/generation  the number of the last container that was given out
 //!   <base>/.boxes/<workspace id>/volume-owner  whom its volume belongs to, with a daemon elsewhere
 //!   <base>/.program/warren-init              process 1
+//!   <base>/.program/warren-runner            the runner of a resident agent
 //!   <base>/.instance                         who made the containers, also after a restart
 //! ```
 //!
@@ -28,7 +29,7 @@ use warren_model::{ErrorCode, WorkspaceId};
 use warren_workspace::Error;
 
 use crate::boxes::owner::{self, Owners};
-use crate::boxes::program;
+use crate::boxes::program::{self, Program};
 use crate::directory::{Owner, Root, Staging, errno};
 use crate::process;
 
@@ -43,6 +44,7 @@ pub(super) struct Folders {
     pub(super) base: PathBuf,
     pub(super) instance: String,
     pub(super) init: PathBuf,
+    pub(super) runner: PathBuf,
     pub(super) staging: Arc<Staging>,
     owners: Owners,
 }
@@ -63,7 +65,8 @@ impl Folders {
         let unwritable = failed("the containers' folder cannot be written");
         Ok(Self {
             instance: read_or_make_instance(&base, entropy).map_err(unwritable)?,
-            init: program::install(&base.join(PROGRAM)).map_err(unwritable)?,
+            init: program::install(Program::Init, &base.join(PROGRAM)).map_err(unwritable)?,
+            runner: program::install(Program::Runner, &base.join(PROGRAM)).map_err(unwritable)?,
             staging: Arc::new(staging),
             owners: Owners::of(&base).map_err(failed("the containers' folder cannot be listed"))?,
             base,

@@ -20,6 +20,7 @@ use super::held::HeldBoxes;
 use super::host::{Access, Host};
 use super::identity::{Holds, OwnVolume};
 use super::image::Image;
+use super::spec::RUNNER;
 use super::workspace::{Boxed, DockerWorkspace, Files};
 use super::{reaper, relax};
 use crate::boxes::config::{BoxConfig, check_offered};
@@ -191,6 +192,7 @@ impl DockerProvider {
             clock: Arc::clone(&self.clock),
             open_spill,
             end_box: self.killer(&entered),
+            runner: RUNNER,
         });
         let shell = match meter {
             Some(meter) => shell.with_disk(meter),
@@ -396,6 +398,16 @@ impl Provider for DockerProvider {
             Some(problem) => Err(Error::permanent(ErrorCode::InvalidConfig, problem)),
             None => Ok(()),
         }
+    }
+
+    async fn is_prepared(&self, config: &ProviderConfig) -> Result<bool, Error> {
+        let config = config_of(config)?;
+        self.maker.has_image(config).await
+    }
+
+    async fn prepare(&self, config: &ProviderConfig) -> Result<(), Error> {
+        let config = config_of(config)?;
+        self.maker.fetch_image(config).await
     }
 
     async fn open(&self, request: OpenRequest) -> Result<Opened, Error> {

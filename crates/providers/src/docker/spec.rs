@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   /.warren/init    process 1, read-only         /workspace   the workspace's files
-//!   /.warren/run     where its socket is          /tmp         memory, sized
+//!   /.warren/runner  of an agent, read-only       /tmp         memory, sized
+//!   /.warren/run     where the socket is
 //!   everything else  the image, read-only         mounts       what the config grants (W73)
 //! ```
 //!
@@ -30,6 +31,7 @@ use crate::directory::Owner;
 
 const FOLDER: &str = "/.warren";
 pub(super) const INIT: &str = "/.warren/init";
+pub(super) const RUNNER: &str = "/.warren/runner";
 pub(super) const RUN: &str = "/.warren/run";
 pub(super) const SOCKET: &str = "init.sock";
 
@@ -58,7 +60,7 @@ pub(super) struct Facts<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Furnishing<'a> {
     /// Of the daemon's host, which is ours too.
-    Folders { files: &'a Path, run: &'a Path, init: &'a Path },
+    Folders { files: &'a Path, run: &'a Path, init: &'a Path, runner: &'a Path },
     /// Of the daemon itself, by name.
     Volumes { files: &'a str, program: &'a str },
 }
@@ -193,9 +195,10 @@ fn host_config(config: &DockerConfig, facts: &Facts<'_>) -> HostConfig {
 
 fn mounts(tmp_mb: u32, facts: &Facts<'_>) -> Vec<Mount> {
     let own = match facts.furnishing {
-        Furnishing::Folders { files, run, init } => vec![
+        Furnishing::Folders { files, run, init, runner } => vec![
             bind(&files.to_string_lossy(), WORKSPACE_ROOT, true),
             bind(&init.to_string_lossy(), INIT, false),
+            bind(&runner.to_string_lossy(), RUNNER, false),
             bind(&run.to_string_lossy(), RUN, true),
         ],
         Furnishing::Volumes { files, program } => {

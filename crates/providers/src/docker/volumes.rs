@@ -1,5 +1,5 @@
 //! What a box needs of a daemon that shares no directory with us (W83): a volume with the workspace's files, which outlives
-//! containers, and one with process 1, which all boxes of this Warren have in common.
+//! containers, and one with process 1 and the runner, which all boxes of this Warren have in common.
 //!
 //! A volume can be written from outside only through a container, and not through one whose root is read-only, as a box's
 //! is. So there is a second container that is never started, the furnisher: process 1 and the owner of the files are put
@@ -12,8 +12,8 @@ use super::archive::{self, Entry};
 use super::container::Plan;
 use super::daemon::{DaemonError, ImageFacts};
 use super::identity::{FURNISHER, Holds, Identity, OwnVolume};
-use super::spec::{self, Furnishing, INIT};
-use crate::boxes::program;
+use super::spec::{self, Furnishing, INIT, RUNNER};
+use crate::boxes::program::{self, Program};
 use crate::directory::Owner;
 
 /// Also a sign that they were given away: a new volume has another.
@@ -41,18 +41,21 @@ impl Plan<'_> {
         let daemon = &self.maker.daemon;
         let step = |error: DaemonError| error.into_opening("furnishing the volumes");
         let _alone = self.maker.furnishing.lock().await;
-        let program = daemon.look_at(container, INIT).await.map_err(step)?;
-        let has_program = program.is_some_and(|facts| {
-            facts.bytes == program::contents().len() as u64 && facts.permissions == PROGRAM_MODE
-        });
         let files = daemon.look_at(container, WORKSPACE_ROOT).await.map_err(step)?;
         // The daemon does not tell whose they are, and the config may have named another user since.
         let has_owner = files.is_some_and(|facts| facts.permissions == FILES_MODE)
             && self.maker.folders.volume_owner(self.workspace) == Some(self.box_user());
         let mut entries = Vec::new();
-        if !has_program {
-            let contents = Some(program::contents());
-            entries.push(Entry { name: relative(INIT), mode: PROGRAM_MODE, owner: ROOT, contents });
+        for (program, path) in [(Program::Init, INIT), (Program::Runner, RUNNER)] {
+            let contents = program.contents();
+            let found = daemon.look_at(container, path).await.map_err(step)?;
+            let is_there = found.is_some_and(|facts| {
+                facts.bytes == contents.len() as u64 && facts.permissions == PROGRAM_MODE
+            });
+            if !is_there {
+                let contents = Some(contents);
+                entries.push(Entry { name: relative(path), mode: PROGRAM_MODE, owner: ROOT, contents });
+            }
         }
         if !has_owner {
             let (name, owner) = (relative(WORKSPACE_ROOT), self.box_user());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   <base>/.box/etc/          our own passwd, hosts …; copies of what loaders, clocks and certificate checks read
-//!   <base>/.box/etc/warren/   process 1; here, so that one mount gives a box all of it
+//!   <base>/.box/etc/warren/   process 1 and the runner; here, so that one mount gives a box all of it
 //! ```
 //!
 //! Written when Warren starts, readable by every box's user, writable by none.
@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::boxes::program;
+use crate::boxes::program::{self, Program};
 
 /// What would tell of the host if it were the host's.
 const OWN: [(&str, &str); 6] = [
@@ -46,7 +46,9 @@ pub(super) fn furnish(folder: &Path) -> io::Result<PathBuf> {
     make_folder(folder)?;
     make_folder(&etc)?;
     make_folder(&etc.join("warren"))?;
-    program::install(&etc.join("warren"))?;
+    for program in Program::ALL {
+        program::install(program, &etc.join("warren"))?;
+    }
     for (name, text) in OWN {
         put(&etc.join(name), text.as_bytes())?;
     }

@@ -22,7 +22,7 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
-use super::arguments::{Bind, Shape, System, command_line};
+use super::arguments::{Bind, RUNNER, Shape, System, command_line};
 use super::backend::{self, Bubblewrap, unavailable};
 use super::cgroup::Cgroups;
 use super::furnishing;
@@ -388,6 +388,7 @@ impl Inner {
                 clock: Arc::clone(&self.clock),
                 open_spill: spill_opener(Arc::clone(&place)),
                 end_box: live.killer(),
+                runner: RUNNER,
             })
             .with_disk(meter);
             Boxed { shell, live }

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
 use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
 use warren_model::{BoxLimits, Capability, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId};
 use warren_providers::{SandboxProvider, SandboxSettings};
-use warren_workspace::shell::{Command, Poll, PtySize, RunResult, Start};
+use warren_workspace::shell::{Command, Conversation, Poll, PtySize, RunEvent, RunResult, Start};
 use warren_workspace::{Error, OpenRequest, Opened, Provider as _, Workspace};
 
 fn provider(base: &Path, pool_size: usize) -> SandboxProvider {
@@ -210,5 +211,46 @@ async fn no_child_outlives_its_command() {
     assert!(started.elapsed() < Duration::from_secs(20));
     let left = output(&workspace, "ps -e -o comm= | grep -c sleep").await;
     assert_eq!(left.trim(), "0");
+    workspace.close().await.unwrap();
+}
+
+// F18
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_is_talked_to_for_as_long_as_somebody_listens() {
+    let base = tempfile::tempdir().unwrap();
+    let provider = provider(base.path(), 0);
+    let workspace = open(&provider, SandboxConfig::default()).await.unwrap().workspace;
+    let shell = workspace.shell().unwrap();
+    let talk = shell.converse(Command::script("echo $$ > pid; echo ready; cat")).await.unwrap();
+    let Conversation { input, mut said } = talk;
+    let mut heard = Vec::new();
+    // More than any pipe, window or frame holds, both ways.
+    let sent = vec![b'x'; 3 << 20];
+    let sending = {
+        let (input, sent) = (input.clone(), sent.clone());
+        tokio::spawn(async move {
+            for piece in sent.chunks(100_000) {
+                input.send(piece.to_vec().into()).await.unwrap();
+            }
+        })
+    };
+    while heard.len() < sent.len() + b"ready\n".len() {
+        match said.next().await.unwrap().unwrap() {
+            RunEvent::Stdout(piece) => heard.extend_from_slice(&piece),
+            other => panic!("{other:?}"),
+        }
+    }
+    sending.await.unwrap();
+    assert!(heard.starts_with(b"ready\n") && heard[6..] == sent[..]);
+    assert_eq!(shell.list().await.unwrap(), [], "nobody else can listen to it");
+    drop(said);
+    let gone =
+        "for i in $(seq 100); do kill -0 $(cat pid) 2>/dev/null || { echo gone; exit; }; sleep 0.05; done";
+    assert_eq!(output(&workspace, gone).await.trim(), "gone", "it ends with whoever listened");
+    let talk = shell.converse(Command::script("cat; exit 7")).await.unwrap();
+    let Conversation { input, said } = talk;
+    drop(input);
+    let last = said.collect::<Vec<_>>().await.pop().unwrap().unwrap();
+    assert!(matches!(last, RunEvent::Finished(RunResult { exit_code: Some(7), .. })), "{last:?}");
     workspace.close().await.unwrap();
 }

@@ -5,6 +5,22 @@ use warren_model::{Mending, Status, StatusReason, Timestamp, Workspace};
 use super::{Change, is_booting, provision_timeout_ms};
 use crate::reconcile::{LOOK_AGAIN_MS, is_mended, is_well_again, next_mending};
 
+/// Stops the clock of provisioning while something is fetched that is no part of the boot, such as an image (F4). The row
+/// says when somebody is to look after it, so that whoever fetches may die.
+pub fn hold_boot_clock(row: &mut Workspace) {
+    if row.status == Status::Provisioning {
+        row.provision_deadline = None;
+    }
+}
+
+/// The boot begins now: what was fetched is here.
+pub fn start_boot_clock(row: &mut Workspace, fleet_wide_ms: Option<i64>, now: Timestamp) {
+    if row.status == Status::Provisioning {
+        row.provisioning_started_at = Some(now);
+        row.provision_deadline = Some(now.plus_ms(provision_timeout_ms(&row.spec, fleet_wide_ms)));
+    }
+}
+
 /// Puts a change of the table into the row. `reason` stands in for the table's own; `fleet_wide_ms` is the time for
 /// provisioning that holds for all, if there is one (F5).
 pub fn enter(

@@ -18,7 +18,7 @@ mod entry;
 mod tests;
 
 pub use diagram::diagram;
-pub use entry::enter;
+pub use entry::{enter, hold_boot_clock, start_boot_clock};
 
 use warren_model::{
     Desired, EventKind, Runtime, RuntimeState, Status, Timestamp, Vitals, Workspace, WorkspaceSpec,

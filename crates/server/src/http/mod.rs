@@ -21,6 +21,7 @@ use crate::app::{App, ServerConfig};
 use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
+use crate::runner_door::Door;
 use crate::telemetry::Telemetry;
 use crate::{VERSION, routes};
 
@@ -81,6 +82,7 @@ impl Server {
             fleet,
         });
         let router = routes::router(&app);
+        app.fleet.open_door(Arc::new(Door::new(router.clone(), address)));
         Ok(Self { listener, address, app, router })
     }
 

@@ -63,7 +63,11 @@ fn wish(body: CreateWorkspace) -> Result<Wish, Failure> {
             hibernate_after_seconds: body.hibernate_after_seconds,
             max_concurrent_tasks: body.max_concurrent_tasks,
         },
-        agent: model::AgentSpec::default(),
+        agent: model::AgentSpec {
+            command: body.command.unwrap_or_default(),
+            wedge_signs: body.wedge_signs.unwrap_or_default(),
+            ..model::AgentSpec::default()
+        },
         template: None,
     })
 }
@@ -83,6 +87,8 @@ fn from_template(body: CreateWorkspace) -> Result<Import, Failure> {
         provision_timeout_seconds: body.provision_timeout_seconds,
         hibernate_after_seconds: body.hibernate_after_seconds,
         max_concurrent_tasks: body.max_concurrent_tasks,
+        command: body.command,
+        wedge_signs: body.wedge_signs,
         ..model::Blueprint::default()
     };
     let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;

@@ -29,6 +29,7 @@ mod redaction;
 mod registration;
 mod removal;
 mod replicas;
+mod residents;
 mod schedules;
 mod secrets;
 mod sweeps;

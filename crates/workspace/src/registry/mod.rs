@@ -122,6 +122,16 @@ impl Registry {
         self.inner.provider(kind)?.availability().await
     }
 
+    /// Whether opening a place of this config begins at once, or with a fetch of what is not here.
+    pub async fn is_prepared(&self, config: &ProviderConfig) -> Result<bool, Error> {
+        self.inner.provider(config.kind())?.is_prepared(config).await
+    }
+
+    /// Fetches what a place of this config needs. It has its provider's own limits, not those of an open.
+    pub async fn prepare(&self, config: &ProviderConfig) -> Result<(), Error> {
+        self.inner.provider(config.kind())?.prepare(config).await
+    }
+
     /// Makes a workspace known; its first use opens it. Declared again, it is changed as by `update`; closed, it
     /// begins a new life.
     pub fn declare(&self, id: WorkspaceId, declaration: Declaration) -> Result<(), Error> {

@@ -33,7 +33,7 @@ struct Remote {
 
 #[expect(clippy::disallowed_methods, reason = "a test's own process 1")]
 async fn start(folder: &Path, root: &Path) -> (BoxFs, tokio::process::Child) {
-    let init = program::install(folder).unwrap();
+    let init = program::install(program::Program::Init, folder).unwrap();
     let mut child = tokio::process::Command::new(init)
         .args(["--channel", "stdio", "--landlock", "off", "--root"])
         .arg(root)

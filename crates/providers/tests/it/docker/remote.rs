@@ -196,7 +196,10 @@ async fn files_outlive_containers_and_restarts_and_go_with_destroy() {
 
     let restarted = provider_at(&tunnel.host, &docker.base(), Patience::default());
     let again = restarted.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
-    assert_eq!(text(&run_in(again.as_ref(), "cat file; echo more >> file; ls /.warren").await), "kept\ninit");
+    assert_eq!(
+        text(&run_in(again.as_ref(), "cat file; echo more >> file; ls /.warren").await),
+        "kept\ninit\nrunner"
+    );
     again.close().await.unwrap();
     assert!(volumes_of(&docker).contains(&files_volume(&docker, opened.id)));
     restarted.destroy(opened.id, &opened.reference).await.unwrap();

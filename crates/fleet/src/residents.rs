@@ -1,0 +1,258 @@
+//! Agents that Warren itself runs in their boxes (F4, F18).
+//!
+//! ```text
+//!   place open ──▶ lease ──▶ join token, into a file of the box ──▶ runner started ──▶ it registers ──▶ online
+//!                    ▲                                                   │
+//!                    └──────────── after a while ◀──────── it ended ◀────┘
+//! ```
+//!
+//! One task per workspace stays with its runner: starts it, hands what it says to the door, and starts it again when it
+//! ends. The door is whoever serves the API. The lease keeps two replicas from running one agent twice; after a crash
+//! it is free when it has expired, and whoever knows of the workspace takes it.
+//!
+//! Surprise: a runner reaches Warren through its own input and output, which only Warren holds. There is no socket in the
+//! box and none on the host, so that there is none to reach from another box.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
+use warren_rules::residents;
+use warren_store::Lease;
+use warren_workspace::SecretVariables;
+use warren_workspace::shell::{Command, Conversation, Shell};
+
+use crate::audit::Actor;
+use crate::identity::{MintToken, Minter};
+use crate::{Error, Fleet};
+
+/// Where a runner finds its credentials: in memory that only its box has.
+const FOLDER: &str = "/tmp/.warren";
+const JOIN_TOKEN: &str = "/tmp/.warren/join-token";
+/// A runner registers at once, or not at all.
+const JOIN_LIFETIME_MS: i64 = 10 * 60_000;
+const PLACE_TIMEOUT_MS: u64 = 10_000;
+const LEASE_MS: i64 = 15_000;
+const RENEW_EVERY: Duration = Duration::from_secs(5);
+
+/// Serves what runners ask, as those that they are.
+#[async_trait]
+pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
+    /// Until the runner ends; answers how. What it says is masked with its workspace's secrets.
+    async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String;
+}
+
+/// The runners of this process.
+#[derive(Debug)]
+pub(crate) struct Residents {
+    door: watch::Sender<Option<Arc<dyn RunnerDoor>>>,
+    attended: Mutex<HashMap<WorkspaceId, CancellationToken>>,
+}
+
+impl Default for Residents {
+    fn default() -> Self {
+        Self { door: watch::channel(None).0, attended: Mutex::default() }
+    }
+}
+
+impl Residents {
+    /// The one before, if any, is dismissed.
+    fn begin(&self, id: WorkspaceId) -> CancellationToken {
+        let token = CancellationToken::new();
+        let mut attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = attended.insert(id, token.clone()) {
+            before.cancel();
+        }
+        token
+    }
+
+    fn end(&self, id: WorkspaceId) {
+        let mut attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = attended.remove(&id) {
+            known.cancel();
+        }
+    }
+
+    /// The door knows the fleet, and the fleet the door: one of them lets go.
+    pub(crate) fn close(&self) {
+        self.door.send_replace(None);
+    }
+}
+
+impl Fleet {
+    /// From now on runners are served. Until then none is started.
+    pub fn open_door(&self, door: Arc<dyn RunnerDoor>) {
+        self.0.residents.door.send_replace(Some(door));
+    }
+
+    /// Ends the runner of a workspace, if this process has it.
+    pub(crate) fn dismiss_resident(&self, id: WorkspaceId) {
+        self.0.residents.end(id);
+    }
+
+    /// Stays with the runner of a workspace from now on, if it is Warren that runs it.
+    pub(crate) fn attend_resident(&self, row: &Workspace) {
+        if !residents::is_run_by_warren(&row.spec) || self.0.stopping.is_cancelled() {
+            return;
+        }
+        let (fleet, id, dismissed) = (self.clone(), row.id, self.0.residents.begin(row.id));
+        self.0.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = fleet.0.stopping.cancelled() => fleet.release_resident(id).await,
+                () = dismissed.cancelled() => {}
+                () = fleet.supervise(id) => {}
+            }
+        });
+    }
+
+    /// Starts the runner again and again, until somebody wants something else.
+    async fn supervise(&self, id: WorkspaceId) {
+        let mut doors = self.0.residents.door.subscribe();
+        let door = doors.wait_for(Option::is_some).await.ok().and_then(|door| door.clone());
+        let Some(door) = door else { return };
+        let mut failures = 0;
+        loop {
+            if !matches!(self.take_resident(id).await, Ok(Some(_))) {
+                // Another replica runs it, or one did that has died, or the database is away.
+                tokio::time::sleep(RENEW_EVERY).await;
+                continue;
+            }
+            let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await;
+            match row {
+                Ok(Some(row)) if residents::is_started_in(row.status) => {
+                    let began = Instant::now();
+                    let ended = self.run_resident(&row, &*door).await;
+                    let lived_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    failures = residents::failures_after(failures, lived_ms);
+                    match ended {
+                        Ok(how) => {
+                            tracing::warn!(workspace.id = %id, how, failures, "a runner ended; it is started again");
+                        }
+                        Err(error) => {
+                            tracing::warn!(workspace.id = %id, %error, failures, "a runner could not be run");
+                        }
+                    }
+                }
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::warn!(workspace.id = %id, %error, "the workspace of a runner could not be read");
+                    failures += 1;
+                }
+            }
+            let wait = residents::restart_wait_ms(failures, self.entropy().fraction());
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+        }
+    }
+
+    /// One life of a runner, for as long as this process has the lease.
+    async fn run_resident(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
+        tokio::select! {
+            ended = self.live_once(row, door) => ended,
+            lost = self.keep_resident(row.id) => lost,
+        }
+    }
+
+    async fn live_once(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
+        let lease = self.registry().acquire(row.id).await?;
+        let shell = lease.workspace().shell().ok_or_else(no_box)?;
+        let runner = shell.runner().ok_or_else(no_box)?;
+        let secrets = self.secret_variables(row).await?;
+        let join = self.mint_join(row).await?;
+        // In place before the runner starts, and never in its arguments or variables.
+        place_token(shell, runner, &join).await?;
+        let signs = row.spec.agent.wedge_signs.iter().flat_map(|sign| ["--wedge-sign", sign.as_str()]);
+        let words = [runner, "run", FOLDER].into_iter().chain(signs).chain(["--"]);
+        let command = Command::argv(words.chain(row.spec.agent.command.iter().map(String::as_str)));
+        let talk = secrets.shell(shell).converse(command).await?;
+        Ok(door.attend(row.id, talk, secrets).await)
+    }
+
+    /// A fresh token; those of earlier starts end.
+    async fn mint_join(&self, row: &Workspace) -> Result<TokenSecret, Error> {
+        let (id, now) = (row.id, self.clock().now());
+        self.store()
+            .write(move |tx| tx.revoke_tokens_of(id, TokenKind::Join, now).map(drop).map_err(Error::from))
+            .await?;
+        let by = Minter {
+            principal: Principal::system("reconciler"),
+            expires_at: None,
+            actor: Actor::system("reconciler", row.org_id),
+        };
+        let request = MintToken {
+            kind: TokenKind::Join,
+            name: "runner".to_owned(),
+            scopes: ScopeSet::EMPTY,
+            workspace_id: Some(id),
+            expires_in_ms: Some(JOIN_LIFETIME_MS),
+        };
+        let minted = self.mint_for(Principal::workspace(id), row.org_id, by, request).await?;
+        Ok(minted.secret)
+    }
+
+    async fn take_resident(&self, id: WorkspaceId) -> Result<Option<Lease>, Error> {
+        let (name, owner, now) = (lease_name(id), self.0.instance.clone(), self.clock().now());
+        self.store()
+            .write(move |tx| tx.take_lease(&name, &owner, now, now.plus_ms(LEASE_MS)).map_err(Error::from))
+            .await
+    }
+
+    /// Returns once the lease is somebody else's.
+    async fn keep_resident(&self, id: WorkspaceId) -> Result<String, Error> {
+        loop {
+            tokio::time::sleep(RENEW_EVERY).await;
+            match self.take_resident(id).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok("another replica took it over".to_owned()),
+                Err(error) => {
+                    tracing::warn!(workspace.id = %id, %error, "the lease of a runner could not be renewed");
+                }
+            }
+        }
+    }
+
+    /// So that the next start need not wait.
+    async fn release_resident(&self, id: WorkspaceId) {
+        let (name, owner) = (lease_name(id), self.0.instance.clone());
+        let released = self
+            .store()
+            .write(move |tx| match tx.lease(&name)? {
+                Some(lease) if lease.owner == owner => tx.release_lease(&lease).map_err(Error::from),
+                Some(_) | None => Ok(()),
+            })
+            .await;
+        if let Err(error) = released {
+            tracing::warn!(workspace.id = %id, %error, "the lease of a runner could not be given back");
+        }
+    }
+}
+
+fn lease_name(id: WorkspaceId) -> String {
+    format!("resident/{id}")
+}
+
+async fn place_token(shell: &dyn Shell, runner: &str, token: &TokenSecret) -> Result<(), Error> {
+    let placing = Command {
+        stdin: Bytes::copy_from_slice(token.reveal().as_bytes()),
+        timeout_ms: Some(PLACE_TIMEOUT_MS),
+        ..Command::argv([runner, "place", JOIN_TOKEN])
+    };
+    let placed = shell.run(placing).await?;
+    if placed.exit_code == Some(0) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&placed.stderr.bytes).trim().to_owned();
+    let detail = format!("the join token could not be put into the box: {said}");
+    Err(Error::with_detail(ErrorCode::WorkspaceFailed, detail))
+}
+
+fn no_box() -> Error {
+    let detail = "the workspace has no box to run a program in";
+    Error::with_detail(ErrorCode::CapabilityMissing, detail)
+}

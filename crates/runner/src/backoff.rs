@@ -1,0 +1,36 @@
+//! How long to wait before Warren is asked again.
+
+const FIRST_MS: u64 = 500;
+const MAX_MS: u64 = 30_000;
+
+/// The wait after so many failures in a row: doubled each time, up to half a minute. Each runner has a Warren to itself as
+/// far as it knows, and what all of them wait for is spread by when each of them failed; so there is no jitter.
+pub fn wait_ms(failures: u32) -> u64 {
+    match failures {
+        0 => 0,
+        _ => FIRST_MS.saturating_mul(2_u64.saturating_pow(failures - 1)).min(MAX_MS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    // F18
+    #[test]
+    fn waits_double_up_to_half_a_minute() {
+        let waits: Vec<_> = (0..9).map(wait_ms).collect();
+        assert_eq!(waits, [0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    }
+
+    proptest! {
+        // F18
+        #[test]
+        fn a_wait_never_shrinks_and_never_exceeds_its_maximum(failures: u32) {
+            prop_assert!(wait_ms(failures) <= MAX_MS);
+            prop_assert!(wait_ms(failures) <= wait_ms(failures.saturating_add(1)));
+        }
+    }
+}

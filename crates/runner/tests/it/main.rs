@@ -1,0 +1,227 @@
+//! The runner's loop against an office that does what a test says, with real programs.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
+
+mod office;
+
+use std::time::Duration;
+
+use serde_json::json;
+use warren_api::AnswerOutcome;
+use warren_runner::{Credentials, Error, Refusal, Settings, place, work};
+
+use crate::office::{Desk, Fake};
+
+/// How long a test waits for something that should happen soon.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Home {
+    _folder: tempfile::TempDir,
+    settings: Settings,
+}
+
+fn home(script: &str) -> Home {
+    let folder = tempfile::tempdir().unwrap();
+    let credentials = Credentials {
+        join_token: folder.path().join("join-token"),
+        credential: folder.path().join("credential"),
+    };
+    place(&credentials.join_token, b"join").unwrap();
+    let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+    Home { settings: Settings { command, credentials, wedge_signs: Vec::new() }, _folder: folder }
+}
+
+/// Works until the office has seen enough.
+async fn until(fake: &Fake, home: &Home, is_enough: impl Fn(&Desk) -> bool) -> Option<Error> {
+    let seen = async {
+        while !is_enough(&fake.desk()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        ended = work(fake, &home.settings) => Some(ended.unwrap_err()),
+        () = seen => None,
+        () = tokio::time::sleep(PATIENCE) => panic!("did not happen: {:?}", fake.desk()),
+    }
+}
+
+// F18
+#[tokio::test]
+async fn a_message_is_given_to_the_program_and_its_output_is_the_answer() {
+    let (fake, home) = (Fake::new(), home("read -r text; echo \"heard $text\""));
+    fake.queue("hello");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
+    let desk = fake.desk();
+    let answer = &desk.answers[0];
+    assert_eq!((answer.outcome, answer.attempt), (AnswerOutcome::Answered, 1));
+    assert_eq!(answer.message.as_ref().unwrap().parts[0].text.as_deref(), Some("heard hello"));
+    let busy = desk.heartbeats.iter().find(|beat| beat.active_tasks == Some(1)).unwrap();
+    assert_eq!(busy.current_task.as_deref(), Some("task-1"), "it reports from the work");
+}
+
+// F18
+#[tokio::test]
+async fn the_join_token_is_used_once_and_the_credential_is_kept_for_the_next_start() {
+    let (fake, home) = (Fake::new(), home("true"));
+    assert!(until(&fake, &home, |desk| desk.heartbeats.len() > 2).await.is_none());
+    assert!(!home.settings.credentials.join_token.exists());
+    assert_eq!(std::fs::read_to_string(&home.settings.credentials.credential).unwrap(), "credential-1");
+    let before = fake.desk().heartbeats.len();
+    assert!(until(&fake, &home, |desk| desk.heartbeats.len() > before + 1).await.is_none());
+    assert_eq!(fake.desk().registrations, 1, "the second start had the credential");
+}
+
+// F18
+#[tokio::test]
+async fn without_any_credential_nothing_is_tried() {
+    let (fake, home) = (Fake::new(), home("true"));
+    std::fs::remove_file(&home.settings.credentials.join_token).unwrap();
+    assert!(matches!(until(&fake, &home, |_| false).await, Some(Error::NoCredential { .. })));
+}
+
+// F18: a 401 makes it read the credential again and retry once
+#[tokio::test]
+async fn a_credential_that_changes_under_way_costs_one_repeated_call_and_no_failure() {
+    let (fake, home) = (Fake::new(), home("cat"));
+    let files = home.settings.credentials.clone();
+    let rotated = std::cell::Cell::new(false);
+    let rotate = |desk: &Desk| {
+        if !rotated.get() && desk.heartbeats.len() > 1 {
+            rotated.set(true);
+            place(&files.credential, b"credential-2").unwrap();
+            fake.accept_only("credential-2");
+            fake.queue("after");
+        }
+        desk.answers.len() == 1
+    };
+    assert!(until(&fake, &home, rotate).await.is_none());
+    let desk = fake.desk();
+    assert_eq!(desk.refused, 1, "one call was refused, and repeated with what was read");
+    assert_eq!(desk.heartbeats.last().unwrap().error_rate, Some(0.0), "it does not count as a failure");
+}
+
+// F18: and then it counts as a failure
+#[tokio::test]
+async fn a_credential_that_stays_refused_ends_the_runner() {
+    let (fake, home) = (Fake::new(), home("cat"));
+    let refuse = |desk: &Desk| {
+        if desk.heartbeats.len() == 2 {
+            fake.accept_only("nobody");
+        }
+        false
+    };
+    assert!(matches!(until(&fake, &home, refuse).await, Some(Error::Unauthorized)));
+    assert_eq!(fake.desk().refused, 6, "three failures, each a call and its one repetition");
+}
+
+// F18, F12
+#[tokio::test]
+async fn a_wedge_is_reported_until_a_reply_with_content() {
+    let script = "read -r text; case $text in bad) echo 'insufficient_quota' >&2; exit 1;; empty) ;; *) echo ok;; esac";
+    let (fake, home) = (Fake::new(), home(script));
+    for text in ["bad", "empty", "good"] {
+        fake.queue(text);
+    }
+    assert!(
+        until(&fake, &home, |desk| desk.answers.len() == 3
+            && desk.heartbeats.last().unwrap().active_tasks == Some(0))
+        .await
+        .is_none()
+    );
+    let states: Vec<_> = fake.desk().idle_states();
+    assert_eq!(states, ["", "wedged", "wedged", ""]);
+}
+
+// F18
+#[tokio::test]
+async fn errors_are_told_as_progress_and_go_with_a_failure() {
+    let (fake, home) = (Fake::new(), home("echo reading >&2; sleep 3; echo broken >&2; exit 4"));
+    fake.queue("x");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
+    let desk = fake.desk();
+    assert_eq!(desk.progress[0].message.as_ref().unwrap().parts[0].text.as_deref(), Some("reading"));
+    assert_eq!(desk.answers[0].outcome, AnswerOutcome::Failed);
+    let said = desk.answers[0].message.as_ref().unwrap().parts[0].text.clone().unwrap();
+    assert!(said.contains("exit status: 4") && said.ends_with("reading\nbroken"), "{said}");
+}
+
+// F18
+#[tokio::test]
+async fn work_that_was_taken_back_is_ended_with_all_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("alive");
+    let script = format!("(while :; do touch {0}; sleep 0.1; done) & echo started >&2; wait", mark.display());
+    let (fake, home) = (Fake::new(), home(&script));
+    fake.queue("x");
+    fake.withdraw();
+    assert!(until(&fake, &home, |desk| desk.withdrawn == 1 && desk.claims > 1).await.is_none());
+    assert_eq!(fake.desk().answers.len(), 0, "nobody waits for an answer");
+    let is_gone = async {
+        loop {
+            let _ = std::fs::remove_file(&mark);
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            if !mark.exists() {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_gone).await.expect("the background loop is ended too");
+}
+
+// F18
+#[tokio::test]
+async fn what_a_program_left_running_holds_up_neither_its_answer_nor_the_next() {
+    let (fake, home) = (Fake::new(), home("sleep 1000 & setsid sleep 2 & echo done"));
+    fake.queue("x");
+    fake.queue("y");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 2).await.is_none());
+    let said = fake.desk().answers[1].message.as_ref().unwrap().parts[0].text.clone();
+    assert_eq!(said.as_deref(), Some("done"));
+}
+
+// F18
+#[tokio::test]
+async fn an_answer_is_told_again_when_warren_was_away() {
+    let (fake, home) = (Fake::new(), home("echo done"));
+    fake.queue("x");
+    fake.lose_answers(2);
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
+    assert_eq!(fake.desk().lost, 2);
+}
+
+// F18
+#[tokio::test]
+async fn a_program_that_is_not_there_is_a_failure_that_says_so() {
+    let (fake, mut home) = (Fake::new(), home(""));
+    home.settings.command = vec!["/nowhere/agent".into()];
+    fake.queue("x");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
+    let said = fake.desk().answers[0].message.as_ref().unwrap().parts[0].text.clone().unwrap();
+    assert!(said.starts_with("the program could not be started: "), "{said}");
+}
+
+// F18
+#[tokio::test]
+async fn the_line_passes_over_answers_that_are_not_for_it_and_tells_its_end() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use warren_runner::{LineOffice, Office as _};
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reading, writing) = tokio::io::split(ours);
+    let office = LineOffice::new(reading, writing);
+    let server = tokio::spawn(async move {
+        let (reading, mut writing) = tokio::io::split(theirs);
+        let mut lines = BufReader::new(reading).lines();
+        let asked: serde_json::Value =
+            serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert_eq!(asked["path"], "/api/v1/workspaces/w/queue/claim");
+        let id = asked["id"].as_u64().unwrap();
+        let foreign = json!({ "id": id + 900, "status": 500, "body": {} });
+        let problem = json!({ "id": id, "status": 409, "body": { "code": "workspace_not_ready" } });
+        writing.write_all(format!("nonsense\n{foreign}\n{problem}\n").as_bytes()).await.unwrap();
+    });
+    let claim = warren_api::ClaimMessage::default();
+    let refused = office.claim("t", "w", &claim).await.unwrap_err();
+    assert_eq!(refused, Refusal::Refused { code: "workspace_not_ready".into() });
+    server.await.unwrap();
+    assert_eq!(office.claim("t", "w", &claim).await.unwrap_err(), Refusal::Ended);
+}

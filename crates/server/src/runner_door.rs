@@ -1,0 +1,308 @@
+//! What runners in boxes ask, one JSON document per line, brought to the same routes as everything else (F18).
+//!
+//! ```text
+//!   runner's output ──▶ line ──▶ request, marked `FromBox` ──▶ the whole router ──▶ answer ──▶ line ──▶ runner's input
+//! ```
+//!
+//! Whatever comes out of a box may come from anybody in it, so that nothing is taken for granted: lines have a limit, only
+//! the API is reached, and `auth` lets nobody in but those who speak for the box's own workspace, whatever else their token
+//! would be good for. A runner asks one thing at a time; when it ends, so does what it waited for.
+
+use std::net::SocketAddr;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use http::{Request, StatusCode, header};
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use warren_api::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
+use warren_fleet::RunnerDoor;
+use warren_model::WorkspaceId;
+use warren_workspace::SecretVariables;
+use warren_workspace::shell::{Conversation, RunEvent, RunStream};
+
+/// All that is reached from a box.
+const REACHED: &str = "/api/v1/";
+/// Of what a runner complains about, so much is logged.
+const MAX_COMPLAINT_BYTES: usize = 500;
+
+/// A request that came out of a box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FromBox(pub(crate) WorkspaceId);
+
+pub(crate) struct Door {
+    router: TowerToHyperService<Router>,
+    /// The name under which this server answers, for the guard.
+    host: String,
+}
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Door").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+impl Door {
+    pub(crate) fn new(router: Router, address: SocketAddr) -> Self {
+        Self { router: TowerToHyperService::new(router), host: address.to_string() }
+    }
+
+    async fn answer(&self, from: FromBox, line: &[u8], secrets: &SecretVariables) -> RunnerAnswer {
+        let Ok(asked) = serde_json::from_slice::<RunnerRequest>(line) else {
+            return refused(0, StatusCode::BAD_REQUEST, "invalid_request");
+        };
+        let id = asked.id;
+        let Some(request) = self.request(from, asked, secrets) else {
+            return refused(id, StatusCode::NOT_FOUND, "route_not_found");
+        };
+        let Ok(response) = self.router.call(request).await;
+        read(id, response).await
+    }
+
+    fn request(
+        &self,
+        from: FromBox,
+        mut asked: RunnerRequest,
+        secrets: &SecretVariables,
+    ) -> Option<Request<Body>> {
+        if !asked.path.starts_with(REACHED) {
+            return None;
+        }
+        // What an agent says goes to others: its secrets do not (sec/T10).
+        secrets.mask_document(&mut asked.body);
+        let body = match &asked.body {
+            Value::Null => Body::empty(),
+            body => Body::from(serde_json::to_vec(body).ok()?),
+        };
+        let mut request = Request::builder()
+            .method(asked.method.as_str())
+            .uri(&asked.path)
+            .header(header::HOST, &self.host)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::AUTHORIZATION, format!("Bearer {}", asked.token))
+            .body(body)
+            .ok()?;
+        request.extensions_mut().insert(from);
+        Some(request)
+    }
+}
+
+#[async_trait]
+impl RunnerDoor for Door {
+    async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String {
+        let Conversation { input, said } = talk;
+        let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
+        loop {
+            let Some(line) = lines.next().await else {
+                return lines.how.unwrap_or_else(|| "it fell silent".to_owned());
+            };
+            let answering = self.answer(FromBox(workspace), &line, &secrets);
+            let answer = tokio::select! {
+                answer = answering => answer,
+                // It does not wait any more: neither does what it asked for.
+                () = lines.end() => continue,
+            };
+            if send(&input, &answer).await.is_none() {
+                return "it does not listen".to_owned();
+            }
+        }
+    }
+}
+
+async fn send(input: &mpsc::Sender<Bytes>, answer: &RunnerAnswer) -> Option<()> {
+    let mut line = serde_json::to_vec(answer).ok()?;
+    line.push(b'\n');
+    input.send(line.into()).await.ok()
+}
+
+async fn read(id: u64, response: Response) -> RunnerAnswer {
+    let (parts, body) = response.into_parts();
+    match axum::body::to_bytes(body, MAX_RUNNER_LINE_BYTES).await {
+        Ok(bytes) if bytes.is_empty() => {
+            RunnerAnswer { id, status: parts.status.as_u16(), body: Value::Null }
+        }
+        Ok(bytes) => match serde_json::from_slice(&bytes) {
+            Ok(body) => RunnerAnswer { id, status: parts.status.as_u16(), body },
+            Err(_) => refused(id, StatusCode::NOT_ACCEPTABLE, "not_json"),
+        },
+        Err(_) => refused(id, StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large"),
+    }
+}
+
+fn refused(id: u64, status: StatusCode, code: &str) -> RunnerAnswer {
+    RunnerAnswer { id, status: status.as_u16(), body: json!({ "code": code }) }
+}
+
+/// What a runner says, line by line.
+struct Lines {
+    said: RunStream,
+    workspace: WorkspaceId,
+    buffered: BytesMut,
+    /// How it ended, once it has.
+    how: Option<String>,
+}
+
+impl Lines {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(end) = self.buffered.iter().position(|byte| *byte == b'\n') {
+                let line = self.buffered.split_to(end + 1).freeze();
+                return Some(line.slice(..end));
+            }
+            if self.how.is_some() {
+                return None;
+            }
+            if self.buffered.len() > MAX_RUNNER_LINE_BYTES {
+                self.how = Some("it said more than fits into a line".to_owned());
+                return None;
+            }
+            self.hear().await;
+        }
+    }
+
+    /// Waits until it has ended; what it says meanwhile is kept for `next`.
+    async fn end(&mut self) {
+        while self.how.is_none() && self.buffered.len() <= MAX_RUNNER_LINE_BYTES {
+            self.hear().await;
+        }
+    }
+
+    async fn hear(&mut self) {
+        match self.said.next().await {
+            Some(Ok(RunEvent::Stdout(piece))) => self.buffered.extend_from_slice(&piece),
+            Some(Ok(RunEvent::Stderr(piece))) => {
+                let piece = &piece[..piece.len().min(MAX_COMPLAINT_BYTES)];
+                let said = String::from_utf8_lossy(piece);
+                tracing::info!(workspace.id = %self.workspace, said = %said.escape_debug(), "a runner said something");
+            }
+            Some(Ok(RunEvent::Finished(result))) => {
+                self.how = Some(match (result.exit_code, result.signal) {
+                    (Some(code), _) => format!("it ended with code {code}"),
+                    (None, Some(signal)) => format!("it was ended by signal {signal}"),
+                    (None, None) => "it ended".to_owned(),
+                });
+            }
+            Some(Err(error)) => self.how = Some(error.to_string()),
+            None => self.how = Some("it fell silent".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::Mutex;
+
+    use axum::extract::Request as Asked;
+    use futures_util::stream;
+    use warren_workspace::shell::RunResult;
+
+    use super::*;
+
+    fn workspace() -> WorkspaceId {
+        "0198c0de-0000-7000-8000-000000000001".parse().unwrap()
+    }
+
+    /// A door to a router that tells what it was asked, and what came of a talk through it.
+    async fn talk(
+        pieces: Vec<Vec<u8>>,
+        secrets: SecretVariables,
+    ) -> (Vec<RunnerAnswer>, Vec<String>, String) {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noting = Arc::clone(&seen);
+        let router = Router::new().fallback(move |asked: Asked| {
+            let noting = Arc::clone(&noting);
+            async move {
+                let from = asked.extensions().get::<FromBox>().copied();
+                let (parts, body) = asked.into_parts();
+                let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+                let text =
+                    format!("{} {} {from:?} {}", parts.method, parts.uri, String::from_utf8_lossy(&body));
+                noting.lock().unwrap().push(text);
+                axum::Json(json!({ "path": parts.uri.path() }))
+            }
+        });
+        let door = Door::new(router, "127.0.0.1:1".parse().unwrap());
+        let (input, mut heard) = mpsc::channel(64);
+        let said = pieces.into_iter().map(|piece| Ok(RunEvent::Stdout(piece.into())));
+        // Its end comes after what it waits for: whoever ends first is not answered.
+        let end = stream::once(async {
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            Ok(RunEvent::Finished(RunResult { exit_code: Some(3), ..RunResult::default() }))
+        });
+        let talk = Conversation { input, said: stream::iter(said).chain(end).boxed() };
+        let how = door.attend(workspace(), talk, secrets).await;
+        let mut answers = Vec::new();
+        while let Ok(line) = heard.try_recv() {
+            answers.push(serde_json::from_slice(&line).unwrap());
+        }
+        let seen = seen.lock().unwrap().clone();
+        (answers, seen, how)
+    }
+
+    fn line(id: u64, path: &str, body: &Value) -> Vec<u8> {
+        let asked = RunnerRequest {
+            id,
+            method: "POST".into(),
+            path: path.into(),
+            token: "t".into(),
+            body: body.clone(),
+        };
+        let mut line = serde_json::to_vec(&asked).unwrap();
+        line.push(b'\n');
+        line
+    }
+
+    // F18
+    #[tokio::test]
+    async fn lines_in_any_pieces_reach_the_routes_marked_with_their_box() {
+        let whole = [line(1, "/api/v1/a", &json!({ "x": 1 })), line(2, "/api/v1/b", &Value::Null)].concat();
+        let pieces = whole.chunks(7).map(<[u8]>::to_vec).collect();
+        let (answers, seen, how) = talk(pieces, SecretVariables::default()).await;
+        let told: Vec<_> = answers.iter().map(|answer| (answer.id, answer.status)).collect();
+        assert_eq!(told, [(1, 200), (2, 200)]);
+        let mark = format!("Some(FromBox({:?}))", workspace());
+        assert_eq!(seen, [format!("POST /api/v1/a {mark} {{\"x\":1}}"), format!("POST /api/v1/b {mark} ")]);
+        assert_eq!(how, "it ended with code 3");
+    }
+
+    // F18
+    #[tokio::test]
+    async fn what_is_no_request_for_the_api_reaches_no_route() {
+        let bad = [
+            b"not json\n".to_vec(),
+            line(2, "/metrics", &Value::Null),
+            line(3, "http://elsewhere/api/v1/a", &Value::Null),
+            line(4, "/api/v1/ a", &Value::Null),
+        ];
+        let (answers, seen, _) = talk(bad.to_vec(), SecretVariables::default()).await;
+        let told: Vec<_> = answers.iter().map(|answer| (answer.id, answer.status)).collect();
+        assert_eq!(told, [(0, 400), (2, 404), (3, 404), (4, 404)]);
+        assert_eq!(seen, Vec::<String>::new());
+    }
+
+    // F18
+    #[tokio::test]
+    async fn a_line_without_an_end_ends_the_talk() {
+        let flood = vec![vec![b'x'; 1 << 20]; 6];
+        let (answers, seen, how) = talk(flood, SecretVariables::default()).await;
+        assert_eq!((answers.len(), seen.len()), (0, 0));
+        assert_eq!(how, "it said more than fits into a line");
+    }
+
+    // sec/T10, F32
+    #[tokio::test]
+    async fn an_agent_does_not_say_its_secrets() {
+        let value = zeroize::Zeroizing::new("hunter2-hunter2".to_owned());
+        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect());
+        let body = json!({ "message": { "parts": [{ "text": "it is hunter2-hunter2." }] } });
+        let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;
+        assert!(seen[0].contains("it is ") && !seen[0].contains("hunter2"), "{seen:?}");
+    }
+}
