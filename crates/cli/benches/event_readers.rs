@@ -32,7 +32,8 @@ type Arrivals = Vec<(u64, i64)>;
 fn main() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on the real file system");
     let server = Server::start(&folder.path().join("events"), &[]);
-    let ids: Vec<String> = (0..WORKSPACES).map(|number| server.join(&format!("w{number}"), 1, None).0).collect();
+    let ids: Vec<String> =
+        (0..WORKSPACES).map(|number| server.join(&format!("w{number}"), 1, None).0).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
     let stop = Arc::new(AtomicBool::new(false));
@@ -60,14 +61,13 @@ fn main() {
     let cores = (cpu_of(server.process_id()) - cpu_before) / took.as_secs_f64();
     std::thread::sleep(Duration::from_secs(1));
     stop.store(true, Ordering::Relaxed);
-    let arrivals: Vec<Arrivals> = runtime
-        .block_on(async {
-            let mut all = Vec::new();
-            for reader in readers {
-                all.push(reader.await.expect("no reader fails"));
-            }
-            all
-        });
+    let arrivals: Vec<Arrivals> = runtime.block_on(async {
+        let mut all = Vec::new();
+        for reader in readers {
+            all.push(reader.await.expect("no reader fails"));
+        }
+        all
+    });
     report(&arrivals, &written_at.lock().expect("nobody panicked"), took, cores);
     server.stop();
 }
@@ -115,7 +115,8 @@ impl Reader {
         let mut is_listening = false;
         while !self.stop.load(Ordering::Relaxed) {
             let mut buffer = [0; 32_768];
-            let Ok(read) = tokio::time::timeout(Duration::from_millis(500), stream.read(&mut buffer)).await else {
+            let Ok(read) = tokio::time::timeout(Duration::from_millis(500), stream.read(&mut buffer)).await
+            else {
                 continue;
             };
             let read = read.expect("the stream goes on");
@@ -150,7 +151,10 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn number(digits: &[u8]) -> u64 {
-    digits.iter().filter(|byte| byte.is_ascii_digit()).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+    digits
+        .iter()
+        .filter(|byte| byte.is_ascii_digit())
+        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
 }
 
 fn note_time(times: &Mutex<HashMap<u64, i64>>, data: &[u8]) {
@@ -163,7 +167,8 @@ fn note_time(times: &Mutex<HashMap<u64, i64>>, data: &[u8]) {
 }
 
 fn report(arrivals: &[Arrivals], written_at: &HashMap<u64, i64>, took: Duration, cores: f64) {
-    let expected: Vec<u64> = arrivals[0].iter().map(|(seq, _)| *seq).filter(|seq| written_at.contains_key(seq)).collect();
+    let expected: Vec<u64> =
+        arrivals[0].iter().map(|(seq, _)| *seq).filter(|seq| written_at.contains_key(seq)).collect();
     let mut times = Vec::new();
     for arrived in arrivals {
         let seen: Vec<u64> =
@@ -172,7 +177,8 @@ fn report(arrivals: &[Arrivals], written_at: &HashMap<u64, i64>, took: Duration,
         times.extend(arrived.iter().filter_map(|(seq, at)| written_at.get(seq).map(|written| at - written)));
     }
     times.sort_unstable();
-    let at = |per_mille: usize| times[(times.len() * per_mille / 1_000).min(times.len() - 1)] as f64 / 1_000.0;
+    let at =
+        |per_mille: usize| times[(times.len() * per_mille / 1_000).min(times.len() - 1)] as f64 / 1_000.0;
     println!("## P10: {READERS} readers of the event stream\n");
     println!("| | p50 | p99 | p99.9 | longest |\n|---|---|---|---|---|");
     println!(

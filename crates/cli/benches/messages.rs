@@ -32,7 +32,8 @@ const SHORT_QUEUE: usize = 1_000;
 const LONG_QUEUE: usize = 1_000_000;
 const CLAIMS: usize = 500;
 /// Clients of a benchmark ask faster than anybody should.
-const CONFIG: &str = "[outbound]\nallow_private = [\"127.0.0.0/8\"]\n\n[limits]\nmax_requests_per_minute = 0\n";
+const CONFIG: &str =
+    "[outbound]\nallow_private = [\"127.0.0.0/8\"]\n\n[limits]\nmax_requests_per_minute = 0\n";
 
 fn main() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on the real file system");
@@ -156,14 +157,10 @@ fn queue(runtime: &tokio::runtime::Runtime, data: &Path, config: &str, size: usi
 }
 
 async fn fill(database: &Path, id: &str, size: usize) {
-    let store: Arc<dyn Store> = Arc::new(
-        SqliteStore::open(database, SqliteOptions::default())
-            .await
-            .expect("the database opens"),
-    );
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(database, SqliteOptions::default()).await.expect("the database opens"));
     let id: WorkspaceId = id.parse().expect("an id");
-    let found: Result<Option<Workspace>, warren_store::Error> =
-        store.read(move |tx| tx.workspace(id)).await;
+    let found: Result<Option<Workspace>, warren_store::Error> = store.read(move |tx| tx.workspace(id)).await;
     let workspace = found.expect("the database answers").expect("the workspace is there");
     for from in (0..size).step_by(1_000) {
         let rows: Vec<_> =

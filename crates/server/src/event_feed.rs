@@ -180,9 +180,11 @@ impl Feed {
 
     /// A reader whose place in the log was cleared away learns so: nothing is left out in silence.
     async fn begin(&mut self) -> Result<(), ErrorCode> {
-        let read = self.app.fleet.store().read(|tx| {
-            Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?))
-        });
+        let read = self
+            .app
+            .fleet
+            .store()
+            .read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?)));
         let (oldest, newest) = read.await.map_err(|error| error.code)?;
         let after = self.subscription.after.unwrap_or(newest);
         self.cursor = after;
@@ -198,9 +200,11 @@ impl Feed {
         let query = self.subscription.query(self.cursor, HISTORY_PAGE);
         // Held for one page, never while a slow client takes it.
         let turn = self.app.history_readers.acquire().await;
-        let read = self.app.fleet.store().read(move |tx| {
-            Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?))
-        });
+        let read = self
+            .app
+            .fleet
+            .store()
+            .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)));
         let (page, newest) = read.await.map_err(|error| error.code)?;
         drop(turn);
         self.ready.extend(EventBatch::of(&page.rows).visible(0, |_, _| true));

@@ -1411,6 +1411,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload files to a workspace, to be sent along with a message.
+         * @description They land in `uploads/` of the workspace, each upload in a folder of its own, and are all there or none. The answer is
+         *     parts to be put into a message. A type that the bytes contradict is refused.
+         */
+        post: operations["upload_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/notify": {
         parameters: {
             query?: never;
@@ -3745,6 +3766,16 @@ export interface components {
             soft: number;
             /** Format: int64 */
             hard: number;
+        };
+        /** @description Files that were uploaded to a workspace. */
+        Uploaded: {
+            /** @description To be put into a message to this workspace, as they are. */
+            parts: components["schemas"]["MessagePart"][];
+            /**
+             * Format: int64
+             * @description Of all files.
+             */
+            bytes: number;
         };
         /** @description What a runtime reported, as it stands. */
         Vitals: {
@@ -7306,6 +7337,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatMessagePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** @description One or several, each with a `filename`. */
+                    file: string[];
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uploaded"];
                 };
             };
             default: {

@@ -35,11 +35,7 @@ impl Server {
         BufReader::new(output).read_line(&mut line).expect("the server prints its address");
         let ready: Value = serde_json::from_str(&line).expect("one JSON line");
         let told = |name: &str| ready[name].as_str().expect("it is told").to_owned();
-        Self {
-            process,
-            address: told("url").trim_start_matches("http://").to_owned(),
-            token: told("token"),
-        }
+        Self { process, address: told("url").trim_start_matches("http://").to_owned(), token: told("token") }
     }
 
     /// A connection as the operator.
@@ -48,7 +44,12 @@ impl Server {
     }
 
     /// A workspace whose runtime runs elsewhere, and the runtime's credential.
-    pub(crate) fn join(&self, name: &str, max_concurrent_tasks: u32, card: Option<Value>) -> (String, String) {
+    pub(crate) fn join(
+        &self,
+        name: &str,
+        max_concurrent_tasks: u32,
+        card: Option<Value>,
+    ) -> (String, String) {
         let mut operator = self.connect();
         let made = operator.post(
             "/api/v1/workspaces",
@@ -58,8 +59,8 @@ impl Server {
             }),
         );
         let id = made["id"].as_str().unwrap_or_else(|| panic!("it is made: {made}")).to_owned();
-        let join = operator
-            .post("/api/v1/tokens", &json!({ "kind": "join", "name": "boot", "workspace_id": id }));
+        let join =
+            operator.post("/api/v1/tokens", &json!({ "kind": "join", "name": "boot", "workspace_id": id }));
         let join = join["secret"].as_str().expect("a secret").to_owned();
         let mut runtime = Connection::to(&self.address, &join);
         let mut wish = json!({});
@@ -145,8 +146,13 @@ pub(crate) fn row(name: &str, mut times: Vec<Duration>) -> (String, Row) {
     times.sort_unstable();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
     let shown = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1_000.0);
-    let line =
-        format!("| {name} | {} | {} | {} | {} |", shown(at(50)), shown(at(95)), shown(at(99)), shown(times[0]));
+    let line = format!(
+        "| {name} | {} | {} | {} | {} |",
+        shown(at(50)),
+        shown(at(95)),
+        shown(at(99)),
+        shown(times[0])
+    );
     (line, Row { p50: at(50), p99: at(99) })
 }
 
