@@ -94,6 +94,16 @@ impl Exchange {
     /// Accepts a message of somebody who may use the workspace, or of one of its peers.
     pub async fn send(&self, who: &Identity, send: Send) -> Result<Accepted, Error> {
         let row = self.reach(who, send.workspace_id).await?;
+        self.send_reached(who, row, send).await
+    }
+
+    /// The same for a caller of whom it was just found that they reach the workspace.
+    pub(crate) async fn send_reached(
+        &self,
+        who: &Identity,
+        row: Workspace,
+        send: Send,
+    ) -> Result<Accepted, Error> {
         let sender = Sender::of(who);
         if uploads::named_files(&send.message).is_empty() {
             return self.accept(sender, send, None).await;

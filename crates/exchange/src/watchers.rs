@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
 use warren_fleet::{Error, Identity};
-use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp};
+use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
+use warren_rules::uploads;
 use warren_store::Store;
 
 use crate::Exchange;
@@ -83,16 +84,23 @@ impl Exchange {
 
     /// Sends, and follows what becomes of it from its first moment: nothing needs to be read for that.
     pub async fn send_and_follow(&self, who: &Identity, send: Send) -> Result<(Accepted, Follower), Error> {
-        self.reach(who, send.workspace_id).await?;
-        self.send_and_follow_reached(who, send).await
+        let row = self.reach(who, send.workspace_id).await?;
+        self.send_and_follow_reached(who, row, send).await
     }
 
     /// The same for a caller of whom it was just found that they reach the workspace.
     pub async fn send_and_follow_reached(
         &self,
         who: &Identity,
+        row: Workspace,
         send: Send,
     ) -> Result<(Accepted, Follower), Error> {
+        if !uploads::named_files(&send.message).is_empty() {
+            let mut accepted = self.send_reached(who, row, send).await?;
+            let (task, follower) = self.follow(accepted.task.id).await?;
+            accepted.task = task;
+            return Ok((accepted, follower));
+        }
         let request = self.request(Sender::of(who), send, None)?;
         let id = request.send.task_id.unwrap_or(request.task_id);
         let mut follower = self.listen(id);

@@ -189,8 +189,10 @@ impl ChatWrites for Transaction<'_> {
     }
 
     fn prune_chat(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        let values = [before.into(), Value::Int(Some(i64::from(limit)))];
-        Ok(self.execute(PRUNE_MESSAGES, &values)? + self.execute(PRUNE, &values)?)
+        let limit = u64::from(limit);
+        let messages = self.execute(PRUNE_MESSAGES, &[before.into(), Value::count(limit)?])?;
+        let left = limit.saturating_sub(messages);
+        Ok(messages + self.execute(PRUNE, &[before.into(), Value::count(left)?])?)
     }
 
     fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use warren_model::{ErrorCode, truncate_utf8};
 
 use super::cursors::all_pages;
 use super::local_files;
-use super::queue::{WAIT_MS, has_failed, tell_part};
+use super::queue::{MOMENT_MS, WAIT_MS, has_failed, tell_part};
 use super::workspace::age;
 use crate::arguments::{ChatArguments, ChatCommand};
 use crate::context::Context;
@@ -84,10 +84,13 @@ impl Talk<'_> {
         let message = TaskMessage { parts, ..TaskMessage::default() };
         let post = PostMessage { message, ..PostMessage::default() };
         let posted = self.client.post_message(&self.workspace, &conversation, &post).await?;
-        if posted.queued {
-            self.context.output.note("The workspace is busy or not there yet; the message waits for it.");
-        }
         let mut state = posted.task_state;
+        if posted.queued {
+            state = self.client.task(&self.workspace, &posted.task_id, MOMENT_MS).await?.state;
+            if state == TaskState::Submitted {
+                self.context.output.note("The workspace is busy or not there yet; the message waits for it.");
+            }
+        }
         while matches!(state, TaskState::Submitted | TaskState::Working) {
             state = self.client.task(&self.workspace, &posted.task_id, WAIT_MS).await?.state;
         }

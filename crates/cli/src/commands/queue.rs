@@ -14,6 +14,8 @@ use crate::workspace_name::resolve;
 
 /// How long one request waits; many of them wait as long as it takes.
 pub(super) const WAIT_MS: u64 = 30_000;
+/// How long nothing is said of a message that waits.
+pub(super) const MOMENT_MS: u64 = 2_000;
 /// Of a message, in a table.
 const SHOWN_CHARACTERS: usize = 48;
 
@@ -103,10 +105,15 @@ pub(crate) async fn run_task(context: &Context, command: TaskCommand) -> Outcome
                 }
                 return Ok(Exit::OK);
             }
+            let mut task = accepted.task;
             if accepted.queued {
-                context.output.note("The workspace is busy or not there yet; the message waits for it.");
+                // An agent that comes and asks is a moment behind; only one that does not come is worth a word.
+                task = client.task(&id, &task.id, MOMENT_MS).await?;
+                if task.state == TaskState::Submitted {
+                    context.output.note("The workspace is busy or not there yet; the message waits for it.");
+                }
             }
-            let task = until_settled(&client, &id, accepted.task).await?;
+            let task = until_settled(&client, &id, task).await?;
             tell(context, &task)?;
             return Ok(if has_failed(task.state) { Exit::FAILURE } else { Exit::OK });
         }

@@ -74,7 +74,7 @@ mod tests {
     fn the_drawing_shows_the_table_and_no_way_out_of_removed() {
         let page = diagram();
         assert!(page.contains("failed --> online : heartbeat"), "{page}");
-        assert!(page.contains("online --> offline : silent past deadline"));
+        assert!(page.contains("online --> offline : box is gone / silent past deadline"));
         assert!(page.contains("online --> degraded : heartbeat / no progress past deadline"), "{page}");
         assert!(!edges().keys().any(|(from, _)| *from == Status::Removed));
     }

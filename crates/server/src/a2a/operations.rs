@@ -47,7 +47,8 @@ impl Visit {
         let continued = incoming.task_id.as_deref().map(task_id).transpose()?;
         // That they reach the workspace is what a visit is.
         let wish = self.wish(&incoming, continued);
-        let (accepted, follower) = self.app.exchange.send_and_follow_reached(&self.who, wish).await?;
+        let (accepted, follower) =
+            self.app.exchange.send_and_follow_reached(&self.who, self.workspace.clone(), wish).await?;
         if let Some(config) = incoming.push_config.clone() {
             self.put_push_config(&accepted.task, config).await?;
         }

@@ -145,7 +145,7 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
         name: "child".parse().expect("a good name"),
         status: Status::Online,
         generation: 7,
-        observed_generation: 6,
+        observed_generation: 7,
         ..workspace()
     };
     let removed = Workspace { status: Status::Removed, ..workspace() };
