@@ -21,7 +21,7 @@ use warren_model::Timestamp;
 
 const READERS: usize = 1_000;
 const PER_SECOND: u32 = 1_000;
-const PRODUCERS: u32 = 4;
+const PRODUCERS: u32 = 20;
 const SECONDS: u32 = 10;
 const WORKSPACES: usize = 20;
 
