@@ -96,7 +96,8 @@ impl Exchange {
         send: Send,
     ) -> Result<(Accepted, Follower), Error> {
         if !uploads::named_files(&send.message).is_empty() {
-            let mut accepted = self.send_reached(who, row, send).await?;
+            // Boxed: what copies files is large, and most messages have none.
+            let mut accepted = Box::pin(self.send_reached(who, row, send)).await?;
             let (task, follower) = self.follow(accepted.task.id).await?;
             accepted.task = task;
             return Ok((accepted, follower));
