@@ -1,14 +1,14 @@
 //! Agents that Warren itself runs in their boxes (F4, F18).
 //!
 //! ```text
-//!   place open ──▶ lease ──▶ join token, into a file of the box ──▶ runner started ──▶ it registers ──▶ online
-//!                    ▲                                                   │
-//!                    └──────────── after a while ◀──────── it ended ◀────┘
+//!   place open ──▶ join token, into a file of the box ──▶ runner started ──▶ it registers ──▶ online
+//!                    ▲                                          │
+//!                    └──────── after a while ◀──── it ended ◀───┘
 //! ```
 //!
 //! One task per workspace stays with its runner: starts it, hands what it says to the door, and starts it again when it
-//! ends. The door is whoever serves the API. The lease keeps two replicas from running one agent twice; after a crash
-//! it is free when it has expired, and whoever knows of the workspace takes it.
+//! ends. The door is whoever serves the API. Only the replica that has the box runs its agent; a box that was taken over
+//! is closed by the one that had it, and its runner ends with it.
 //!
 //! Surprise: a runner reaches Warren through its own input and output, which only Warren holds. There is no socket in the
 //! box and none on the host, so that there is none to reach from another box.
@@ -24,7 +24,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
 use warren_rules::residents;
-use warren_store::Lease;
 use warren_workspace::SecretVariables;
 use warren_workspace::shell::{Command, Conversation, Shell};
 
@@ -38,8 +37,8 @@ const JOIN_TOKEN: &str = "/tmp/.warren/join-token";
 /// A runner registers at once, or not at all.
 const JOIN_LIFETIME_MS: i64 = 10 * 60_000;
 const PLACE_TIMEOUT_MS: u64 = 10_000;
-const LEASE_MS: i64 = 15_000;
-const RENEW_EVERY: Duration = Duration::from_secs(5);
+/// Until it is looked again whether the box is still another replica's.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Serves what runners ask, as those that they are.
 #[async_trait]
@@ -105,7 +104,7 @@ impl Fleet {
         self.0.tasks.spawn(async move {
             tokio::select! {
                 biased;
-                () = fleet.0.stopping.cancelled() => fleet.release_resident(id).await,
+                () = fleet.0.stopping.cancelled() => {}
                 () = dismissed.cancelled() => {}
                 () = fleet.supervise(id) => {}
             }
@@ -119,16 +118,16 @@ impl Fleet {
         let Some(door) = door else { return };
         let mut failures = 0;
         loop {
-            if !matches!(self.take_resident(id).await, Ok(Some(_))) {
-                // Another replica runs it, or one did that has died, or the database is away.
-                tokio::time::sleep(RENEW_EVERY).await;
+            // Another replica has it, or one did that has died, or the database is away.
+            if !matches!(self.is_elsewhere(id).await, Ok(false)) {
+                tokio::time::sleep(LOOK_AGAIN).await;
                 continue;
             }
             let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await;
             match row {
                 Ok(Some(row)) if residents::is_started_in(row.status) => {
                     let began = Instant::now();
-                    let ended = self.run_resident(&row, &*door).await;
+                    let ended = self.live_once(&row, &*door).await;
                     let lived_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     failures = residents::failures_after(failures, lived_ms);
                     match ended {
@@ -151,14 +150,7 @@ impl Fleet {
         }
     }
 
-    /// One life of a runner, for as long as this process has the lease.
-    async fn run_resident(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
-        tokio::select! {
-            ended = self.live_once(row, door) => ended,
-            lost = self.keep_resident(row.id) => lost,
-        }
-    }
-
+    /// One life of a runner.
     async fn live_once(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
         let lease = self.registry().acquire(row.id).await?;
         let shell = lease.workspace().shell().ok_or_else(no_box)?;
@@ -195,46 +187,6 @@ impl Fleet {
         let minted = self.mint_for(Principal::workspace(id), row.org_id, by, request).await?;
         Ok(minted.secret)
     }
-
-    async fn take_resident(&self, id: WorkspaceId) -> Result<Option<Lease>, Error> {
-        let (name, owner, now) = (lease_name(id), self.0.instance.clone(), self.clock().now());
-        self.store()
-            .write(move |tx| tx.take_lease(&name, &owner, now, now.plus_ms(LEASE_MS)).map_err(Error::from))
-            .await
-    }
-
-    /// Returns once the lease is somebody else's.
-    async fn keep_resident(&self, id: WorkspaceId) -> Result<String, Error> {
-        loop {
-            tokio::time::sleep(RENEW_EVERY).await;
-            match self.take_resident(id).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok("another replica took it over".to_owned()),
-                Err(error) => {
-                    tracing::warn!(workspace.id = %id, %error, "the lease of a runner could not be renewed");
-                }
-            }
-        }
-    }
-
-    /// So that the next start need not wait.
-    async fn release_resident(&self, id: WorkspaceId) {
-        let (name, owner) = (lease_name(id), self.0.instance.clone());
-        let released = self
-            .store()
-            .write(move |tx| match tx.lease(&name)? {
-                Some(lease) if lease.owner == owner => tx.release_lease(&lease).map_err(Error::from),
-                Some(_) | None => Ok(()),
-            })
-            .await;
-        if let Err(error) = released {
-            tracing::warn!(workspace.id = %id, %error, "the lease of a runner could not be given back");
-        }
-    }
-}
-
-fn lease_name(id: WorkspaceId) -> String {
-    format!("resident/{id}")
 }
 
 async fn place_token(shell: &dyn Shell, runner: &str, token: &TokenSecret) -> Result<(), Error> {

@@ -108,10 +108,11 @@ async fn a_resident_agent_is_started_registers_and_answers_what_it_is_asked() {
     let id = resident(warren).await;
     let task = say(warren, id, "hello").await;
     assert_eq!((task["state"].as_str(), answer_of(&task)), (Some("completed"), "hello back"));
+    // What it did up to here: work that fails is told of, and may change how it stands.
+    let steps: Vec<_> = events(warren, Some(id)).await;
     let failed = say(warren, id, "what is this").await;
     assert_eq!(failed["state"], "failed", "{failed}");
     assert!(answer_of(&failed).ends_with("thinking about what is this\nno idea"), "{failed}");
-    let steps: Vec<_> = events(warren, Some(id)).await;
     let moves = steps.iter().filter(|event| event["kind"] == "workspace.status.changed");
     let moves: Vec<_> = moves.filter_map(|event| event["data"]["to"].as_str()).collect();
     assert_eq!(
