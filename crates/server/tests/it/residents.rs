@@ -335,7 +335,7 @@ async fn a_program_that_cannot_be_run_is_refused_before_anything_is_made() {
 
 /// The daemon that tests share, or one of this test's own that ends with it.
 #[expect(clippy::disallowed_methods, reason = "the daemon is started by the script that people use")]
-fn docker_daemon() -> (String, Option<std::process::Child>) {
+pub(crate) fn docker_daemon() -> (String, Option<std::process::Child>) {
     if let Some(host) = Environment::of_process().get("WARREN_TEST_DOCKER") {
         return (host.to_owned(), None);
     }
