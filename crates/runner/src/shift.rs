@@ -84,7 +84,7 @@ pub async fn work<O: Office>(office: &O, settings: &Settings) -> Result<(), Erro
                     if let Some(message) = message {
                         // In hand from now on, not only from when somebody first looks at it.
                         let listed = Listed::new(&shift.at_work, &message);
-                        under_way.push(Box::pin(shift.see_to(listed, message)));
+                        under_way.push(Box::pin(shift.see_to(listed, *message)));
                     }
                 })
             }
@@ -111,7 +111,7 @@ pub async fn work<O: Office>(office: &O, settings: &Settings) -> Result<(), Erro
 
 /// What came to its end.
 enum Done {
-    Asked(Result<Option<ClaimedMessage>, Refusal>),
+    Asked(Result<Option<Box<ClaimedMessage>>, Refusal>),
     Worked(Result<(), Refusal>),
     Told(Result<(), Refusal>),
 }
@@ -210,7 +210,7 @@ impl<'a, O: Office> Shift<'a, O> {
         let claim = ClaimMessage { wait_ms: millis(wait), lease_ms: Some(millis(LEASE)) };
         let claimed =
             self.call(async |office, token| office.claim(token, &self.workspace, &claim).await).await;
-        Done::Asked(claimed.map(|claim| claim.claimed))
+        Done::Asked(claimed.map(|claim| claim.claimed.map(Box::new)))
     }
 
     async fn tell_of_the_end(&self) -> Done {
