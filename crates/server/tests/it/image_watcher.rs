@@ -45,11 +45,20 @@ impl StoppedTime {
             if is_so().await {
                 return;
             }
-            tokio::task::spawn_blocking(|| std::thread::sleep(STEP)).await.unwrap();
+            tokio::task::spawn_blocking(|| really_wait(STEP)).await.unwrap();
             self.pass(STEP).await;
         }
         panic!("did not happen: {what}");
     }
+}
+
+/// Real time, since the simulated one is ours to move.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a real daemon works in real time, and tokio's clock stands still"
+)]
+fn really_wait(duration: Duration) {
+    std::thread::sleep(duration);
 }
 
 #[expect(clippy::disallowed_methods, reason = "tags are moved as an operator moves them")]

@@ -167,8 +167,8 @@ async fn a_file_that_becomes_a_fifo_hangs_nobody(case: Case) {
 }
 
 // control: sec/B03
-#[test]
-fn who_looks_first_and_opens_then_waits_for_ever() {
+#[tokio::test]
+async fn who_looks_first_and_opens_then_waits_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let prey = folder.path().join("prey");
     std::fs::write(&prey, "plain").unwrap();
@@ -178,7 +178,7 @@ fn who_looks_first_and_opens_then_waits_for_ever() {
     assert!(is_plain, "it was, a moment ago");
     let opened = prey.clone();
     let reader = std::thread::spawn(move || std::fs::read(opened).unwrap());
-    std::thread::sleep(Duration::from_millis(300));
+    tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!reader.is_finished());
     std::fs::write(prey, "late").unwrap();
     assert_eq!(reader.join().unwrap(), b"late");
