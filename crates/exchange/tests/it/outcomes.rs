@@ -32,6 +32,31 @@ async fn nobody_listening_is_told_from_a_connection_that_was_cut_after_the_reque
     assert_eq!(cut.hits(), 1, "what may have been acted upon is not sent again");
 }
 
+/// Answers every request of a connection, until it is closed.
+async fn keep_answering(mut stream: tokio::net::TcpStream) {
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    let mut asked = [0; 4096];
+    while stream.write_all(answer).await.is_ok() && stream.read(&mut asked).await.is_ok_and(|read| read > 0) {
+    }
+}
+
+// X6, P9
+#[tokio::test]
+async fn a_connection_is_used_again_for_a_moment_and_not_once_it_may_be_stale() {
+    let peer = Peer::new(keep_answering).await;
+    let connector = open();
+    for _ in 0..3 {
+        connector.call(Call::get(peer.url())).await.unwrap().bytes().await.unwrap();
+        // The connection comes back on a task of its own.
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(peer.hits(), 1, "one after the other over the same");
+    // How long it is kept is measured by the HTTP client's own clock.
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    connector.call(Call::get(peer.url())).await.unwrap().bytes().await.unwrap();
+    assert_eq!(peer.hits(), 2, "the peer may have closed the old one by now");
+}
+
 // X6, X11
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_unknown_and_an_answer_of_any_status_is_one() {

@@ -283,6 +283,18 @@ mod tests {
             answer
         }
 
+        /// Writes, and then wants none of it.
+        fn enqueue_undone(&self, owner: &'static str) -> oneshot::Receiver<Result<(), Error>> {
+            let (reply, answer) = oneshot::channel();
+            let now = warren_model::Timestamp::from_micros(0);
+            let work: WriteWork = Box::new(move |tx| {
+                tx.take_lease(owner, owner, now, now).unwrap();
+                Verdict::Rollback
+            });
+            self.jobs.as_ref().unwrap().try_send(Job { work, reply }).ok().unwrap();
+            answer
+        }
+
         /// Serves all that is waiting, on this thread.
         fn serve(&mut self) {
             self.jobs.take();
@@ -328,6 +340,24 @@ mod tests {
         assert!(answers.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
         assert_eq!(COMMITS.get(), 1);
         assert_eq!(leases_in(&path), 3);
+    }
+
+    // Q20
+    #[test]
+    fn who_is_undone_leaves_nothing_behind_first_or_later_and_takes_nobody_along() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("warren.db");
+        let mut bed = bed(&path, counted_commit);
+        let answers =
+            [bed.enqueue_undone("first"), bed.enqueue("a"), bed.enqueue_undone("later"), bed.enqueue("b")];
+        bed.serve();
+        assert!(answers.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
+        assert_eq!(COMMITS.get(), 1, "the first had nothing to commit");
+        let connection = Connection::open(&path).unwrap();
+        let mut statement = connection.prepare("SELECT owner FROM leases ORDER BY owner").unwrap();
+        let owners: Vec<String> =
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(owners, ["a", "b"]);
     }
 
     // Q20

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::Poll;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -231,6 +232,47 @@ async fn a_file_held_by_another_process_is_unavailable_and_then_works_again() {
     assert!(matches!(result, Err(Error::Unavailable(_))), "{result:?}");
     holder.execute_batch("ROLLBACK").unwrap();
     rows::append(&database.store, json!({})).await;
+}
+
+// P9
+#[tokio::test(flavor = "multi_thread")]
+async fn a_glance_stays_on_its_thread_sees_what_is_committed_and_waits_its_turn_where_all_are_busy() {
+    let database = open_with(SqliteOptions { max_readers: 1, ..SqliteOptions::default() }).await;
+    rows::append(&database.store, json!({})).await;
+    let look = || async {
+        let seen: Result<_, Error> =
+            database.store.glance(|tx| Ok((tx.newest_event_seq()?, std::thread::current().id()))).await;
+        seen.unwrap()
+    };
+    // The first opens a connection, which is done elsewhere.
+    assert_eq!(look().await.0, 1);
+    let (seen, thread) = look().await;
+    assert_eq!((seen, thread), (1, std::thread::current().id()), "no other thread is asked");
+    rows::append(&database.store, json!({})).await;
+    assert_eq!(look().await.0, 2);
+
+    let (begun, is_running) = std::sync::mpsc::channel();
+    let (let_go, may_end) = std::sync::mpsc::channel::<()>();
+    let store = database.store();
+    let busy = tokio::spawn(async move {
+        let may_end = std::sync::Mutex::new(may_end);
+        let held: Result<(), Error> = store
+            .read(move |_| {
+                begun.send(()).unwrap();
+                may_end.lock().unwrap().recv().unwrap();
+                Ok(())
+            })
+            .await;
+        held
+    });
+    tokio::task::spawn_blocking(move || is_running.recv().unwrap()).await.unwrap();
+    let mut waiting = std::pin::pin!(look());
+    let is_waiting =
+        std::future::poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context).is_pending())).await;
+    assert!(is_waiting, "the one connection is in use");
+    let_go.send(()).unwrap();
+    assert_eq!(waiting.await.0, 2);
+    busy.await.unwrap().unwrap();
 }
 
 #[tokio::test]
