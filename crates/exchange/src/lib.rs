@@ -20,6 +20,7 @@ mod endings;
 mod feed;
 mod files;
 mod memory;
+mod notices;
 mod peers;
 mod prober;
 mod pull;
@@ -33,16 +34,18 @@ mod tasks;
 mod terms;
 mod transport;
 mod tree;
+mod unreadable;
 mod upkeep;
 mod watchers;
 pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
 pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
-pub use chat::{MAX_CHAT_PAGE, NewConversation, Notice};
+pub use chat::{MAX_CHAT_PAGE, NewConversation};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use memory::{MAX_FOUND, Remember};
+pub use notices::{Notice, Noticed, Once};
 pub use prober::CardProber;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
@@ -96,6 +99,7 @@ struct Inner {
     kicks: dispatcher::Kicks,
     webhooks: webhooks::Work,
     schedules: schedules::Wake,
+    unreadable: unreadable::ToldOf,
 }
 
 impl Exchange {
@@ -111,6 +115,7 @@ impl Exchange {
             kicks: dispatcher::Kicks::default(),
             webhooks: webhooks::Work::default(),
             schedules: schedules::Wake::default(),
+            unreadable: unreadable::ToldOf::default(),
         }))
     }
 

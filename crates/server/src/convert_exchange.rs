@@ -183,7 +183,7 @@ pub(crate) fn delivery(row: &model::Delivery) -> api::QueuedMessage {
             model::DeliveryState::Ended => api::DeliveryState::Ended,
         },
         end: row.end.map(|end| end.as_str().to_owned()),
-        reason: row.reason.clone(),
+        reason: row.reason.map(|reason| reason.as_str().to_owned()),
         attempts: row.attempts,
         not_before: row.not_before.to_string(),
         expires_at: row.expires_at.to_string(),

@@ -5,7 +5,7 @@ use warren_model::{
     TaskId, TaskState, Timestamp, WorkspaceId,
 };
 
-use crate::{Error, Page};
+use crate::{Batch, Error, Page};
 
 /// Which tasks are listed, the youngest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub trait DeliveryReads {
     /// Workspaces for which something waits, by id, behind this one.
     fn waiting_lanes(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
     /// What is due at `now`, the longest overdue first.
-    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Vec<DeliveryId>, Error>;
+    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Batch<Delivery>, Error>;
 }
 
 pub trait DeliveryWrites {
