@@ -83,16 +83,17 @@ function task(id: string, state: Task["state"]): Task {
   return { id, state } as Task;
 }
 
-function waits(id: string, task_id: string, priority = 0): QueuedMessage {
-  return { id, task_id, priority } as QueuedMessage;
+function waits(id: string, task_id: string, position?: number): QueuedMessage {
+  return { id, task_id, position } as QueuedMessage;
 }
 
 // X30, X10
 describe("the work that a message asked for", () => {
-  it("tells how many are before it, by priority and age", () => {
-    const queue = [waits("1", "a"), waits("2", "b"), waits("3", "urgent", 5)];
+  it("tells how many are before it, as the server counts them", () => {
+    const queue = [waits("1", "a", 1), waits("2", "b", 2), waits("3", "urgent", 0), waits("4", "far")];
     const noteOf = (id: string) => workOf(task(id, "submitted"), queue, "online").note;
-    expect(["urgent", "a", "b"].map(noteOf)).toEqual(["next in line", "1 before it", "2 before it"]);
+    const notes = ["urgent", "a", "b", "far"].map(noteOf);
+    expect(notes).toEqual(["next in line", "1 before it", "2 before it", undefined]);
   });
 
   it("tells of a workspace that takes nothing now rather than of a place in its queue", () => {

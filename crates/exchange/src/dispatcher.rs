@@ -449,7 +449,8 @@ pub(crate) struct Step {
 
 impl Exchange {
     /// Renews a claim; with updates, the work has moved (X10: without any, it has not).
-    pub(crate) async fn step(&self, step: Step) -> Result<(Task, Delivery), Error> {
+    pub(crate) async fn step(&self, mut step: Step) -> Result<(Task, Delivery), Error> {
+        self.bring_answer(step.delivery_id, &mut step.updates).await?;
         let now = self.clock().now();
         let line = self.line_of(&step).await?;
         let work = step.clone();

@@ -12,6 +12,7 @@ use warren_rules::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
+use crate::answer_files::for_asker;
 use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
 use crate::{Exchange, Terms};
@@ -48,7 +49,8 @@ pub(crate) struct Settled {
 
 impl Exchange {
     /// Writes down what happened. `None`: somebody was faster, and it is settled already.
-    pub(crate) async fn settle(&self, report: Report) -> Result<Option<Settled>, Error> {
+    pub(crate) async fn settle(&self, mut report: Report) -> Result<Option<Settled>, Error> {
+        self.bring_answer(report.delivery_id, &mut report.updates).await?;
         let moment = self.moment();
         let work = report.clone();
         let settled = self.store().write(move |tx| settle(tx, &work, &moment)).await;
@@ -371,8 +373,12 @@ fn tell_delegator(
     }
 }
 
-/// What came of a task: its artifacts, or else the last that the agent said.
+/// What came of a task, for whoever handed it on: its artifacts, or else the last that the agent said.
 pub fn result_of(task: &Task) -> Vec<Part> {
+    parts_of(task).into_iter().map(for_asker).collect()
+}
+
+fn parts_of(task: &Task) -> Vec<Part> {
     let artifacts: Vec<Part> =
         task.artifacts.iter().flat_map(|artifact| artifact.parts.iter().cloned()).collect();
     if !artifacts.is_empty() {

@@ -11,6 +11,7 @@
 
 pub mod a2a;
 mod a2a_client;
+mod answer_files;
 mod approvals;
 mod chat;
 pub mod connector;
@@ -48,6 +49,7 @@ pub use memory::{MAX_FOUND, Remember};
 pub use notices::{Notice, Noticed, Once};
 pub use prober::CardProber;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
+pub use queue::Placed;
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;

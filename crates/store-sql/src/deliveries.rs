@@ -32,6 +32,8 @@ const CLAIMED: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 A
 /// No further than matters: a long queue is not counted to its end with each message.
 const WAITING: &str = "SELECT count(*) FROM \
      (SELECT 1 FROM deliveries WHERE workspace_id = $1 AND state = 'queued' LIMIT $2) AS waiting";
+const ORDER: &str = "SELECT id FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
+     ORDER BY priority DESC, turn, id LIMIT $2";
 const LAST_TURN: &str =
     "SELECT max(turn) FROM deliveries WHERE workspace_id = $1 AND author = $2 AND state = 'queued'";
 const BEFORE: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
@@ -108,6 +110,11 @@ impl DeliveryReads for Transaction<'_> {
         let sender = sender.to_string();
         let values = [workspace_id.into(), sender.as_str().into()];
         Ok(self.first("deliveries", LAST_TURN, &values, read_optional_count)?.flatten())
+    }
+
+    fn waiting_order(&mut self, workspace_id: WorkspaceId, limit: u32) -> Result<Vec<DeliveryId>, Error> {
+        let values = [workspace_id.into(), Value::count(u64::from(limit))?];
+        self.rows("deliveries", ORDER, &values, read_id)
     }
 
     fn position(&mut self, delivery: &Delivery) -> Result<u64, Error> {

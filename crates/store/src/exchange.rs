@@ -95,6 +95,8 @@ pub trait DeliveryReads {
     fn crowd(&mut self, workspace_id: WorkspaceId, cap: u64) -> Result<(u32, u64), Error>;
     /// The turn of the sender's last message that still waits.
     fn last_turn_of(&mut self, workspace_id: WorkspaceId, sender: &Principal) -> Result<Option<u64>, Error>;
+    /// Those that wait, in the order in which they are claimed.
+    fn waiting_order(&mut self, workspace_id: WorkspaceId, limit: u32) -> Result<Vec<DeliveryId>, Error>;
     /// How many are claimed before this one.
     fn position(&mut self, delivery: &Delivery) -> Result<u64, Error>;
     /// Workspaces for which something waits, by id, behind this one.

@@ -3,9 +3,7 @@
 use serde_json::{Map, Value};
 use warren_model::{Artifact, Message, TaskState, TaskUpdate, Timestamp};
 
-use crate::a2a::{
-    StreamResponse, Task, TaskStatus, artifact_from, message_from, state_from, strip_reserved,
-};
+use crate::a2a::{StreamResponse, Task, TaskStatus, artifact_from, message_from, state_from, strip_reserved};
 use crate::transport::Told;
 
 /// What is known of a turn so far.

@@ -64,6 +64,17 @@ pub enum BadAnswer {
     NotJson,
 }
 
+/// Why certificates cannot be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadRoots {
+    #[error("not PEM: {0}")]
+    NoPem(String),
+    #[error("a certificate in it cannot be used as a root: {0}")]
+    NoRoot(String),
+    #[error("there is no certificate in it")]
+    Empty,
+}
+
 impl CallError {
     /// What a failed call means for the message that it carried (X11).
     pub fn outcome(&self) -> Outcome {

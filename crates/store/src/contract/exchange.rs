@@ -236,6 +236,8 @@ pub async fn a_position_counts_those_before_it(store: Arc<dyn Store>) {
         Delivery { id: id(), priority: 1, ..base },
     ];
     put(&*store, &job, &rows).await;
+    let order = store.read::<_, Error, _>(move |tx| tx.waiting_order(home, 2)).await;
+    assert_eq!(order, Ok(vec![rows[2].id, rows[0].id]), "as they are claimed, no further than asked");
     for (row, before) in rows.into_iter().zip([1, 2, 0]) {
         let position = store.read(move |tx| tx.position(&row)).await;
         assert_eq!(position, Ok::<_, Error>(before));

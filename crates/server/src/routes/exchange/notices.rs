@@ -49,12 +49,12 @@ pub(crate) async fn notify(
     let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
     let once = once(&headers, &wish)?;
     if let Some(message) = app.exchange.told_before(&who, id, &once).await? {
-        return Ok(answer(Noticed { message, is_repeat: true }));
+        return Ok(answer(&Noticed { message, is_repeat: true }));
     }
     let mut parts = vec![Part::text(wish.text)];
     parts.extend(checked_files(&app, id, &wish.attachments).await?);
     let notice = Notice { workspace_id: id, conversation_id, parts, once };
-    Ok(answer(app.exchange.notify(&who, notice).await?))
+    Ok(answer(&app.exchange.notify(&who, notice).await?))
 }
 
 /// By what the notice is known: what it asks for, whatever ids it goes under.
@@ -64,7 +64,7 @@ fn once(headers: &HeaderMap, wish: &Notify) -> Result<Once, Failure> {
     Ok(Once::new(wish.message_id.as_deref(), key.as_deref(), &asked)?)
 }
 
-fn answer(noticed: Noticed) -> Response {
+fn answer(noticed: &Noticed) -> Response {
     let status = if noticed.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
     (status, axum::Json(convert::chat_message(&noticed.message))).into_response()
 }

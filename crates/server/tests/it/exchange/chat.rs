@@ -483,12 +483,20 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
 #[tokio::test]
 async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
     let (warren, peer) = with_agent().await;
-    let canary = "canary-4f1d9c2b7e";
-    let set = warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token);
-    let set = set.json(&json!({ "value": canary })).send().await;
-    assert!(matches!(set.status, 200 | 201), "{}", set.text());
+    let (canary, own) = ("canary-4f1d9c2b7e", "canary-of-its-own-77");
     let (id, _) = agent(&warren, json!({})).await;
-    peer.next([Act::Work(format!("calling with {canary} now")), Act::Hold, Act::Say("done".into())]);
+    let places = [("/api/v1/secrets/API_KEY".to_owned(), canary)];
+    let of_workspace = (format!("/api/v1/workspaces/{id}/secrets/OWN_KEY"), own);
+    for (path, value) in places.into_iter().chain([of_workspace]) {
+        let set = warren.call("PUT", &path).token(&warren.token);
+        let set = set.json(&json!({ "value": value })).send().await;
+        assert!(matches!(set.status, 200 | 201), "{}", set.text());
+    }
+    peer.next([
+        Act::Work(format!("calling with {canary} and {own} now")),
+        Act::Hold,
+        Act::Say("done".into()),
+    ]);
     let accepted = super::say(&warren, id, "go").await;
     let told = async || {
         let all = crate::fleet::events(&warren, Some(id)).await;
@@ -497,7 +505,7 @@ async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
     eventually("its progress", async || told().await.is_some()).await;
     let line = told().await.unwrap()["data"]["line"].as_str().unwrap().to_owned();
     assert!(
-        line.starts_with("calling with ") && line.ends_with(" now") && !line.contains("canary"),
+        line.starts_with("calling with *") && line.ends_with("* now") && !line.contains("canary"),
         "{line}"
     );
     peer.let_go();
