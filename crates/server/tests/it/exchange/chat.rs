@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use warren_exchange::{Send, Sender, Terms};
 use warren_model::{
-    DeliveryReason, Message, OrgId, Part, Principal, PrincipalKind, Role, TaskState, WorkspaceId,
+    DeliveryReason, Message, OrgId, Part, Principal, PrincipalKind, Role, Status, TaskState, WorkspaceId,
 };
 use warren_testkit::{Act, Answer, ScriptedAgent, Warren};
 
@@ -484,7 +484,10 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
 async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
     let (warren, peer) = with_agent().await;
     let (canary, own) = ("canary-4f1d9c2b7e", "canary-of-its-own-77");
-    let (id, _) = agent(&warren, json!({})).await;
+    // A change of secrets brings an agent up anew, so that they are set before it comes.
+    let body = json!({ "name": "agent", "provider": { "kind": "local" }, "runtime": "external" });
+    let id = create(&warren, &body).await;
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
     let places = [("/api/v1/secrets/API_KEY".to_owned(), canary)];
     let of_workspace = (format!("/api/v1/workspaces/{id}/secrets/OWN_KEY"), own);
     for (path, value) in places.into_iter().chain([of_workspace]) {
@@ -492,6 +495,8 @@ async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
         let set = set.json(&json!({ "value": value })).send().await;
         assert!(matches!(set.status, 200 | 201), "{}", set.text());
     }
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
+    boot(&warren, id, json!({})).await;
     peer.next([
         Act::Work(format!("calling with {canary} and {own} now")),
         Act::Hold,
