@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
-use warren_exchange::connector::Connector;
 use warren_exchange::signing::Signer;
 use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
