@@ -89,9 +89,17 @@ pub struct RegisteredRuntime {
     pub token: String,
     /// Silent for longer: offline. Report three times as often.
     pub liveness_timeout_ms: u64,
+    /// How many messages it is given at once; the answer to each report says so too.
+    #[serde(default = "one")]
+    pub max_concurrent_tasks: u32,
     pub generation: u64,
     /// What Warren did not take at its word.
     pub warnings: Vec<String>,
+}
+
+/// As it was before there was a word for it.
+const fn one() -> u32 {
+    1
 }
 
 /// The answer to a report.
@@ -104,6 +112,9 @@ pub struct HeartbeatAnswer {
     pub desired: Desired,
     pub generation: u64,
     pub liveness_timeout_ms: u64,
+    /// How many messages the runtime is given at once, as of now.
+    #[serde(default = "one")]
+    pub max_concurrent_tasks: u32,
     /// What Warren did not take at its word.
     pub warnings: Vec<String>,
 }

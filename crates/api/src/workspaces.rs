@@ -224,6 +224,11 @@ pub struct PatchWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 1000)]
     pub max_concurrent_tasks: Option<Option<u32>>,
+    /// The program of a resident agent, and its arguments; empty: Warren runs none. Counts from the runner's next start
+    /// on, such as a restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 200)]
+    pub command: Option<Vec<String>>,
 }
 
 /// Tells `null` from absent.

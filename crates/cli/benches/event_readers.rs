@@ -8,7 +8,7 @@
 mod measured;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,6 @@ fn main() {
         (0..WORKSPACES).map(|number| server.join(&format!("w{number}"), 1, None).0).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
-    let stop = Arc::new(AtomicBool::new(false));
     let listening = Arc::new(AtomicUsize::new(0));
     let written_at: Arc<Mutex<HashMap<u64, i64>>> = Arc::default();
     let readers: Vec<_> = (0..READERS)
@@ -45,7 +44,6 @@ fn main() {
                 address: server.address.clone(),
                 token: server.token.clone(),
                 listening: Arc::clone(&listening),
-                stop: Arc::clone(&stop),
                 written_at: (number == 0).then(|| Arc::clone(&written_at)),
             };
             runtime.spawn(reader.read())
@@ -60,7 +58,7 @@ fn main() {
     let took = started.elapsed();
     let cores = (cpu_of(server.process_id()) - cpu_before) / took.as_secs_f64();
     std::thread::sleep(Duration::from_secs(1));
-    stop.store(true, Ordering::Relaxed);
+    server.stop();
     let arrivals: Vec<Arrivals> = runtime.block_on(async {
         let mut all = Vec::new();
         for reader in readers {
@@ -69,7 +67,6 @@ fn main() {
         all
     });
     report(&arrivals, &written_at.lock().expect("nobody panicked"), took, cores);
-    server.stop();
 }
 
 #[expect(clippy::disallowed_methods, reason = "keeps a pace")]
@@ -97,7 +94,6 @@ struct Reader {
     address: String,
     token: String,
     listening: Arc<AtomicUsize>,
-    stop: Arc<AtomicBool>,
     /// One of the readers looks into the events; the others take their numbers.
     written_at: Option<Arc<Mutex<HashMap<u64, i64>>>>,
 }
@@ -111,18 +107,11 @@ impl Reader {
         );
         stream.write_all(request.as_bytes()).await.expect("it reads");
         let mut arrivals = Vec::with_capacity((PER_SECOND * SECONDS) as usize);
-        let mut held = Vec::new();
+        let mut held = Vec::with_capacity(64 << 10);
         let mut is_listening = false;
-        while !self.stop.load(Ordering::Relaxed) {
-            let mut buffer = [0; 32_768];
-            let Ok(read) = tokio::time::timeout(Duration::from_millis(500), stream.read(&mut buffer)).await
-            else {
-                continue;
-            };
-            let read = read.expect("the stream goes on");
-            assert!(read > 0, "the stream was ended");
+        // Until the server stops.
+        while stream.read_buf(&mut held).await.is_ok_and(|read| read > 0) {
             let now = SystemClock.now().as_micros();
-            held.extend_from_slice(&buffer[..read]);
             let Some(end) = memchr::memrchr(b'\n', &held) else { continue };
             for line in lines(&held[..end]) {
                 if let Some(seq) = line.strip_prefix(b"id: ") {

@@ -46,7 +46,7 @@ fn main() {
 
     let server = Server::start(&folder.path().join("messages"), &["--config", &config]);
     latency(&server, &agent);
-    throughput(&server, &agent);
+    throughput(&runtime, &server, &agent);
     server.stop();
     println!("\n## A queue of {LONG_QUEUE} messages\n\n{HEAD}");
     let short = queue(&runtime, &folder.path().join("short"), &config, SHORT_QUEUE);
@@ -86,8 +86,9 @@ fn latency(server: &Server, agent: &str) {
     );
 }
 
-/// As many as are answered, by clients that each wait for their answer.
-fn throughput(server: &Server, agent: &str) {
+/// As many as are answered, by clients that each wait for their answer. All of them are on the agent's thread, so that
+/// they take as little as they can of the two cores that Warren has.
+fn throughput(runtime: &tokio::runtime::Runtime, server: &Server, agent: &str) {
     let at_once = u32::try_from(CLIENTS).expect("few");
     let ids: Vec<String> = (0..WORKSPACES)
         .map(|number| server.join(&format!("busy-{number}"), at_once, Some(card(agent))).0)
@@ -95,15 +96,16 @@ fn throughput(server: &Server, agent: &str) {
     let mut rates: Vec<f64> = (0..ROUNDS)
         .map(|round| {
             let started = Instant::now();
-            let done: usize = std::thread::scope(|scope| {
-                let clients: Vec<_> = (0..CLIENTS)
-                    .map(|client| {
-                        let path = format!("/a2a/{}", ids[client % WORKSPACES]);
-                        scope.spawn(move || send_for_a_while(server, &path, round, client))
-                    })
-                    .collect();
-                clients.into_iter().map(|client| client.join().expect("no client fails")).sum()
-            });
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|client| {
+                    let path = format!("/a2a/{}", ids[client % WORKSPACES]);
+                    let head = measured::head(&server.address, &server.token);
+                    let (address, name) = (server.address.clone(), format!("busy-{round}-{client}"));
+                    runtime.spawn(async move { send_for_a_while(&address, &path, &head, &name).await })
+                })
+                .collect();
+            let done: usize =
+                clients.into_iter().map(|client| runtime.block_on(client).expect("no client fails")).sum();
             done as f64 / started.elapsed().as_secs_f64()
         })
         .collect();
@@ -118,12 +120,19 @@ fn throughput(server: &Server, agent: &str) {
     );
 }
 
-fn send_for_a_while(server: &Server, path: &str, round: usize, client: usize) -> usize {
-    let mut connection = server.connect();
+async fn send_for_a_while(address: &str, path: &str, head: &str, name: &str) -> usize {
+    let stream = TcpStream::connect(address).await.expect("it accepts");
+    stream.set_nodelay(true).expect("a socket");
+    let mut stream = BufReader::new(stream);
     let started = Instant::now();
     let mut sent = 0;
     while started.elapsed() < ROUND {
-        answered(&connection.post_text(path, &message(&format!("busy-{round}-{client}-{sent}"))));
+        let body = message(&format!("{name}-{sent}"));
+        let length = body.len();
+        let request = format!("POST {path} HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}");
+        stream.get_mut().write_all(request.as_bytes()).await.expect("it reads");
+        let (first, body) = read_message(&mut stream).await.expect("it answers").expect("it stays");
+        answered(&(u16::from(first.contains(" 200 ")) * 200, body));
         sent += 1;
     }
     sent
@@ -270,25 +279,7 @@ async fn serve_agent() -> String {
 async fn serve_connection(stream: TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut stream = BufReader::new(stream);
-    let mut line = String::new();
-    loop {
-        let mut length = 0;
-        loop {
-            line.clear();
-            if stream.read_line(&mut line).await? == 0 {
-                return Ok(());
-            }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse().unwrap_or(0);
-            }
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await?;
+    while let Some((_, body)) = read_message(&mut stream).await? {
         let asked: Value = serde_json::from_slice(&body)?;
         let answer = json!({
             "jsonrpc": "2.0", "id": asked["id"],
@@ -301,4 +292,30 @@ async fn serve_connection(stream: TcpStream) -> std::io::Result<()> {
         );
         stream.get_mut().write_all((head + &answer).as_bytes()).await?;
     }
+    Ok(())
+}
+
+/// The first line and the body of a request or an answer; nothing once the other side has hung up.
+async fn read_message(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<(String, Vec<u8>)>> {
+    let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+    if stream.read_line(&mut first).await? == 0 {
+        return Ok(None);
+    }
+    loop {
+        line.clear();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(None);
+        }
+        if line == "\r\n" {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    Ok(Some((first, body)))
 }

@@ -131,6 +131,10 @@ impl Kicks {
         };
     }
 
+    pub(crate) fn is_anybody_waiting(&self) -> bool {
+        !self.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     pub(crate) fn is_waiting(&self, id: WorkspaceId) -> bool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
     }
@@ -344,9 +348,10 @@ impl Run<'_> {
         let deliver = transport.deliver(self.endpoint, &self.turn, &sink);
         let mut deliver = std::pin::pin!(deliver);
         let lease = self.exchange.terms().lease_ms.max(1).unsigned_abs();
-        let mut renew = tokio::time::interval(Duration::from_millis((lease / 3).max(1)));
-        renew.tick().await;
-        let mut write = tokio::time::interval(WRITE_PROGRESS);
+        // Not `interval`, whose first tick is said to come at once and comes with the timer's next millisecond.
+        let later = |period: Duration| tokio::time::interval_at(tokio::time::Instant::now() + period, period);
+        let mut renew = later(Duration::from_millis((lease / 3).max(1)));
+        let mut write = later(WRITE_PROGRESS);
         write.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = Heard::default();
         let mut remote_id = self.turn.remote_id.clone();

@@ -360,7 +360,7 @@ pub(crate) fn take(tx: &mut dyn WriteTx, request: &Request, can_call: &CanCall<'
 }
 
 /// Tasks at once, where the workspace says nothing (X14).
-pub(crate) const DEFAULT_CONCURRENCY: u32 = 1;
+pub(crate) const DEFAULT_CONCURRENCY: u32 = warren_model::WorkspaceSpec::DEFAULT_CONCURRENCY;
 
 fn write(
     tx: &mut dyn WriteTx,

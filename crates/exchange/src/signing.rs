@@ -8,7 +8,7 @@
 //! The key is derived from the first key for secrets, so that replicas sign alike; a rotation brings a new one, and the
 //! older ones stay published for as long as their origin is kept.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -18,6 +18,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use warren_doors::Clock;
 use warren_fleet::Fleet;
 use warren_model::{Principal, Timestamp};
+use zeroize::Zeroizing;
 
 use crate::Exchange;
 use crate::connector::{Call, Connector, Refused};
@@ -34,6 +35,8 @@ const PURPOSE: &str = "warren.signing.ed25519.1";
 const VALID_S: i64 = 300;
 /// What a header may hold as it is; the rest is percent-encoded.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'\\');
+
+type Seed = Zeroizing<[u8; 32]>;
 
 /// Whom and what a signed call is about.
 #[derive(Debug, Clone, Copy)]
@@ -57,17 +60,32 @@ pub struct Signer {
     fleet: Fleet,
     clock: Arc<dyn Clock>,
     connector: Connector,
+    /// The key of the last call: making it from its seed costs as much as a signature.
+    last: Arc<Mutex<Option<Arc<SigningKey>>>>,
+}
+
+/// A key as it is used, with the seed that it was made from.
+struct SigningKey {
+    seed: Seed,
+    pair: Ed25519KeyPair,
+    id: String,
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SigningKey").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 impl Signer {
     pub fn new(fleet: Fleet, clock: Arc<dyn Clock>, connector: Connector) -> Self {
-        Self { fleet, clock, connector }
+        Self { fleet, clock, connector, last: Arc::default() }
     }
 
     /// Names author and message in the call's headers and signs it. Nothing of what is signed may change afterwards.
     pub fn sign(&self, call: Call, about: About<'_>) -> Result<Call, Refused> {
         let url = self.connector.check_text(&call.url)?;
-        let key = self.signing_keys().next().expect("there is at least one key for secrets");
+        let key = self.signing_key();
         let encoded = |text: &str| utf8_percent_encode(text, ENCODED).to_string();
         let call = call
             .header(AUTHOR_HEADER, encoded(&about.author.to_string()))
@@ -77,15 +95,30 @@ impl Signer {
 
     /// The keys that verify what we sign, the current one first.
     pub fn public_keys(&self) -> Vec<PublicKey> {
-        self.signing_keys().map(|key| public_key(&key)).collect()
+        self.fleet.derived_keys(PURPOSE).iter().map(|seed| public_key(&key_pair(seed))).collect()
     }
 
-    fn signing_keys(&self) -> impl Iterator<Item = Ed25519KeyPair> {
-        let seeds = self.fleet.derived_keys(PURPOSE);
-        seeds
-            .into_iter()
-            .map(|seed| Ed25519KeyPair::from_seed_unchecked(seed.as_slice()).expect("a seed has 32 bytes"))
+    /// The current key. A rotation changes the seed, and with it the key.
+    fn signing_key(&self) -> Arc<SigningKey> {
+        let mut seeds = self.fleet.derived_keys(PURPOSE).into_iter();
+        let seed = seeds.next().expect("there is at least one key for secrets");
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(key) if key.seed == seed => Arc::clone(key),
+            _ => Arc::clone(last.insert(Arc::new(SigningKey::of(seed)))),
+        }
     }
+}
+
+impl SigningKey {
+    fn of(seed: Seed) -> Self {
+        let pair = key_pair(&seed);
+        Self { id: public_key(&pair).id, pair, seed }
+    }
+}
+
+fn key_pair(seed: &Seed) -> Ed25519KeyPair {
+    Ed25519KeyPair::from_seed_unchecked(seed.as_slice()).expect("a seed has 32 bytes")
 }
 
 impl Exchange {
@@ -107,7 +140,7 @@ fn public_key(key: &Ed25519KeyPair) -> PublicKey {
     PublicKey { id: URL_SAFE_NO_PAD.encode(digest(&SHA256, canonical.as_bytes())), x }
 }
 
-fn signed(call: Call, url: &str, key: &Ed25519KeyPair, now: Timestamp) -> Call {
+fn signed(call: Call, url: &str, key: &SigningKey, now: Timestamp) -> Call {
     let digest = format!("sha-256=:{}:", STANDARD.encode(digest(&SHA256, &call.body)));
     let call = call.header("content-digest", digest);
     let covered: Vec<(&str, &str)> = [("@method", call.method.as_str()), ("@target-uri", url)]
@@ -119,8 +152,8 @@ fn signed(call: Call, url: &str, key: &Ed25519KeyPair, now: Timestamp) -> Call {
             },
         ))
         .collect();
-    let parameters = parameters(&covered, &public_key(key).id, now.as_micros() / 1_000_000);
-    let signature = STANDARD.encode(key.sign(base(&covered, &parameters).as_bytes()));
+    let parameters = parameters(&covered, &key.id, now.as_micros() / 1_000_000);
+    let signature = STANDARD.encode(key.pair.sign(base(&covered, &parameters).as_bytes()));
     call.header("signature-input", format!("{LABEL}={parameters}"))
         .header("signature", format!("{LABEL}=:{signature}:"))
 }

@@ -19,6 +19,8 @@ const LANES_EVERY: u32 = 4;
 /// How often old rows are cleared.
 const CLEAR_EVERY: u32 = 240;
 const BATCH: u32 = 200;
+/// Between two looks at new events, however fast they come.
+const PACE: Duration = Duration::from_millis(10);
 
 impl Exchange {
     pub(crate) fn start_upkeep(&self) {
@@ -130,6 +132,13 @@ impl Exchange {
                 changed = newest.changed() => {
                     if changed.is_err() {
                         return;
+                    }
+                    tokio::time::sleep(PACE).await;
+                    let known = *newest.borrow_and_update();
+                    // Whoever begins to wait after this looks at the status itself.
+                    if !self.kicks().is_anybody_waiting() {
+                        seen = seen.max(known);
+                        continue;
                     }
                     match self.new_statuses(seen).await {
                         Ok((ids, next)) => {

@@ -98,7 +98,7 @@ impl Fleet {
         let now = self.clock().now();
         let token = self
             .store()
-            .read(move |tx| {
+            .glance(move |tx| {
                 let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
                 if access::has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
                     return Err(Error::new(ErrorCode::TokenExpired));

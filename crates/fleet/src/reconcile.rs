@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use warren_model::{Mending, Principal, Workspace, WorkspaceId};
 use warren_rules::lifecycle::{self, Signal};
 use warren_rules::reconcile::{Opened, Step, judge_open, next_step};
-use warren_rules::residents::is_started_in;
+use warren_rules::residents::is_started;
 use warren_rules::startup::{self, StartAction};
 use warren_store::WorkspaceQuery;
 use warren_workspace::registry::{Declaration, LostPolicy};
@@ -284,7 +284,7 @@ impl Fleet {
             // A provider that is not here today: the workspace says so and is not lost.
             action @ (StartAction::Keep | StartAction::Reconcile) => match self.declare(row) {
                 Ok(()) if action == StartAction::Reconcile => self.reconcile_in_background(row.id),
-                Ok(()) if is_started_in(row.status) => self.attend_resident(row),
+                Ok(()) if is_started(&row.spec, row.status) => self.attend_resident(row),
                 Ok(()) => {}
                 Err(error) => {
                     self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?;

@@ -6,7 +6,8 @@ use warren_model::{
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
-use warren_rules::reconcile::{RemovalStanding, next_mending, removal_standing};
+pub use warren_rules::reconcile::RemovalCounts;
+use warren_rules::reconcile::{next_mending, removal_counts};
 use warren_store::WriteTx;
 
 use crate::audit::Actor;
@@ -28,19 +29,6 @@ pub struct Collapse {
     pub workspace: Workspace,
     /// Of those below it.
     pub counts: RemovalCounts,
-}
-
-/// Of the workspace and all below it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RemovalCounts {
-    /// Marked as removed, now or before.
-    pub marked: u32,
-    /// Nothing is left of them.
-    pub finished: u32,
-    /// Could not be stopped: their files are kept, and it is tried again.
-    pub failed: u32,
-    /// Still at it.
-    pub pending: u32,
 }
 
 impl Fleet {
@@ -112,16 +100,8 @@ impl Fleet {
             .store()
             .read(move |tx| asked.iter().map(|id| tx.workspace(*id).map_err(Error::from)).collect())
             .await?;
-        let mut counts = RemovalCounts::default();
-        for (id, row) in ids.iter().zip(rows) {
-            counts.marked += 1;
-            match removal_standing(row.as_ref(), self.0.under_way.is_busy(*id)) {
-                RemovalStanding::Finished => counts.finished += 1,
-                RemovalStanding::Failed => counts.failed += 1,
-                RemovalStanding::Pending => counts.pending += 1,
-            }
-        }
-        Ok(counts)
+        let is_busy = ids.iter().map(|id| self.0.under_way.is_busy(*id));
+        Ok(removal_counts(rows.iter().map(Option::as_ref).zip(is_busy)))
     }
 
     /// Deletes what is left of a removed workspace. What cannot be stopped keeps its files, and says so in its row.

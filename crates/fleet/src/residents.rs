@@ -125,7 +125,7 @@ impl Fleet {
             }
             let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await;
             match row {
-                Ok(Some(row)) if residents::is_started_in(row.status) => {
+                Ok(Some(row)) if residents::is_started(&row.spec, row.status) => {
                     let began = Instant::now();
                     let ended = self.live_once(&row, &*door).await;
                     let lived_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);

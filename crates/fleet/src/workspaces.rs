@@ -83,6 +83,8 @@ pub struct PatchWorkspace {
     pub provision_timeout_seconds: Option<Option<u32>>,
     pub hibernate_after_seconds: Option<Option<u32>>,
     pub max_concurrent_tasks: Option<Option<u32>>,
+    /// The program of a resident agent; empty: none. Counts from the next start of its runner on.
+    pub command: Option<Vec<String>>,
 }
 
 impl PatchWorkspace {
@@ -105,7 +107,7 @@ impl Fleet {
         action: Action,
         id: WorkspaceId,
     ) -> Result<Workspace, Error> {
-        let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row = self.store().glance(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
         if let Err(refusal) = who.may(action, Target::Workspace { id, org_id: row.org_id }) {
             // Told that it does not exist, which it does: somebody reaches for what is not theirs.
@@ -240,11 +242,7 @@ impl Fleet {
             removed_at: None,
             is_purged: false,
         };
-        if let Some(problem) = workspace.spec.agent.problem() {
-            return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
-        }
-        residents::check(&workspace.spec)
-            .map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))?;
+        check_agent(&workspace.spec)?;
         workspace.provision_deadline = Some(now.plus_ms(self.provision_timeout_ms(&workspace)));
         Ok(workspace)
     }
@@ -359,6 +357,13 @@ fn apply_patch(
     }
 }
 
+fn check_agent(spec: &WorkspaceSpec) -> Result<(), Error> {
+    if let Some(problem) = spec.agent.problem() {
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
+    }
+    residents::check(spec).map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))
+}
+
 /// Puts what describes a workspace into its row; nothing of it needs to be brought about. Answers with the names of the
 /// fields that really changed.
 fn apply_fields(
@@ -383,6 +388,10 @@ fn apply_fields(
     put(&mut spec.hibernate_after_seconds, asked, "hibernate_after_seconds", &mut fields);
     let asked = patch.max_concurrent_tasks.as_ref();
     put(&mut spec.max_concurrent_tasks, asked, "max_concurrent_tasks", &mut fields);
+    put(&mut spec.agent.command, patch.command.as_ref(), "command", &mut fields);
+    if patch.command.is_some() {
+        check_agent(spec)?;
+    }
     Ok(fields)
 }
 

@@ -151,6 +151,14 @@ pub struct WorkspaceSpec {
 }
 
 impl WorkspaceSpec {
+    /// Tasks at once, where a spec says nothing.
+    pub const DEFAULT_CONCURRENCY: u32 = 1;
+
+    /// Tasks that it takes at once.
+    pub fn concurrency(&self) -> u32 {
+        self.max_concurrent_tasks.unwrap_or(Self::DEFAULT_CONCURRENCY)
+    }
+
     /// A hosted workspace that runs on this provider, with nothing else said.
     pub fn new(provider: ProviderConfig, capabilities: CapabilitySet) -> Self {
         Self {

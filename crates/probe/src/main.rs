@@ -13,6 +13,10 @@
 //!   warren-probe forge PROCESS         asks it to end, by signals that claim to come from outside
 //!   warren-probe ipc make|find KEY     System V and POSIX objects
 //!   warren-probe execute-memory        a copy of itself that is in no file
+//!   warren-probe listen ADDRESS        unix:PATH or abstract:NAME; hands its working directory to whoever comes
+//!   warren-probe take ADDRESS          connects there, and lists the directory that it is handed
+//!   warren-probe map PATH              maps a file, makes it shorter, and reads on
+//!   warren-probe reserve PATH MB       space beyond the end of a file, which stays empty
 //! ```
 //!
 //! A result is `ok`, the name of an error, or `signal N`. Arguments are chosen so that a call that is allowed does
@@ -22,6 +26,8 @@
 mod crowd;
 #[cfg(target_os = "linux")]
 mod foreign;
+#[cfg(target_os = "linux")]
+mod handing;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
@@ -48,6 +54,10 @@ fn main() -> std::process::ExitCode {
         ["secrets"] => sight::secrets(),
         ["open", ref paths @ ..] => sight::open_for_writing(paths),
         ["connect", ref addresses @ ..] => reach::connect(addresses),
+        ["listen", address] => handing::listen(address),
+        ["take", address] => handing::take(address),
+        ["map", path] => memory::map_and_shorten(path),
+        ["reserve", path, megabytes] => memory::reserve(path, number(megabytes)),
         ["ipc", verb, key] => reach::ipc(verb, key),
         ["fill", kind, megabytes] => memory::fill(kind, number(megabytes)),
         ["execute-memory"] => memory::execute(),

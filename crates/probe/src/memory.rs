@@ -78,3 +78,32 @@ pub(crate) fn execute() {
     unsafe { libc::fexecve(file.as_raw_fd(), words.as_ptr(), environment.as_ptr()) };
     tell("execute", Err(crate::system::last_error()));
 }
+
+/// What a careless reader does: maps a file, and reads on after somebody made it shorter.
+pub(crate) fn map_and_shorten(path: &str) {
+    crate::system::tell_apart("map", || {
+        let failed = |error: io::Error| error.raw_os_error().unwrap_or(-1);
+        let file = File::options().read(true).write(true).open(path).map_err(failed)?;
+        // SAFETY: a new mapping of a file of ours; that reading it may end this process is what is to be shown.
+        unsafe {
+            let (protection, sharing) = (libc::PROT_READ, libc::MAP_SHARED);
+            let memory = libc::mmap(std::ptr::null_mut(), MEGABYTE, protection, sharing, file.as_raw_fd(), 0);
+            if memory == libc::MAP_FAILED {
+                return Err(crate::system::last_error());
+            }
+            file.set_len(0).map_err(failed)?;
+            Ok(std::ptr::read_volatile(memory.cast::<u8>()).into())
+        }
+    });
+}
+
+/// Takes space that no size tells of.
+pub(crate) fn reserve(path: &str, megabytes: usize) {
+    let reserved = File::create(path).map(|file| {
+        let bytes = i64::try_from(megabytes * MEGABYTE).unwrap_or(i64::MAX);
+        // SAFETY: plain numbers, and a descriptor of ours.
+        let answer = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) };
+        if answer < 0 { Err(crate::system::last_error()) } else { Ok(0) }
+    });
+    tell("reserve", reserved.unwrap_or_else(|error| Err(error.raw_os_error().unwrap_or(-1))));
+}

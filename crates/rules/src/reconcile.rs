@@ -53,7 +53,7 @@ pub fn next_step(workspace: &Workspace) -> Step {
 
 /// How the removal of a workspace stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemovalStanding {
+enum RemovalStanding {
     /// Nothing is left of it.
     Finished,
     /// It could not be stopped: its files are kept, and it is tried again.
@@ -63,7 +63,7 @@ pub enum RemovalStanding {
 }
 
 /// How the removal of a workspace stands, by its row; no row: it was erased.
-pub fn removal_standing(row: Option<&Workspace>, is_busy: bool) -> RemovalStanding {
+fn removal_standing(row: Option<&Workspace>, is_busy: bool) -> RemovalStanding {
     match row {
         // An open that was under way when the removal came may still make something to delete.
         _ if is_busy => RemovalStanding::Pending,
@@ -72,6 +72,33 @@ pub fn removal_standing(row: Option<&Workspace>, is_busy: bool) -> RemovalStandi
         Some(row) if row.mending.attempts > 0 => RemovalStanding::Failed,
         Some(_) => RemovalStanding::Pending,
     }
+}
+
+/// How the removal of several stands: of a workspace and all below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RemovalCounts {
+    /// Marked as removed, now or before.
+    pub marked: u32,
+    /// Nothing is left of them.
+    pub finished: u32,
+    /// Could not be stopped: their files are kept, and it is tried again.
+    pub failed: u32,
+    /// Still at it.
+    pub pending: u32,
+}
+
+/// Counts all that were marked, each by its row and by whether somebody is at it.
+pub fn removal_counts<'a>(marked: impl IntoIterator<Item = (Option<&'a Workspace>, bool)>) -> RemovalCounts {
+    let mut counts = RemovalCounts::default();
+    for (row, is_busy) in marked {
+        counts.marked += 1;
+        match removal_standing(row, is_busy) {
+            RemovalStanding::Finished => counts.finished += 1,
+            RemovalStanding::Failed => counts.failed += 1,
+            RemovalStanding::Pending => counts.pending += 1,
+        }
+    }
+    counts
 }
 
 /// How a carrier's answer "it is open" is to be taken.
@@ -213,6 +240,9 @@ mod tests {
             assert_eq!(removal_standing(row, false), expected);
             assert_eq!(removal_standing(row, true), RemovalStanding::Pending);
         }
+        let all = [(None, false), (Some(&gone), true), (Some(&left), false), (Some(&stuck), false)];
+        let counts = RemovalCounts { marked: 4, finished: 1, failed: 1, pending: 2 };
+        assert_eq!(removal_counts(all), counts, "each marked one is counted once");
     }
 
     // F16

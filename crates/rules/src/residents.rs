@@ -46,9 +46,14 @@ pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.capabilities.contains(Capability::Shell) { Ok(()) } else { Err(Breach::NoShell) }
 }
 
+/// Whether a runner that is not there is started: somebody wants it run still, and its workspace stands for it.
+pub fn is_started(spec: &WorkspaceSpec, status: Status) -> bool {
+    is_run_by_warren(spec) && is_started_in(status)
+}
+
 /// Whether a runner that is not there is started. One whose workspace failed goes on if it runs, since a late sign of life
 /// brings the workspace back (F6), but is not started again: that waits for a reset.
-pub fn is_started_in(status: Status) -> bool {
+fn is_started_in(status: Status) -> bool {
     match status {
         Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline => true,
         Status::Provisioning | Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => {
@@ -125,7 +130,11 @@ mod tests {
     fn nothing_is_started_in_a_workspace_that_rests_or_failed() {
         for status in Status::ALL {
             let expected = matches!(status.as_str(), "awaiting_agent" | "online" | "degraded" | "offline");
-            assert_eq!(is_started_in(*status), expected, "{status}");
+            let all = [Capability::Fs, Capability::Shell];
+            let spec = spec(Runtime::Resident, sandbox(), &all);
+            assert_eq!(is_started(&spec, *status), expected, "{status}");
+            let without = WorkspaceSpec { agent: AgentSpec::default(), ..spec };
+            assert!(!is_started(&without, *status), "{status}: there is no program to run");
         }
     }
 }

@@ -60,14 +60,43 @@ pub enum Background {
     Unknown,
 }
 
-/// Whether something there was started with the values of before and still runs. An agent of its own surely was;
-/// commands get the values of the moment, so that only processes in the background hold old ones. What cannot be asked
-/// is brought up anew.
-pub const fn holds_old_values(runtime: Runtime, background: Background) -> bool {
-    match (runtime, background) {
-        (Runtime::Resident | Runtime::External, _) | (_, Background::Unknown) => true,
-        (Runtime::Hosted, Background::NotOpen | Background::Running(0)) => false,
-        (Runtime::Hosted, Background::Running(_)) => true,
+/// What can be said of it without asking; absent: its processes are to be looked at.
+pub const fn known_background(runtime: Runtime, is_open: bool) -> Option<Background> {
+    match (runtime, is_open) {
+        // Its own agent has the values of its start, whatever else runs.
+        (Runtime::Resident | Runtime::External, _) => Some(Background::Unknown),
+        (Runtime::Hosted, false) => Some(Background::NotOpen),
+        (Runtime::Hosted, true) => None,
+    }
+}
+
+/// Why a workspace is behind, as far as whoever brings it up knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// Secrets changed.
+    OfSecrets(Background),
+    /// Something did: its carrier died, or works elsewhere.
+    OfSomething { is_open: bool },
+}
+
+/// How it comes to what is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BringUp {
+    Restart,
+    /// Nothing there has what was before: it is only written down.
+    Note,
+}
+
+/// An agent of its own was surely started with what was before; commands get the values of the moment, so that only
+/// processes in the background hold old ones. What cannot be asked is brought up anew, and so is whatever is open where
+/// nobody knows what changed.
+pub const fn bring_up(runtime: Runtime, behind: Behind) -> BringUp {
+    match (runtime, behind) {
+        (Runtime::Resident | Runtime::External, _) => BringUp::Restart,
+        (Runtime::Hosted, Behind::OfSecrets(Background::NotOpen | Background::Running(0)))
+        | (Runtime::Hosted, Behind::OfSomething { is_open: false }) => BringUp::Note,
+        (Runtime::Hosted, Behind::OfSecrets(Background::Unknown | Background::Running(_)))
+        | (Runtime::Hosted, Behind::OfSomething { is_open: true }) => BringUp::Restart,
     }
 }
 
@@ -96,13 +125,23 @@ pub struct RollOut {
 /// Plans the next stretch of a roll-out over the workspaces whose generation is ahead of what was observed (F33).
 ///
 /// It needs no memory of its own: who is behind stands in the rows, and so does who is on its way up. A pass that
-/// crashed is planned anew. Each comes with the number of its active tasks: workspaces without tasks go first, then the longest unchanged, so that the busy are
-/// interrupted last.
-pub fn roll_out<'a>(workspaces: impl IntoIterator<Item = (&'a Workspace, u32)>, pace: Pace) -> RollOut {
+/// crashed is planned anew. Each comes with the number of its active tasks: workspaces without tasks go first, then the
+/// longest unchanged, so that the busy are interrupted last.
+///
+/// `tried` are those that were brought up before in this roll-out, with the generation they had: one that is behind of the
+/// same still has a trouble of its own, and is not restarted again for this.
+pub fn roll_out<'a>(
+    workspaces: impl IntoIterator<Item = (&'a Workspace, u32)>,
+    tried: &BTreeMap<WorkspaceId, u64>,
+    pace: Pace,
+) -> RollOut {
     let mut plan = RollOut::default();
     let mut candidates = Vec::new();
     let mut on_their_way = 0;
     for (workspace, active_tasks) in workspaces {
+        if tried.get(&workspace.id) == Some(&workspace.generation) {
+            continue;
+        }
         match workspace.status {
             Status::Provisioning => on_their_way += 1,
             Status::AwaitingAgent | Status::Online | Status::Degraded | Status::Offline => {
@@ -214,7 +253,9 @@ mod tests {
             (workspace(7, Status::AwaitingAgent, true), 0),
             (workspace(8, Status::Removed, true), 0),
         ];
-        let plan = |at_once| roll_out(rows.iter().map(|(row, tasks)| (row, *tasks)), Pace { at_once });
+        let plan = |at_once| {
+            roll_out(rows.iter().map(|(row, tasks)| (row, *tasks)), &BTreeMap::new(), Pace { at_once })
+        };
         assert_eq!(plan(3).restart, [id(4), id(7)], "one place of three is taken by 5");
         assert_eq!(plan(3).waiting, 1, "the busy one");
         assert_eq!(plan(1).restart, [], "5 is still on its way");
@@ -224,12 +265,44 @@ mod tests {
     // F33
     #[test]
     fn only_what_may_hold_old_values_is_restarted() {
-        for background in [Background::NotOpen, Background::Running(0), Background::Running(2)] {
-            let holds = background == Background::Running(2);
-            assert_eq!(holds_old_values(Runtime::Hosted, background), holds, "{background:?}");
-            assert!(holds_old_values(Runtime::Resident, background), "its agent was started before");
+        use Behind::{OfSecrets, OfSomething};
+        for (behind, expected) in [
+            (OfSecrets(Background::NotOpen), BringUp::Note),
+            (OfSecrets(Background::Running(0)), BringUp::Note),
+            (OfSecrets(Background::Running(2)), BringUp::Restart),
+            (OfSecrets(Background::Unknown), BringUp::Restart),
+            (OfSomething { is_open: false }, BringUp::Note),
+            (OfSomething { is_open: true }, BringUp::Restart),
+        ] {
+            assert_eq!(bring_up(Runtime::Hosted, behind), expected, "{behind:?}");
+            for runtime in [Runtime::Resident, Runtime::External] {
+                assert_eq!(bring_up(runtime, behind), BringUp::Restart, "its agent was started before");
+            }
         }
-        assert!(holds_old_values(Runtime::Hosted, Background::Unknown));
+    }
+
+    // F33
+    #[test]
+    fn only_an_open_place_of_no_agent_is_asked_what_runs_there() {
+        for runtime in Runtime::ALL {
+            for is_open in [false, true] {
+                let is_asked = known_background(*runtime, is_open).is_none();
+                assert_eq!(is_asked, *runtime == Runtime::Hosted && is_open, "{runtime:?} {is_open}");
+            }
+        }
+        assert_eq!(known_background(Runtime::Hosted, false), Some(Background::NotOpen));
+    }
+
+    // F33
+    #[test]
+    fn what_is_behind_still_after_its_restart_is_not_restarted_again_for_the_same_change() {
+        let row = workspace(1, Status::Online, true);
+        let plan = |tried: &[(WorkspaceId, u64)]| {
+            roll_out([(&row, 0)], &tried.iter().copied().collect(), Pace::default()).restart
+        };
+        assert_eq!(plan(&[]), [row.id]);
+        assert_eq!(plan(&[(row.id, row.generation)]), []);
+        assert_eq!(plan(&[(row.id, row.generation - 1)]), [row.id], "it changed once more");
     }
 
     proptest! {
@@ -242,7 +315,7 @@ mod tests {
                 (0..count).map(|seed| workspace(seed, Status::Online, true)).collect();
             let mut restarts = 0;
             for _ in 0..=usize::from(count) {
-                let plan = roll_out(rows.iter().map(|row| (row, 0)), Pace { at_once });
+                let plan = roll_out(rows.iter().map(|row| (row, 0)), &BTreeMap::new(), Pace { at_once });
                 prop_assert!(plan.restart.len() <= at_once);
                 restarts += plan.restart.len();
                 for row in rows.iter_mut().filter(|row| plan.restart.contains(&row.id)) {
@@ -250,7 +323,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(restarts, usize::from(count));
-            prop_assert_eq!(roll_out(rows.iter().map(|row| (row, 0)), Pace { at_once }), RollOut::default());
+            prop_assert_eq!(roll_out(rows.iter().map(|row| (row, 0)), &BTreeMap::new(), Pace { at_once }), RollOut::default());
         }
     }
 }

@@ -82,9 +82,9 @@ impl Sweep {
     }
 }
 
-/// What a carrier does about one workspace.
+/// What a sweep decides about one workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+enum Effect {
     /// Nothing: somebody was faster.
     Leave,
     /// Send the signal through the table.
@@ -125,7 +125,7 @@ pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
 const CARRIER_MS: i64 = 60_000;
 
 /// What a sweep does about a workspace. `Health`, `CatchingUp`, `Images`, `Orphans` and `Retention` are not about single workspaces.
-pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
+fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     match sweep {
         Sweep::Liveness => silent(row, vitals, now),
         Sweep::Stalls => stalled(row, vitals, now),
@@ -139,8 +139,69 @@ pub fn plan(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> E
     }
 }
 
-/// Takes away the deadline that a sweep found to mean nothing any more.
-pub fn clear_deadline(sweep: Sweep, row: &mut Workspace, vitals: &mut Vitals) {
+/// All that follows from an effect, ready to be written: whoever carries it out chooses nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deed {
+    /// With what the sweep itself changes; what is signalled may change it further.
+    pub row: Workspace,
+    /// The runtime's record, if that changes too.
+    pub vitals: Option<Vitals>,
+    pub act: Act,
+    /// Once all of it is written.
+    pub then: Then,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// Write what changed, and no more.
+    Write,
+    /// Send the signal through the table first.
+    Signal(Signal),
+    /// Write the wish and send the signal towards it.
+    Wish(Desired),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    Nothing,
+    /// Have the reconciler look at it.
+    Reconcile,
+    /// Find out whether its runtime is there.
+    Probe,
+}
+
+/// What a sweep writes about a workspace; absent: nothing.
+pub fn deed(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> Option<Deed> {
+    let (mut row, vitals) = (row.clone(), vitals.clone());
+    let known = vitals.clone();
+    let (vitals, act, then) = match plan(sweep, &row, &known, now) {
+        Effect::Leave => return None,
+        Effect::ClearDeadline => (clear_deadline(sweep, &mut row, vitals), Act::Write, Then::Nothing),
+        // A stall is found once, and then looked into (F14). The next report says whether it goes on.
+        Effect::Signal(Signal::StallFound) => {
+            let looked_into = Vitals { stall_deadline: None, probe_at: Some(now), ..vitals };
+            (looked_into, Act::Signal(Signal::StallFound), Then::Nothing)
+        }
+        Effect::Signal(signal) => (vitals, Act::Signal(signal), Then::Nothing),
+        Effect::Restart => {
+            row.generation += 1;
+            row.mending.attempts = row.mending.attempts.saturating_add(1);
+            (vitals, Act::Signal(Signal::Restart), Then::Reconcile)
+        }
+        Effect::Wish(desired) => (vitals, Act::Wish(desired), Then::Reconcile),
+        Effect::Reconcile { look_again_at } => {
+            row.mending.next_at = Some(look_again_at);
+            (vitals, Act::Write, Then::Reconcile)
+        }
+        Effect::Probe { ask_again_at } => {
+            (Vitals { probe_at: Some(ask_again_at), ..vitals }, Act::Write, Then::Probe)
+        }
+    };
+    Some(Deed { row, vitals: (vitals != known).then_some(vitals), act, then })
+}
+
+/// Takes away the deadline that a sweep found to mean nothing any more, wherever it stands.
+fn clear_deadline(sweep: Sweep, row: &mut Workspace, mut vitals: Vitals) -> Vitals {
     match sweep {
         Sweep::Liveness => vitals.liveness_deadline = None,
         Sweep::Stalls => vitals.stall_deadline = None,
@@ -150,13 +211,7 @@ pub fn clear_deadline(sweep: Sweep, row: &mut Workspace, vitals: &mut Vitals) {
         Sweep::Mending => row.mending.next_at = None,
         Sweep::Health | Sweep::CatchingUp | Sweep::Images | Sweep::Orphans | Sweep::Retention => {}
     }
-}
-
-/// What a signal of a sweep means for the runtime's record, if anything: a stall is found once, and then looked into
-/// (F14). The next report says whether it goes on.
-pub fn after_signal(signal: Signal, known: &Vitals, now: Timestamp) -> Option<Vitals> {
-    let is_stall = signal == Signal::StallFound;
-    is_stall.then(|| Vitals { stall_deadline: None, probe_at: Some(now), ..known.clone() })
+    vitals
 }
 
 fn is_past(deadline: Option<Timestamp>, now: Timestamp) -> bool {
@@ -335,6 +390,51 @@ mod tests {
             }
             if matches!(effect, Effect::Wish(_)) {
                 prop_assert_eq!(active_tasks, 0);
+            }
+        }
+    }
+
+    // F14, F20
+    #[test]
+    fn what_a_sweep_writes_takes_its_own_deadline_out_of_the_way_and_nothing_else() {
+        let due = Some(NOW);
+        let vitals = Vitals {
+            active_tasks: 1,
+            liveness_deadline: due,
+            stall_deadline: due,
+            probe_at: due,
+            idle_deadline: due,
+            last_progress_at: Some(NOW.plus_ms(-1)),
+            ..Vitals::default()
+        };
+        let mending = Mending { attempts: 1, next_at: due };
+        for status in Status::ALL {
+            let row = Workspace { provision_deadline: due, mending, ..row(*status, Runtime::Resident) };
+            for sweep in Sweep::ALL {
+                let Some(deed) = deed(*sweep, &row, &vitals, NOW) else { continue };
+                let after = deed.vitals.clone().unwrap_or_else(|| vitals.clone());
+                match (sweep, deed.act) {
+                    (Sweep::Stalls, Act::Signal(Signal::StallFound)) => {
+                        let expected = Vitals { stall_deadline: None, probe_at: due, ..vitals.clone() };
+                        assert_eq!((after, &deed.row, deed.then), (expected, &row, Then::Nothing));
+                    }
+                    (Sweep::Stalls, _) => {
+                        assert_eq!(after, Vitals { stall_deadline: None, ..vitals.clone() });
+                        assert_eq!((&deed.row, deed.act), (&row, Act::Write), "its row is left alone");
+                    }
+                    (Sweep::Probes, Act::Write) if deed.then == Then::Probe => {
+                        assert!(after.probe_at.is_some_and(|at| at > NOW), "somebody asks again");
+                    }
+                    (Sweep::Mending, Act::Signal(Signal::Restart)) => {
+                        assert_eq!((deed.row.generation, deed.row.mending.attempts), (2, 2));
+                        assert_eq!((deed.vitals, deed.then), (None, Then::Reconcile));
+                    }
+                    (Sweep::Mending, Act::Write) => {
+                        assert!(deed.row.mending.next_at.is_none_or(|at| at > NOW), "{status}: due still");
+                        assert_eq!(deed.vitals, None);
+                    }
+                    _ => {}
+                }
             }
         }
     }

@@ -1,12 +1,24 @@
 //! Warren at the other end of the runner's own input and output: the way out of a box that has no network.
+//!
+//! ```text
+//!   ask ──▶ whole lines, one after the other ──▶ output
+//!   ask ◀── by the id of the request ◀── reader ◀── input
+//! ```
+//!
+//! Several may ask at once: one waits for a message while others tell how theirs goes. Lines are written by a task of their
+//! own, so that one who stops waiting in the middle leaves no half of a line behind.
 
-use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use warren_api::{
     AnswerMessage, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
     RegisteredRuntime, ReportProgress, RunnerAnswer, RunnerRequest,
@@ -16,24 +28,73 @@ use crate::{Office, Refusal};
 
 /// Longer than any answer takes; a claim waits for less.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// Lines that wait to be written; whoever comes then waits too.
+const MAX_UNWRITTEN: usize = 16;
 
 #[derive(Debug)]
-pub struct LineOffice<R, W> {
-    /// Taken while somebody waits for an answer, who is alone.
-    ends: RefCell<Option<Ends<R, W>>>,
-    last_id: Cell<u64>,
+pub struct LineOffice {
+    requests: mpsc::Sender<Vec<u8>>,
+    waiting: Arc<Waiting>,
+    last_id: AtomicU64,
+    ends: [JoinHandle<()>; 2],
 }
 
+/// Who waits for which answer; absent: the line has ended, and nobody comes any more.
 #[derive(Debug)]
-struct Ends<R, W> {
-    answers: Lines<BufReader<R>>,
-    requests: W,
+struct Waiting(Mutex<Option<HashMap<u64, oneshot::Sender<RunnerAnswer>>>>);
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<RunnerAnswer>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn expect(&self, id: u64) -> Result<oneshot::Receiver<RunnerAnswer>, Refusal> {
+        let (sender, answer) = oneshot::channel();
+        self.lock().as_mut().ok_or(Refusal::Ended)?.insert(id, sender);
+        Ok(answer)
+    }
+
+    /// One that nobody waits for, or waits for any more, is passed over.
+    fn hand_out(&self, answer: RunnerAnswer) {
+        let taker = self.lock().as_mut().and_then(|waiting| waiting.remove(&answer.id));
+        if let Some(taker) = taker {
+            let _ = taker.send(answer);
+        }
+    }
+
+    fn forget(&self, id: u64) {
+        if let Some(waiting) = self.lock().as_mut() {
+            waiting.remove(&id);
+        }
+    }
+
+    /// All who wait are told.
+    fn end(&self) {
+        *self.lock() = None;
+    }
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineOffice<R, W> {
-    pub fn new(answers: R, requests: W) -> Self {
-        let answers = BufReader::new(answers).lines();
-        Self { ends: RefCell::new(Some(Ends { answers, requests })), last_id: Cell::new(0) }
+/// Takes a request off the list, however the wait for its answer ends.
+struct Expected<'a>(&'a Waiting, u64);
+
+impl Drop for Expected<'_> {
+    fn drop(&mut self) {
+        self.0.forget(self.1);
+    }
+}
+
+impl LineOffice {
+    /// Must be called within the runtime.
+    pub fn new<R, W>(answers: R, requests: W) -> Self
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
+        let (sender, unwritten) = mpsc::channel(MAX_UNWRITTEN);
+        let reading = tokio::spawn(read(answers, Arc::clone(&waiting)));
+        let writing = tokio::spawn(write(requests, unwritten, Arc::clone(&waiting)));
+        Self { requests: sender, waiting, last_id: AtomicU64::new(0), ends: [reading, writing] }
     }
 
     async fn ask<T: DeserializeOwned>(
@@ -42,14 +103,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineOffice<R, W> {
         path: String,
         body: &impl Serialize,
     ) -> Result<T, Refusal> {
-        let id = self.last_id.get() + 1;
-        self.last_id.set(id);
-        let body = serde_json::to_value(body).map_err(|error| Refusal::Unreachable(error.to_string()))?;
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let unwritable = |error: serde_json::Error| Refusal::Unreachable(error.to_string());
+        let body = serde_json::to_value(body).map_err(unwritable)?;
         let request = RunnerRequest { id, method: "POST".into(), path, token: token.to_owned(), body };
-        let mut ends = self.ends.borrow_mut().take().ok_or(Refusal::Ended)?;
-        let answer = tokio::time::timeout(PATIENCE, ends.exchange(&request)).await;
-        // One that was not waited for may still come; it is told by its id and passed over.
-        *self.ends.borrow_mut() = Some(ends);
+        let mut line = serde_json::to_vec(&request).map_err(unwritable)?;
+        line.push(b'\n');
+        let answer = self.waiting.expect(id)?;
+        let _expected = Expected(&self.waiting, id);
+        let exchange = async {
+            self.requests.send(line).await.map_err(|_| Refusal::Ended)?;
+            answer.await.map_err(|_| Refusal::Ended)
+        };
+        let answer = tokio::time::timeout(PATIENCE, exchange).await;
         let answer = answer.map_err(|_| Refusal::Unreachable("no answer in time".into()))??;
         if (200..300).contains(&answer.status) {
             return serde_json::from_value(answer.body)
@@ -60,25 +126,36 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineOffice<R, W> {
     }
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Ends<R, W> {
-    async fn exchange(&mut self, request: &RunnerRequest) -> Result<RunnerAnswer, Refusal> {
-        let ended = |_| Refusal::Ended;
-        let mut line =
-            serde_json::to_vec(request).map_err(|error| Refusal::Unreachable(error.to_string()))?;
-        line.push(b'\n');
-        self.requests.write_all(&line).await.map_err(ended)?;
-        self.requests.flush().await.map_err(ended)?;
-        loop {
-            let line = self.answers.next_line().await.map_err(ended)?.ok_or(Refusal::Ended)?;
-            match serde_json::from_str::<RunnerAnswer>(&line) {
-                Ok(answer) if answer.id == request.id => return Ok(answer),
-                Ok(_) | Err(_) => {}
-            }
-        }
+impl Drop for LineOffice {
+    fn drop(&mut self) {
+        self.ends.iter().for_each(JoinHandle::abort);
     }
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Office for LineOffice<R, W> {
+async fn read(answers: impl AsyncRead + Unpin, waiting: Arc<Waiting>) {
+    let mut lines = BufReader::new(answers).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Ok(answer) = serde_json::from_str(&line) {
+            waiting.hand_out(answer);
+        }
+    }
+    waiting.end();
+}
+
+async fn write(
+    mut requests: impl AsyncWrite + Unpin,
+    mut unwritten: mpsc::Receiver<Vec<u8>>,
+    waiting: Arc<Waiting>,
+) {
+    while let Some(line) = unwritten.recv().await {
+        if requests.write_all(&line).await.is_err() || requests.flush().await.is_err() {
+            break;
+        }
+    }
+    waiting.end();
+}
+
+impl Office for LineOffice {
     async fn register(&self, token: &str, runtime: &RegisterRuntime) -> Result<RegisteredRuntime, Refusal> {
         self.ask(token, "/api/v1/registry/register".into(), runtime).await
     }

@@ -1,8 +1,21 @@
 //! The loop: register, then claim, work, answer, and report from between.
+//!
+//! ```text
+//!   ask ──▶ a message ──▶ work on it ──▶ answer        as many at once as Warren says; the next is asked for while
+//!    ▲                                      │           there is room
+//!    └──────────────────────────────────────┘
+//! ```
+//!
+//! All of it is one task that nobody helps: whatever hangs in it hangs the reports too.
 
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use warren_api::{
     AnswerMessage, AnswerOutcome, ClaimMessage, ClaimedMessage, Heartbeat, MessagePart, MessageRole,
@@ -48,34 +61,86 @@ pub enum Error {
     LineEnded,
 }
 
-/// Works until Warren is gone for good. Dropped, it ends the program that is at work.
+/// Works until Warren is gone for good. Dropped, it ends the programs that are at work.
 pub async fn work<O: Office>(office: &O, settings: &Settings) -> Result<(), Error> {
-    let mut shift = Shift::begin(office, settings).await?;
-    let mut failures = 0;
+    let shift = Shift::begin(office, settings).await?;
+    let mut under_way: FuturesUnordered<LocalBoxFuture<'_, Done>> = FuturesUnordered::new();
+    let (mut is_asking, mut failures) = (false, 0);
     loop {
-        match shift.turn().await {
-            Ok(()) => failures = 0,
+        if !is_asking && shift.has_room() {
+            is_asking = true;
+            under_way.push(Box::pin(shift.ask_after(backoff::wait_ms(failures))));
+        }
+        let done = tokio::select! {
+            Some(done) = under_way.next() => done,
+            // Warren gives it more at once than before.
+            () = shift.more_room.notified() => continue,
+        };
+        let ended = match done {
+            Done::Asked(asked) => {
+                is_asking = false;
+                asked.map(|message| {
+                    failures = 0;
+                    if let Some(message) = message {
+                        // In hand from now on, not only from when somebody first looks at it.
+                        let listed = Listed::new(&shift.at_work, &message);
+                        under_way.push(Box::pin(shift.see_to(listed, *message)));
+                    }
+                })
+            }
+            Done::Worked(worked) => {
+                // Who asks next tells of it; where somebody asks already, nobody would.
+                if is_asking && worked.is_ok() {
+                    under_way.push(Box::pin(shift.tell_of_the_end()));
+                }
+                worked
+            }
+            Done::Told(told) => told,
+        };
+        match ended {
+            Ok(()) => {}
             Err(Refusal::Ended) => return Err(Error::LineEnded),
-            Err(Refusal::Unauthorized) if shift.refusals >= MAX_REFUSALS => return Err(Error::Unauthorized),
+            Err(Refusal::Unauthorized) if shift.refusals.get() >= MAX_REFUSALS => {
+                return Err(Error::Unauthorized);
+            }
             // Not now: it is paused, Warren is restarting, the network is away.
             Err(_) => failures += 1,
         }
-        tokio::time::sleep(Duration::from_millis(backoff::wait_ms(failures))).await;
     }
 }
 
+/// What came to its end.
+enum Done {
+    Asked(Result<Option<Box<ClaimedMessage>>, Refusal>),
+    Worked(Result<(), Refusal>),
+    Told(Result<(), Refusal>),
+}
+
+/// Shared by all that one task does at once, so that its parts change between two awaits and never over one.
 struct Shift<'a, O> {
     office: &'a O,
     settings: &'a Settings,
-    token: String,
+    token: RefCell<String>,
     workspace: String,
     /// How often Warren wants to hear something.
     beat_every: Duration,
-    health: Health,
+    health: RefCell<Health>,
     began: Instant,
-    last_beat: Instant,
+    last_beat: Cell<Instant>,
     /// Of the credential, in a row.
-    refusals: u32,
+    refusals: Cell<u32>,
+    at_work: RefCell<Vec<Progress>>,
+    /// Messages at once, as Warren said last.
+    max_at_work: Cell<usize>,
+    more_room: Notify,
+}
+
+/// What Warren said when it took the runner in.
+struct Welcome {
+    token: String,
+    workspace: String,
+    beat_every: Duration,
+    max_at_work: u32,
 }
 
 impl<'a, O: Office> Shift<'a, O> {
@@ -85,11 +150,11 @@ impl<'a, O: Office> Shift<'a, O> {
         let kept = files.read_credential();
         if let Some(join) = files.read_join_token() {
             match register(office, &join).await {
-                Ok((token, workspace, beat_every)) => {
-                    files.keep(&token).map_err(Error::Keep)?;
+                Ok(welcome) => {
+                    files.keep(&welcome.token).map_err(Error::Keep)?;
                     // It is used up; nothing that looks like a secret is left lying about.
                     let _ = std::fs::remove_file(&files.join_token);
-                    return Ok(Self::new(office, settings, token, workspace, beat_every));
+                    return Ok(Self::new(office, settings, welcome));
                 }
                 Err(Refusal::Unauthorized) if kept.is_some() => {}
                 Err(Refusal::Unauthorized) => return Err(Error::Unauthorized),
@@ -103,8 +168,9 @@ impl<'a, O: Office> Shift<'a, O> {
         })?;
         match office.heartbeat(&token, &Heartbeat::default()).await {
             Ok(answer) => {
-                let beat_every = beat_every(answer.liveness_timeout_ms);
-                Ok(Self::new(office, settings, token, answer.workspace_id, beat_every))
+                let (beat_every, workspace) = (beat_every(answer.liveness_timeout_ms), answer.workspace_id);
+                let max_at_work = answer.max_concurrent_tasks;
+                Ok(Self::new(office, settings, Welcome { token, workspace, beat_every, max_at_work }))
             }
             Err(Refusal::Unauthorized) => Err(Error::Unauthorized),
             Err(Refusal::Ended) => Err(Error::LineEnded),
@@ -112,91 +178,111 @@ impl<'a, O: Office> Shift<'a, O> {
         }
     }
 
-    fn new(
-        office: &'a O,
-        settings: &'a Settings,
-        token: String,
-        workspace: String,
-        beat_every: Duration,
-    ) -> Self {
-        let (health, now) = (Health::new(&settings.wedge_signs), Instant::now());
+    fn new(office: &'a O, settings: &'a Settings, welcome: Welcome) -> Self {
+        let now = Instant::now();
         Self {
             office,
             settings,
-            token,
-            workspace,
-            beat_every,
-            health,
+            token: RefCell::new(welcome.token),
+            workspace: welcome.workspace,
+            beat_every: welcome.beat_every,
+            health: RefCell::new(Health::new(&settings.wedge_signs)),
             began: now,
-            last_beat: now,
-            refusals: 0,
+            last_beat: Cell::new(now),
+            refusals: Cell::new(0),
+            at_work: RefCell::default(),
+            max_at_work: Cell::new(at_least_one(welcome.max_at_work)),
+            more_room: Notify::new(),
         }
     }
 
-    /// Reports, asks for a message, and sees to it.
-    async fn turn(&mut self) -> Result<(), Refusal> {
-        self.beat(None).await?;
+    fn has_room(&self) -> bool {
+        self.at_work.borrow().len() < self.max_at_work.get()
+    }
+
+    /// Reports, and asks for a message.
+    async fn ask_after(&self, wait_ms: u64) -> Done {
+        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+        if let Err(refusal) = self.beat().await {
+            return Done::Asked(Err(refusal));
+        }
         let wait = self.beat_every.min(MAX_CLAIM_WAIT);
         let claim = ClaimMessage { wait_ms: millis(wait), lease_ms: Some(millis(LEASE)) };
-        let workspace = self.workspace.clone();
-        let claim = self.call(async |office, token| office.claim(token, &workspace, &claim).await).await?;
-        match claim.claimed {
-            Some(message) => self.see_to(message).await,
-            None => Ok(()),
-        }
+        let claimed =
+            self.call(async |office, token| office.claim(token, &self.workspace, &claim).await).await;
+        Done::Asked(claimed.map(|claim| claim.claimed.map(Box::new)))
+    }
+
+    async fn tell_of_the_end(&self) -> Done {
+        Done::Told(self.beat().await)
     }
 
     /// A call with the credential. One that is refused is read again from its file, and the call is tried once more; then
     /// it is a failure like any other.
-    async fn call<T>(&mut self, ask: impl AsyncFn(&O, &str) -> Result<T, Refusal>) -> Result<T, Refusal> {
-        let mut answer = ask(self.office, &self.token).await;
+    async fn call<T>(&self, ask: impl AsyncFn(&O, &str) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        let token = self.token.borrow().clone();
+        let mut answer = ask(self.office, &token).await;
         if matches!(answer, Err(Refusal::Unauthorized)) {
-            if let Some(token) = self.settings.credentials.read_credential() {
-                self.token = token;
-            }
-            answer = ask(self.office, &self.token).await;
+            let token = self.settings.credentials.read_credential().unwrap_or(token);
+            self.token.replace(token.clone());
+            answer = ask(self.office, &token).await;
         }
         match &answer {
-            Ok(_) => self.refusals = 0,
+            Ok(_) => self.refusals.set(0),
             Err(Refusal::Unauthorized) => {
-                self.refusals += 1;
-                self.health.failed("Warren did not accept the runner's credential");
+                self.refusals.set(self.refusals.get() + 1);
+                self.health.borrow_mut().failed("Warren did not accept the runner's credential");
             }
             Err(_) => {}
         }
         answer
     }
 
-    async fn beat(&mut self, work: Option<&Progress<'_>>) -> Result<(), Refusal> {
-        let heartbeat = Heartbeat {
-            error_rate: Some(self.health.error_rate()),
-            sample_error: Some(self.health.sample_error().to_owned()),
-            active_tasks: Some(u32::from(work.is_some())),
+    async fn beat(&self) -> Result<(), Refusal> {
+        let heartbeat = self.report();
+        self.last_beat.set(Instant::now());
+        let answer = self.call(async |office, token| office.heartbeat(token, &heartbeat).await).await?;
+        let max_at_work = at_least_one(answer.max_concurrent_tasks);
+        if self.max_at_work.replace(max_at_work) < max_at_work {
+            self.more_room.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Of several messages, the one that has not moved for longest: one that hangs is not hidden by others that go on.
+    fn report(&self) -> Heartbeat {
+        let (health, at_work) = (self.health.borrow(), self.at_work.borrow());
+        let stillest = at_work.iter().min_by_key(|progress| progress.moved);
+        Heartbeat {
+            error_rate: Some(health.error_rate()),
+            sample_error: Some(health.sample_error().to_owned()),
+            active_tasks: Some(u32::try_from(at_work.len()).unwrap_or(u32::MAX)),
             uptime_s: Some(self.began.elapsed().as_secs()),
-            current_task: Some(work.map_or_else(String::new, |work| work.task.to_owned())),
-            last_progress_at: work.and_then(|work| work.moved_at.clone()),
-            runtime_state: Some(self.health.runtime_state().to_owned()),
+            current_task: Some(stillest.map_or_else(String::new, |progress| progress.task.clone())),
+            last_progress_at: stillest.map(|progress| progress.moved_at.clone()),
+            runtime_state: Some(health.runtime_state().to_owned()),
             runtime_metadata: None,
-        };
-        self.last_beat = Instant::now();
-        self.call(async |office, token| office.heartbeat(token, &heartbeat).await).await.map(drop)
+        }
     }
 
     /// Gives a message to the program and tells what came of it.
-    async fn see_to(&mut self, message: ClaimedMessage) -> Result<(), Refusal> {
+    async fn see_to(&self, listed: Listed<'_>, message: ClaimedMessage) -> Done {
         let ending = match Job::start(&self.settings.command, &message) {
-            Ok(job) => self.attend(job, &message).await?,
+            Ok(job) => match self.attend(job, &message).await {
+                Ok(ending) => ending,
+                Err(refusal) => return Done::Worked(Err(refusal)),
+            },
             Err(error) => Some(Ending::Failed(format!("the program could not be started: {error}"))),
         };
         // Absent: the message was taken back, and nobody waits for an answer.
-        let Some(ending) = ending else { return Ok(()) };
+        let Some(ending) = ending else { return Done::Worked(Ok(())) };
         let (outcome, text) = match ending {
             Ending::Answered(text) => {
-                self.health.replied(!text.is_empty());
+                self.health.borrow_mut().replied(!text.is_empty());
                 (AnswerOutcome::Answered, text)
             }
             Ending::Failed(text) => {
-                self.health.failed(&text);
+                self.health.borrow_mut().failed(&text);
                 (AnswerOutcome::Failed, text)
             }
         };
@@ -208,19 +294,20 @@ impl<'a, O: Office> Shift<'a, O> {
             artifacts: Vec::new(),
             retry_after_ms: None,
         };
-        self.answer(&message, &answer).await
+        let answered = self.answer(&message, &answer).await;
+        drop(listed);
+        Done::Worked(answered)
     }
 
     /// Stays with the program until it ends; absent: its message was taken back.
-    async fn attend(&mut self, mut job: Job, message: &ClaimedMessage) -> Result<Option<Ending>, Refusal> {
-        let mut progress = Progress::of(&message.task.id);
+    async fn attend(&self, mut job: Job, message: &ClaimedMessage) -> Result<Option<Ending>, Refusal> {
         let mut told = Instant::now();
-        self.beat(Some(&progress)).await?;
+        self.beat().await?;
         loop {
             let pause = TELL_EVERY.min(self.beat_every);
             match tokio::time::timeout(pause, job.next()).await {
                 Ok(Ok(Sign::Ended(ending))) => return Ok(Some(ending)),
-                Ok(Ok(Sign::Moved)) => progress.moved_at = Some(crate::utc::now()),
+                Ok(Ok(Sign::Moved)) => self.note_move(message),
                 Ok(Err(error)) => return Ok(Some(Ending::Failed(error.to_string()))),
                 Err(_) => {}
             }
@@ -235,8 +322,8 @@ impl<'a, O: Office> Shift<'a, O> {
                     }
                 }
             }
-            if self.last_beat.elapsed() >= self.beat_every {
-                match self.beat(Some(&progress)).await {
+            if self.last_beat.get().elapsed() >= self.beat_every {
+                match self.beat().await {
                     Ok(()) | Err(Refusal::Unreachable(_)) => {}
                     Err(refusal) => return Err(refusal),
                 }
@@ -244,25 +331,29 @@ impl<'a, O: Office> Shift<'a, O> {
         }
     }
 
-    async fn tell(&mut self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), Refusal> {
+    fn note_move(&self, message: &ClaimedMessage) {
+        let mut at_work = self.at_work.borrow_mut();
+        if let Some(progress) = at_work.iter_mut().find(|progress| progress.message == message.queue_id) {
+            progress.moved = Instant::now();
+            progress.moved_at = crate::utc::now();
+        }
+    }
+
+    async fn tell(&self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), Refusal> {
         let message_of_agent = talk.and_then(said);
         let report =
             ReportProgress { attempt: message.attempt, message: message_of_agent, artifacts: Vec::new() };
-        let workspace = self.workspace.clone();
-        let told = self
-            .call(async |office, token| office.progress(token, &workspace, &message.queue_id, &report).await)
-            .await;
-        told.map(drop)
+        let (workspace, id) = (&self.workspace, &message.queue_id);
+        self.call(async |office, token| office.progress(token, workspace, id, &report).await).await.map(drop)
     }
 
     /// Tried again while the claim may still stand: the work is done, and only its answer is missing.
-    async fn answer(&mut self, message: &ClaimedMessage, answer: &AnswerMessage) -> Result<(), Refusal> {
-        let workspace = self.workspace.clone();
+    async fn answer(&self, message: &ClaimedMessage, answer: &AnswerMessage) -> Result<(), Refusal> {
+        let (workspace, id) = (&self.workspace, &message.queue_id);
         let mut tries = 0;
         loop {
-            let told = self
-                .call(async |office, token| office.answer(token, &workspace, &message.queue_id, answer).await)
-                .await;
+            let told =
+                self.call(async |office, token| office.answer(token, workspace, id, answer).await).await;
             match told {
                 Err(Refusal::Unreachable(_)) if tries < MAX_ANSWER_TRIES => {
                     tries += 1;
@@ -276,19 +367,38 @@ impl<'a, O: Office> Shift<'a, O> {
     }
 }
 
-/// What a heartbeat says of the work in hand.
-struct Progress<'a> {
-    task: &'a str,
-    moved_at: Option<String>,
+/// What a heartbeat says of work in hand.
+#[derive(Debug)]
+struct Progress {
+    message: String,
+    task: String,
+    moved: Instant,
+    moved_at: String,
 }
 
-impl<'a> Progress<'a> {
-    fn of(task: &'a str) -> Self {
-        Self { task, moved_at: Some(crate::utc::now()) }
+/// A message in hand, for as long as somebody is at it.
+struct Listed<'a> {
+    at_work: &'a RefCell<Vec<Progress>>,
+    message: String,
+}
+
+impl<'a> Listed<'a> {
+    fn new(at_work: &'a RefCell<Vec<Progress>>, message: &ClaimedMessage) -> Self {
+        let (message, task) = (message.queue_id.clone(), message.task.id.clone());
+        let progress =
+            Progress { message: message.clone(), task, moved: Instant::now(), moved_at: crate::utc::now() };
+        at_work.borrow_mut().push(progress);
+        Self { at_work, message }
     }
 }
 
-async fn register<O: Office>(office: &O, join: &str) -> Result<(String, String, Duration), Refusal> {
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        self.at_work.borrow_mut().retain(|progress| progress.message != self.message);
+    }
+}
+
+async fn register<O: Office>(office: &O, join: &str) -> Result<Welcome, Refusal> {
     let runtime = RegisterRuntime {
         version: Some(concat!("warren-runner ", env!("CARGO_PKG_VERSION")).to_owned()),
         agent_card: None,
@@ -301,7 +411,14 @@ async fn register<O: Office>(office: &O, join: &str) -> Result<(String, String, 
     let mut failures = 0;
     loop {
         match office.register(join, &runtime).await {
-            Ok(taken) => return Ok((taken.token, taken.workspace_id, beat_every(taken.liveness_timeout_ms))),
+            Ok(taken) => {
+                return Ok(Welcome {
+                    token: taken.token,
+                    workspace: taken.workspace_id,
+                    beat_every: beat_every(taken.liveness_timeout_ms),
+                    max_at_work: taken.max_concurrent_tasks,
+                });
+            }
             Err(Refusal::Unreachable(_)) => {
                 failures += 1;
                 tokio::time::sleep(Duration::from_millis(backoff::wait_ms(failures))).await;
@@ -314,6 +431,10 @@ async fn register<O: Office>(office: &O, join: &str) -> Result<(String, String, 
 /// Three times as often as silence is suffered, so that one lost report costs nothing.
 fn beat_every(liveness_timeout_ms: u64) -> Duration {
     Duration::from_millis((liveness_timeout_ms / 3).clamp(100, 30_000))
+}
+
+fn at_least_one(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX).max(1)
 }
 
 fn said(text: String) -> Option<TaskMessage> {

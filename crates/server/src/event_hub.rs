@@ -47,9 +47,15 @@ impl EventHub {
         let mut newest = store.newest_event();
         let mut cursor = None;
         loop {
-            match self.forward(&store, cursor).await {
-                Ok(seen) => cursor = Some(seen),
-                Err(error) => tracing::debug!(%error, "the event log could not be read; trying again"),
+            let known = *newest.borrow_and_update();
+            // Whoever comes now reads the log first, and everything after what is known here is still sent.
+            if self.sender.receiver_count() == 0 && cursor.is_some() {
+                cursor = cursor.max(Some(known));
+            } else {
+                match self.forward(&store, cursor).await {
+                    Ok(seen) => cursor = Some(seen),
+                    Err(error) => tracing::debug!(%error, "the event log could not be read; trying again"),
+                }
             }
             tokio::time::sleep(rest(self.sender.receiver_count())).await;
             tokio::select! {

@@ -6,7 +6,8 @@
 //!
 //! Whatever comes out of a box may come from anybody in it, so that nothing is taken for granted: lines have a limit, only
 //! the API is reached, and `auth` lets nobody in but those who speak for the box's own workspace, whatever else their token
-//! would be good for. A runner asks one thing at a time; when it ends, so does what it waited for.
+//! would be good for. A runner may ask several things at once, and is answered as they come; when it ends, so does what it
+//! waited for.
 
 use std::net::SocketAddr;
 
@@ -16,6 +17,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use http::{Request, StatusCode, header};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
@@ -31,6 +33,8 @@ use warren_workspace::shell::{Conversation, RunEvent, RunStream};
 const REACHED: &str = "/api/v1/";
 /// Of what a runner complains about, so much is logged.
 const MAX_COMPLAINT_BYTES: usize = 500;
+/// Requests of one runner under way; the next is read when one of them is answered.
+const MAX_AT_ONCE: usize = 16;
 
 /// A request that came out of a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +57,8 @@ impl Door {
         Self { router: TowerToHyperService::new(router), host: address.to_string() }
     }
 
-    async fn answer(&self, from: FromBox, line: &[u8], secrets: &SecretVariables) -> RunnerAnswer {
-        let Ok(asked) = serde_json::from_slice::<RunnerRequest>(line) else {
+    async fn answer(&self, from: FromBox, line: Bytes, secrets: &SecretVariables) -> RunnerAnswer {
+        let Ok(asked) = serde_json::from_slice::<RunnerRequest>(&line) else {
             return refused(0, StatusCode::BAD_REQUEST, "invalid_request");
         };
         let id = asked.id;
@@ -98,15 +102,19 @@ impl RunnerDoor for Door {
     async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String {
         let Conversation { input, said } = talk;
         let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
+        let mut under_way = FuturesUnordered::new();
         loop {
-            let Some(line) = lines.next().await else {
-                return lines.how.unwrap_or_else(|| "it fell silent".to_owned());
-            };
-            let answering = self.answer(FromBox(workspace), &line, &secrets);
+            let has_room = under_way.len() < MAX_AT_ONCE;
             let answer = tokio::select! {
-                answer = answering => answer,
-                // It does not wait any more: neither does what it asked for.
-                () = lines.end() => continue,
+                Some(answer) = under_way.next() => answer,
+                line = async { if has_room { lines.next().await } else { lines.end().await } } => match line {
+                    Some(line) => {
+                        under_way.push(self.answer(FromBox(workspace), line, &secrets));
+                        continue;
+                    }
+                    // It does not wait any more: neither does what it asked for.
+                    None => return lines.how.unwrap_or_else(|| "it fell silent".to_owned()),
+                },
             };
             if send(&input, &answer).await.is_none() {
                 return "it does not listen".to_owned();
@@ -166,11 +174,16 @@ impl Lines {
         }
     }
 
-    /// Waits until it has ended; what it says meanwhile is kept for `next`.
-    async fn end(&mut self) {
-        while self.how.is_none() && self.buffered.len() <= MAX_RUNNER_LINE_BYTES {
-            self.hear().await;
+    /// Waits until it has ended, which is all that is told; what it says meanwhile is kept for `next`, as far as there is
+    /// room.
+    async fn end(&mut self) -> Option<Bytes> {
+        while self.how.is_none() {
+            match self.buffered.len() {
+                ..=MAX_RUNNER_LINE_BYTES => self.hear().await,
+                _ => return std::future::pending().await,
+            }
         }
+        None
     }
 
     async fn hear(&mut self) {
@@ -238,11 +251,14 @@ mod tests {
         });
         let talk = Conversation { input, said: stream::iter(said).chain(end).boxed() };
         let how = door.attend(workspace(), talk, secrets).await;
-        let mut answers = Vec::new();
+        let mut answers: Vec<RunnerAnswer> = Vec::new();
         while let Ok(line) = heard.try_recv() {
             answers.push(serde_json::from_slice(&line).unwrap());
         }
-        let seen = seen.lock().unwrap().clone();
+        let mut seen = seen.lock().unwrap().clone();
+        // They are served at once, and told apart by their ids.
+        answers.sort_by_key(|answer| answer.id);
+        seen.sort();
         (answers, seen, how)
     }
 
@@ -304,5 +320,44 @@ mod tests {
         let body = json!({ "message": { "parts": [{ "text": "it is hunter2-hunter2." }] } });
         let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;
         assert!(seen[0].contains("it is ") && !seen[0].contains("hunter2"), "{seen:?}");
+    }
+
+    // F18: who waits for a message holds up nobody who tells of another
+    #[tokio::test]
+    async fn one_that_waits_holds_up_no_other_and_only_so_many_are_under_way() {
+        let waiting = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = Arc::clone(&waiting);
+        let router = Router::new().fallback(move |asked: Asked| {
+            let counted = Arc::clone(&counted);
+            async move {
+                if asked.uri().path() == "/api/v1/claim" {
+                    counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                    std::future::pending::<()>().await;
+                }
+                axum::Json(json!({}))
+            }
+        });
+        let door = Door::new(router, "127.0.0.1:1".parse().unwrap());
+        let (input, mut heard) = mpsc::channel(64);
+        let (said, saying) = mpsc::channel::<Vec<u8>>(64);
+        let saying = tokio_stream::wrappers::ReceiverStream::new(saying);
+        let said_by_it = saying.map(|piece| Ok(RunEvent::Stdout(piece.into()))).boxed();
+        let talk = Conversation { input, said: said_by_it };
+        let attending =
+            tokio::spawn(async move { door.attend(workspace(), talk, SecretVariables::default()).await });
+        said.send(line(1, "/api/v1/claim", &Value::Null)).await.unwrap();
+        said.send(line(2, "/api/v1/progress", &Value::Null)).await.unwrap();
+        let answer: RunnerAnswer = serde_json::from_slice(&heard.recv().await.unwrap()).unwrap();
+        assert_eq!((answer.id, answer.status), (2, 200), "the claim waits still");
+        for id in 0..100 {
+            said.send(line(10 + id, "/api/v1/claim", &Value::Null)).await.unwrap();
+        }
+        while said.capacity() < said.max_capacity() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(waiting.load(std::sync::atomic::Ordering::SeqCst), MAX_AT_ONCE);
+        // It ends, and with it all that it waited for.
+        drop(said);
+        assert_eq!(attending.await.unwrap(), "it fell silent");
     }
 }

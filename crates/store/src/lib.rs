@@ -3,6 +3,7 @@
 //! ```text
 //!   store.write(|tx| { load; decide; compare-and-set; append event })   all of it, or nothing
 //!   store.read(|tx| { … })                                              one consistent snapshot
+//!   store.glance(|tx| { … })                                            the same, for a few rows by their keys
 //! ```
 //!
 //! The work is a plain synchronous closure. That is what lets SQLite's one writer thread put many callers' work
@@ -83,6 +84,11 @@ pub struct StoreHealth {
 pub trait Store: Send + Sync + std::fmt::Debug {
     async fn run_read(&self, work: ReadWork) -> Result<(), Error>;
 
+    /// A read that is so short that handing it to another thread would cost more than itself.
+    async fn run_glance(&self, work: ReadWork) -> Result<(), Error> {
+        self.run_read(work).await
+    }
+
     /// Answers after the commit is durable, or after the rollback.
     async fn run_write(&self, work: WriteWork) -> Result<(), Error>;
 
@@ -110,6 +116,20 @@ impl dyn Store + '_ {
         let slot = Slot::default();
         let filled = slot.clone();
         self.run_read(Box::new(move |tx| filled.put(work(tx)))).await?;
+        slot.take()
+    }
+
+    /// As `read`, for a few rows that are found by their keys: where the engine is part of this process, it is asked on
+    /// the caller's own thread. Never for lists or searches, which would hold up whoever else runs there.
+    pub async fn glance<T, E, F>(&self, mut work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        F: FnMut(&mut dyn ReadTx) -> Result<T, E> + Send + 'static,
+    {
+        let slot = Slot::default();
+        let filled = slot.clone();
+        self.run_glance(Box::new(move |tx| filled.put(work(tx)))).await?;
         slot.take()
     }
 

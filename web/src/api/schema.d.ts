@@ -2590,6 +2590,11 @@ export interface components {
             generation: number;
             /** Format: int64 */
             liveness_timeout_ms: number;
+            /**
+             * Format: int32
+             * @description How many messages the runtime is given at once, as of now.
+             */
+            max_concurrent_tasks?: number;
             /** @description What Warren did not take at its word. */
             warnings: string[];
         };
@@ -2863,6 +2868,11 @@ export interface components {
             hibernate_after_seconds?: number | null;
             /** Format: int32 */
             max_concurrent_tasks?: number | null;
+            /**
+             * @description The program of a resident agent, and its arguments; empty: Warren runs none. Counts from the runner's next start
+             *     on, such as a restart.
+             */
+            command?: string[] | null;
         };
         /** @description Somebody a workspace may talk to. */
         Peer: {
@@ -3145,6 +3155,11 @@ export interface components {
              * @description Silent for longer: offline. Report three times as often.
              */
             liveness_timeout_ms: number;
+            /**
+             * Format: int32
+             * @description How many messages it is given at once; the answer to each report says so too.
+             */
+            max_concurrent_tasks?: number;
             /** Format: int64 */
             generation: number;
             /** @description What Warren did not take at its word. */

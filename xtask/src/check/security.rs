@@ -16,8 +16,8 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 const PAGE: &str = "docs/security.md";
-/// Boxes, the shell tool, the file operations, calls to others, and uploads.
-const FAMILIES: [(char, u32); 5] = [('S', 29), ('T', 10), ('F', 13), ('A', 10), ('P', 6)];
+/// Boxes, their side doors, the shell tool, the file operations, calls to others, and uploads.
+const FAMILIES: [(char, u32); 6] = [('S', 29), ('B', 13), ('T', 10), ('F', 13), ('A', 10), ('P', 6)];
 
 /// What shows one case.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -83,6 +83,13 @@ impl Server {
     }
 }
 
+/// The lines that every request has, but its length.
+pub(crate) fn head(address: &str, token: &str) -> String {
+    format!(
+        "Host: {address}\r\nAuthorization: Bearer {token}\r\nA2A-Version: 1.0\r\nContent-Type: application/json"
+    )
+}
+
 /// One connection, kept open; one request after the other.
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
@@ -93,10 +100,7 @@ impl Connection {
     pub(crate) fn to(address: &str, token: &str) -> Self {
         let stream = TcpStream::connect(address).expect("it accepts");
         stream.set_nodelay(true).expect("a socket");
-        let head = format!(
-            "Host: {address}\r\nAuthorization: Bearer {token}\r\nA2A-Version: 1.0\r\nContent-Type: application/json"
-        );
-        Self { stream: BufReader::new(stream), head }
+        Self { stream: BufReader::new(stream), head: head(address, token) }
     }
 
     pub(crate) fn post(&mut self, path: &str, body: &Value) -> Value {

@@ -10,8 +10,9 @@
 //! - The check at registration, at discovery and at dispatch is this code; there is no second one to disagree with it.
 //! - Addresses are judged between the look-up and the connection, within the HTTP client's own resolver, so that there
 //!   is no second look-up that could answer differently.
-//! - Every call has a connection of its own. A kept one saves a round trip and may be closed by the peer in the moment
-//!   when it is used again: the message would be `unknown` where it could have been `busy`.
+//! - A connection is used again only within the second after its last answer. One that was kept for longer may be closed
+//!   by the peer in the moment when it is used: the message would be `unknown` where it could have been `busy`. Servers
+//!   keep them for several seconds; that one stops in this very second is as likely as that it stops while it answers.
 //! - No proxy of the environment, no redirect, no cookie, no compression, no credential but the one that is bound to the
 //!   origin that is called.
 
@@ -41,6 +42,10 @@ use url::Url;
 use warren_rules::outbound::{Host, Target, judge_url};
 
 use resolver::{Guarded, LookUpError};
+
+/// How long a connection is kept after an answer, and how many to one peer.
+const KEPT_FOR: Duration = Duration::from_secs(1);
+const KEPT_CONNECTIONS: usize = 32;
 
 /// The connector. Cheap to clone; all clones are one.
 #[derive(Debug, Clone)]
@@ -177,7 +182,8 @@ impl Connector {
             .retry(reqwest::retry::never())
             .no_proxy()
             .referer(false)
-            .pool_max_idle_per_host(0)
+            .pool_max_idle_per_host(KEPT_CONNECTIONS)
+            .pool_idle_timeout(KEPT_FOR)
             .tcp_nodelay(true)
             .http1_only()
             .user_agent(concat!("warren/", env!("CARGO_PKG_VERSION")));

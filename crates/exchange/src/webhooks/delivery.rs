@@ -26,6 +26,8 @@ use crate::{Error, Exchange};
 
 /// How often what is due is asked for when nothing happens.
 const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks, however fast events come.
+const PACE: Duration = Duration::from_millis(20);
 /// Events that are looked at in one transaction.
 const BATCH: u32 = 200;
 /// Calls of one webhook under way at once, here: a slow receiver holds up nobody else.
@@ -114,6 +116,7 @@ impl Exchange {
                 self.clear_webhook_calls().await;
             }
             round = round.wrapping_add(1);
+            tokio::time::sleep(PACE).await;
             tokio::select! {
                 () = self.stopping().cancelled() => return,
                 changed = newest.changed() => if changed.is_err() { return },

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use warren_model::{OrgId, Runtime, Vitals, Workspace, WorkspaceId};
+use warren_model::{OrgId, Vitals, Workspace, WorkspaceId};
 use warren_rules::replicas::takes_up;
-use warren_rules::secrets::{Background, Pace, holds_old_values, roll_out};
+use warren_rules::secrets::{Background, Behind, BringUp, Pace, bring_up, known_background, roll_out};
 use warren_store::WorkspaceQuery;
 use warren_workspace::shell::ProcessState;
 
@@ -45,46 +45,39 @@ impl Fleet {
         }
         let mut restarted = 0;
         let tasks = |row: &Workspace| vitals.get(&row.id).map_or(0, |vitals| vitals.active_tasks);
-        let plan = roll_out(rows.iter().map(|row| (row, tasks(row))), Pace::default());
+        let all = rows.iter().map(|row| (row, tasks(row)));
+        let plan = roll_out(all, &BTreeMap::new(), Pace::default());
         for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
-            let is_open = self.registry().describe(row.id).is_some_and(|known| known.opened_at.is_some());
-            // What it is behind of is not known here, so that whatever runs is brought up anew.
-            if is_open || row.spec.runtime != Runtime::Hosted {
-                self.reconcile_in_background(row.id);
-            } else {
-                self.mark_observed(row).await?;
-            }
+            self.bring_up(row, Behind::OfSomething { is_open: self.is_open(row.id) }).await?;
             restarted += 1;
         }
         Ok((rows.len() as u64, restarted))
     }
 
-    /// Answers whether it is being restarted; otherwise nothing there holds what was before.
-    async fn bring_up(&self, row: &Workspace) -> Result<bool, Error> {
-        let restarts = self.holds_old_values(row).await;
-        if restarts {
-            self.reconcile_in_background(row.id);
-        } else {
-            self.mark_observed(row).await?;
+    /// Answers whether it is being restarted.
+    async fn bring_up(&self, row: &Workspace, behind: Behind) -> Result<bool, Error> {
+        match bring_up(row.spec.runtime, behind) {
+            BringUp::Restart => {
+                self.reconcile_in_background(row.id);
+                Ok(true)
+            }
+            BringUp::Note => self.mark_observed(row).await.map(|()| false),
         }
-        Ok(restarts)
     }
 
     async fn roll_out(&self, org_id: OrgId) -> Result<(), Error> {
-        // One that is still behind after its restart has a trouble of its own, and is not restarted again for this.
         let mut tried: BTreeMap<WorkspaceId, u64> = BTreeMap::new();
         loop {
             let (rows, vitals) = self.rows_behind(Some(org_id)).await?;
-            let is_due = |row: &&Workspace| tried.get(&row.id) != Some(&row.generation);
             let tasks = |row: &Workspace| vitals.get(&row.id).map_or(0, |vitals| vitals.active_tasks);
-            let plan = roll_out(rows.iter().filter(is_due).map(|row| (row, tasks(row))), Pace::default());
+            let plan = roll_out(rows.iter().map(|row| (row, tasks(row))), &tried, Pace::default());
             if plan.restart.is_empty() || self.0.stopping.is_cancelled() {
                 return Ok(());
             }
             let mut restarting = Vec::new();
             for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
                 tried.insert(row.id, row.generation);
-                if self.bring_up(row).await? {
+                if self.bring_up(row, Behind::OfSecrets(self.background_of(row).await)).await? {
                     restarting.push(row.id);
                 }
             }
@@ -94,16 +87,15 @@ impl Fleet {
         }
     }
 
-    async fn holds_old_values(&self, row: &Workspace) -> bool {
-        let background = match self.registry().describe(row.id) {
-            _ if row.spec.runtime != Runtime::Hosted => Background::Unknown,
-            Some(known) if known.opened_at.is_some() => self.background_of(row.id).await,
-            Some(_) | None => Background::NotOpen,
-        };
-        holds_old_values(row.spec.runtime, background)
+    fn is_open(&self, id: WorkspaceId) -> bool {
+        self.registry().describe(id).is_some_and(|known| known.opened_at.is_some())
     }
 
-    async fn background_of(&self, id: WorkspaceId) -> Background {
+    async fn background_of(&self, row: &Workspace) -> Background {
+        let id = row.id;
+        if let Some(known) = known_background(row.spec.runtime, self.is_open(id)) {
+            return known;
+        }
         let listed = self.registry().with(id, |workspace| async move {
             match workspace.shell() {
                 Some(shell) => shell.list().await,

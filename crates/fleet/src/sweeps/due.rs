@@ -1,16 +1,16 @@
 //! The sweeps over deadlines: what is due is read, planned and written in batches.
 
-use warren_model::{Mending, Principal, WorkspaceId};
-use warren_rules::lifecycle::Signal;
-use warren_rules::sweeps::{Effect, Sweep, after_signal, clear_deadline, plan};
+use warren_model::{Principal, WorkspaceId};
+use warren_rules::sweeps::{Act, Sweep, Then, deed};
 use warren_store::{Due, Lease, WriteTx};
 
 use super::{Ran, Tally};
-use crate::lifecycle::{Moment, Particulars, Wish, apply_signal, follow_wish};
+use crate::lifecycle::{Moment, Particulars, Wish, apply_signal_knowing, follow_wish};
 use crate::{Error, Fleet};
 
-/// Workspaces dealt with in one transaction: enough to be fast, few enough to keep other writers from waiting.
-const BATCH: u32 = 100;
+/// Workspaces dealt with in one transaction: enough that its commit does not count, few enough that other writers wait for
+/// some 20 ms at most.
+const BATCH: u32 = 500;
 /// How long a replica may be at one sweep before another takes over.
 const LEASE_MS: i64 = 30_000;
 /// Batches of one run. What is left is due again at the next.
@@ -137,45 +137,31 @@ struct Work {
 }
 
 fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<Dealt, Error> {
-    let Some(mut row) = tx.workspace(id)? else { return Ok(Dealt::Nothing) };
+    let Some(known) = tx.workspace(id)? else { return Ok(Dealt::Nothing) };
     let vitals = tx.hold_vitals(id)?;
-    let (now, moment) = (work.moment.now, &work.moment);
-    let dealt = match plan(work.sweep, &row, &vitals, now) {
-        Effect::Leave => return Ok(Dealt::Nothing),
-        Effect::ClearDeadline => {
-            let (known, mut vitals) = (&vitals, vitals.clone());
-            clear_deadline(work.sweep, &mut row, &mut vitals);
-            if vitals != *known {
-                tx.put_vitals(id, &vitals)?;
-            }
-            Dealt::Nothing
+    let moment = &work.moment;
+    let Some(deed) = deed(work.sweep, &known, &vitals, moment.now) else { return Ok(Dealt::Nothing) };
+    let mut row = deed.row;
+    match deed.act {
+        Act::Write => {}
+        Act::Signal(signal) => {
+            apply_signal_knowing(tx, &mut row, &vitals, signal, moment, &Particulars::default())?;
         }
-        Effect::Signal(signal) => {
-            apply_signal(tx, &mut row, signal, moment, &Particulars::default())?;
-            if let Some(vitals) = after_signal(signal, &vitals, now) {
-                tx.put_vitals(id, &vitals)?;
-            }
-            Dealt::Acted
-        }
-        Effect::Restart => {
-            row.generation += 1;
-            row.mending.attempts = row.mending.attempts.saturating_add(1);
-            apply_signal(tx, &mut row, Signal::Restart, moment, &Particulars::default())?;
-            Dealt::Handed(id)
-        }
-        Effect::Probe { ask_again_at } => {
-            tx.put_vitals(id, &warren_model::Vitals { probe_at: Some(ask_again_at), ..vitals })?;
-            return Ok(Dealt::Asked(id));
-        }
-        Effect::Wish(desired) => {
+        Act::Wish(desired) => {
             follow_wish(tx, row, Wish::plain(desired), moment)?;
             return Ok(Dealt::Handed(id));
         }
-        Effect::Reconcile { look_again_at } => {
-            row.mending = Mending { next_at: Some(look_again_at), ..row.mending };
-            Dealt::Handed(id)
-        }
-    };
-    tx.update_workspace(&row, row.version)?;
-    Ok(dealt)
+    }
+    if let Some(vitals) = &deed.vitals {
+        tx.put_vitals(id, vitals)?;
+    }
+    if row != known {
+        tx.update_workspace(&row, known.version)?;
+    }
+    Ok(match (deed.then, deed.act) {
+        (Then::Reconcile, _) => Dealt::Handed(id),
+        (Then::Probe, _) => Dealt::Asked(id),
+        (Then::Nothing, Act::Signal(_)) => Dealt::Acted,
+        (Then::Nothing, Act::Write | Act::Wish(_)) => Dealt::Nothing,
+    })
 }

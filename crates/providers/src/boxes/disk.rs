@@ -56,7 +56,7 @@ impl DiskMeter {
     /// For file operations of our own, which must not add to a workspace that is over its limit.
     pub(crate) fn room(self: &Arc<Self>) -> Room {
         let meter = Arc::clone(self);
-        Room(Arc::new(move || meter.check_now()))
+        Room(Arc::new(move |adding| meter.check_now(adding)))
     }
 
     /// Refuses while the workspace is over its limit; looks again first.
@@ -65,12 +65,13 @@ impl DiskMeter {
             return Ok(());
         }
         let meter = Arc::clone(self);
-        blocking(move || meter.check_now()).await
+        blocking(move || meter.check_now(0)).await
     }
 
-    /// The same where blocking is allowed.
-    fn check_now(&self) -> Result<(), Error> {
-        let is_over = self.is_over.load(Ordering::Relaxed) && self.measure(0);
+    /// The same where blocking is allowed, for so many bytes more. These are not added to what is there, which would have
+    /// to be measured each time; what alone is too much is refused.
+    fn check_now(&self, adding: u64) -> Result<(), Error> {
+        let is_over = adding > self.max_bytes || (self.is_over.load(Ordering::Relaxed) && self.measure(0));
         if is_over { Err(self.refusal()) } else { Ok(()) }
     }
 

@@ -22,6 +22,7 @@ mod find;
 mod listing;
 mod place;
 mod read;
+mod sparse;
 mod staging;
 mod tree;
 mod walk;

@@ -34,9 +34,10 @@ impl FileLimits {
     }
 }
 
-/// Whether more may be kept in a workspace; refuses once it is over its limit. May look at the disk.
+/// Whether so many bytes more may be kept in a workspace; refuses once it is over its limit, and what alone is more than
+/// that. May look at the disk.
 #[derive(Clone)]
-pub struct Room(pub Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
+pub struct Room(pub Arc<dyn Fn(u64) -> Result<(), Error> + Send + Sync>);
 
 impl std::fmt::Debug for Room {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -82,7 +83,12 @@ impl Place {
 
     /// Before anything is added.
     pub(super) fn check_room(&self) -> Result<(), Error> {
-        self.room.as_ref().map_or(Ok(()), |room| (room.0)())
+        self.check_room_for(0)
+    }
+
+    /// Before so much is added, or while it is.
+    pub(super) fn check_room_for(&self, bytes: u64) -> Result<(), Error> {
+        self.room.as_ref().map_or(Ok(()), |room| (room.0)(bytes))
     }
 
     pub const fn root(&self) -> &Root {

@@ -6,7 +6,6 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 use rustix::fd::{AsFd, BorrowedFd};
@@ -25,10 +24,13 @@ use super::entries::for_each_entry;
 use super::errno;
 use super::listing::readable;
 use super::place::{Place, refuse_root};
-use super::write::{put, rename_into};
+use super::sparse;
+use super::write::{put, rename_into, size_of};
 
 /// Directories open at once while a tree is copied.
 const MAX_COPY_DEPTH: u32 = 128;
+/// What an entry costs besides its contents.
+const ENTRY_BYTES: u64 = 2_048;
 
 pub(super) fn mkdir(place: &Place, path: &WorkspacePath) -> Result<(), Error> {
     match place.make_directories(path) {
@@ -135,25 +137,26 @@ fn copy_file(
     put(place, to, staged, &file, mode).map(drop)
 }
 
-/// The bytes and the permission bits, to the size limit.
+/// The bytes and the permission bits, to the size limit; holes stay holes. Answers how many bytes were written.
 fn copy_contents(
     place: &Place,
     directory: BorrowedFd<'_>,
     name: &OsStr,
     from: &WorkspacePath,
     into: &mut File,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let failed = |errno| place.failure(errno, from);
     refuse_special(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?).map_err(failed)?;
     let file = openat(directory, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()).map_err(failed)?;
     let stat: Stat = fstat(&file).map_err(failed)?;
     refuse_special(&stat).map_err(failed)?;
-    let limited = File::from(file).take(place.max_file_bytes + 1);
-    let copied = std::io::copy(&mut { limited }, into).map_err(|error| errno::io_operation(&error, from))?;
-    if copied > place.max_file_bytes {
+    if size_of(&stat) > place.max_file_bytes {
         return Err(place.too_large(from));
     }
-    fchmod(&*into, Mode::from_raw_mode(stat.st_mode & 0o777)).map_err(failed)
+    let copied = sparse::copy(&File::from(file), into, size_of(&stat))
+        .map_err(|error| errno::io_operation(&error, from))?;
+    fchmod(&*into, Mode::from_raw_mode(stat.st_mode & 0o777)).map_err(failed)?;
+    Ok(copied.data)
 }
 
 fn copy_link(
@@ -187,7 +190,8 @@ fn copy_tree(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let original = openat(&source.directory, &source.name, flags, Mode::empty())
         .map_err(|errno| place.failure(errno, from))?;
-    copy_entries(place, original.as_fd(), copy.as_fd(), from, 0)?;
+    let mut copying = TreeCopy { place, from, bytes: 0 };
+    copying.entries(original.as_fd(), copy.as_fd(), 0)?;
     let _changes = place.lock_changes();
     let spot = target_for(place, to)?;
     rename_into(place, to, &staged, &spot, overwrite)?;
@@ -195,70 +199,83 @@ fn copy_tree(
     Ok(())
 }
 
-fn copy_entries(
-    place: &Place,
-    original: BorrowedFd<'_>,
-    copy: BorrowedFd<'_>,
-    from: &WorkspacePath,
-    depth: u32,
-) -> Result<(), Error> {
-    if depth > MAX_COPY_DEPTH {
-        let detail = format!("{from} is nested deeper than {MAX_COPY_DEPTH} directories");
-        return Err(Error::operation(ErrorCode::InvalidPath, detail));
-    }
-    let mut refusal = None;
-    let listed = for_each_entry(original, |name, _| {
-        copy_entry(place, original, copy, name, from, depth).map_err(|error| {
-            refusal = Some(error);
-            Errno::CANCELED
-        })
-    });
-    match (refusal, listed) {
-        (Some(error), _) => Err(error),
-        (None, listed) => listed
-            .and_then(|()| fchmod(copy, Mode::from_raw_mode(fstat(original)?.st_mode & 0o777)))
-            .map_err(|errno| place.failure(errno, from)),
-    }
+/// A tree on its way. What it holds may be one file under many names: the copy is counted as it grows.
+struct TreeCopy<'a> {
+    place: &'a Place,
+    from: &'a WorkspacePath,
+    bytes: u64,
 }
 
-fn copy_entry(
-    place: &Place,
-    original: BorrowedFd<'_>,
-    copy: BorrowedFd<'_>,
-    name: &OsStr,
-    from: &WorkspacePath,
-    depth: u32,
-) -> Result<(), Error> {
-    let failed = |errno| place.failure(errno, from);
-    let stat = statat(original, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-    let inner = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => {
-            mkdirat(copy, name, Mode::from_raw_mode(0o700)).map_err(failed)?;
-            let below = openat(original, name, inner, Mode::empty()).map_err(failed)?;
-            let made = openat(copy, name, inner, Mode::empty()).map_err(failed)?;
-            place.give_to_owner(&made).map_err(failed)?;
-            copy_entries(place, below.as_fd(), made.as_fd(), from, depth + 1)
+impl TreeCopy<'_> {
+    fn entries(&mut self, original: BorrowedFd<'_>, copy: BorrowedFd<'_>, depth: u32) -> Result<(), Error> {
+        let from = self.from;
+        if depth > MAX_COPY_DEPTH {
+            let detail = format!("{from} is nested deeper than {MAX_COPY_DEPTH} directories");
+            return Err(Error::operation(ErrorCode::InvalidPath, detail));
         }
-        FileType::Symlink => {
-            let target = read_link(original, name).map_err(failed)?;
-            symlinkat(&target, copy, name).map_err(failed)?;
-            place.give_link_to_owner(copy, name).map_err(failed)
+        let mut refusal = None;
+        let listed = for_each_entry(original, |name, _| {
+            self.entry(original, copy, name, depth).map_err(|error| {
+                refusal = Some(error);
+                Errno::CANCELED
+            })
+        });
+        match (refusal, listed) {
+            (Some(error), _) => Err(error),
+            (None, listed) => listed
+                .and_then(|()| fchmod(copy, Mode::from_raw_mode(fstat(original)?.st_mode & 0o777)))
+                .map_err(|errno| self.place.failure(errno, from)),
         }
-        FileType::RegularFile => {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let made = openat(copy, name, flags, Mode::from_raw_mode(0o600)).map_err(failed)?;
-            place.give_to_owner(&made).map_err(failed)?;
-            copy_contents(place, original, name, from, &mut File::from(made))
+    }
+
+    fn entry(
+        &mut self,
+        original: BorrowedFd<'_>,
+        copy: BorrowedFd<'_>,
+        name: &OsStr,
+        depth: u32,
+    ) -> Result<(), Error> {
+        let (place, from) = (self.place, self.from);
+        let failed = |errno| place.failure(errno, from);
+        self.count(ENTRY_BYTES)?;
+        let stat = statat(original, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        let inner = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => {
+                mkdirat(copy, name, Mode::from_raw_mode(0o700)).map_err(failed)?;
+                let below = openat(original, name, inner, Mode::empty()).map_err(failed)?;
+                let made = openat(copy, name, inner, Mode::empty()).map_err(failed)?;
+                place.give_to_owner(&made).map_err(failed)?;
+                self.entries(below.as_fd(), made.as_fd(), depth + 1)
+            }
+            FileType::Symlink => {
+                let target = read_link(original, name).map_err(failed)?;
+                symlinkat(&target, copy, name).map_err(failed)?;
+                place.give_link_to_owner(copy, name).map_err(failed)
+            }
+            FileType::RegularFile => {
+                let flags =
+                    OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let made = openat(copy, name, flags, Mode::from_raw_mode(0o600)).map_err(failed)?;
+                place.give_to_owner(&made).map_err(failed)?;
+                let written = copy_contents(place, original, name, from, &mut File::from(made))?;
+                self.count(written)
+            }
+            FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => Err(Error::operation(
+                ErrorCode::SpecialFile,
+                format!("{from} holds `{}`, a device, fifo or socket", name.to_string_lossy()),
+            )),
         }
-        FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => Err(Error::operation(
-            ErrorCode::SpecialFile,
-            format!("{from} holds `{}`, a device, fifo or socket", name.to_string_lossy()),
-        )),
+    }
+
+    /// A copy that is more than a workspace may hold is given up, and so is one of a workspace that is over its limit by now.
+    fn count(&mut self, bytes: u64) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.place.check_room_for(self.bytes)
     }
 }
 

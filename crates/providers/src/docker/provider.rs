@@ -462,13 +462,13 @@ impl Provider for DockerProvider {
         .await
     }
 
-    /// Directories of workspaces are never guessed to be garbage: they go by `destroy` alone.
     async fn refresh_image(&self, config: &ProviderConfig) -> Result<Option<String>, Error> {
         let ProviderConfig::Docker(config) = config else { return Ok(None) };
         let image = Image::parse(&config.image)?;
         self.maker.refresh(&image, config.pull_policy).await.map(Some)
     }
 
+    /// Directories of workspaces are never guessed to be garbage: they go by `destroy` alone.
     async fn reap(&self, live: &BTreeSet<WorkspaceId>) -> Result<ReapReport, Error> {
         let mut report = self.reap_boxes(live).await?;
         let staging = Arc::clone(&self.maker.folders.staging);

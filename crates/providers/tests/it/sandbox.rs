@@ -10,7 +10,7 @@ use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
 use warren_model::{BoxLimits, Capability, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId};
 use warren_providers::{SandboxProvider, SandboxSettings};
 use warren_workspace::shell::{Command, Conversation, Poll, PtySize, RunEvent, RunResult, Start};
-use warren_workspace::{Error, OpenRequest, Opened, Provider as _, Workspace};
+use warren_workspace::{Error, OpenRequest, Opened, Presence, Provider as _, Workspace};
 
 fn provider(base: &Path, pool_size: usize) -> SandboxProvider {
     let settings = SandboxSettings { pool_size, ..SandboxSettings::default() };
@@ -253,4 +253,60 @@ async fn a_program_is_talked_to_for_as_long_as_somebody_listens() {
     let last = said.collect::<Vec<_>>().await.pop().unwrap().unwrap();
     assert!(matches!(last, RunEvent::Finished(RunResult { exit_code: Some(7), .. })), "{last:?}");
     workspace.close().await.unwrap();
+}
+
+/// The host's numbers of all processes in the box, process 1 and what started it included.
+async fn host_processes(workspace: &Arc<dyn Workspace>) -> Vec<rustix::process::Pid> {
+    let namespace = output(workspace, "readlink /proc/self/ns/pid").await;
+    let is_inside = |number: &str| {
+        let link = std::fs::read_link(format!("/proc/{number}/ns/pid"));
+        link.is_ok_and(|link| link.to_string_lossy() == namespace.trim())
+    };
+    let names =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let inside: Vec<_> = names.filter(|name| is_inside(name)).collect();
+    assert!(!inside.is_empty(), "no process of {namespace} was found");
+    inside.iter().map(|number| rustix::process::Pid::from_raw(number.parse().unwrap()).unwrap()).collect()
+}
+
+fn signal(processes: &[rustix::process::Pid], signal: rustix::process::Signal) {
+    for process in processes {
+        // One that has ended meanwhile has what it was to get.
+        let _ = rustix::process::kill_process(*process, signal);
+    }
+}
+
+// F20: the look that the health sweep and the probes are built on
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_tells_that_it_is_there_and_one_that_was_killed_or_closed_is_gone() {
+    use rustix::process::Signal;
+    let base = tempfile::tempdir().unwrap();
+    let provider = provider(base.path(), 0);
+    let alive = open(&provider, SandboxConfig::default()).await.unwrap().workspace;
+    let killed = open(&provider, SandboxConfig::default()).await.unwrap().workspace;
+    for workspace in [&alive, &killed] {
+        assert_eq!(workspace.presence().await, Presence::Here);
+    }
+    // Stopped, it does not answer, which is not the same as being gone; it is asked and not only looked at.
+    let inside = host_processes(&killed).await;
+    signal(&inside, Signal::STOP);
+    assert_eq!((killed.presence().await, killed.loss()), (Presence::Unknown, None));
+    signal(&inside, Signal::CONT);
+    assert_eq!(killed.presence().await, Presence::Here);
+    signal(&inside, Signal::KILL);
+    let until = Instant::now() + Duration::from_secs(20);
+    while killed.presence().await != Presence::Gone("the box has ended") {
+        assert!(Instant::now() < until, "the end of the box was not noticed");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(alive.presence().await, Presence::Here, "its neighbour is none the worse");
+    alive.close().await.unwrap();
+    assert_eq!(alive.presence().await, Presence::Gone("the box has ended"));
+    killed.close().await.unwrap();
+    // A workspace of files alone has no box to lose.
+    let declared = [Capability::Fs].into_iter().collect();
+    let config = ProviderConfig::Sandbox(SandboxConfig::default());
+    let files =
+        provider.open(OpenRequest { workspace_id: new_id(), config, declared }).await.unwrap().workspace;
+    assert_eq!(files.presence().await, Presence::Here);
 }

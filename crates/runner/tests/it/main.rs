@@ -200,6 +200,111 @@ async fn a_program_that_is_not_there_is_a_failure_that_says_so() {
     assert!(said.starts_with("the program could not be started: "), "{said}");
 }
 
+/// A program that ends once so many of it are at work, each on a message of its own.
+fn together(folder: &std::path::Path, count: u32) -> String {
+    let folder = folder.display();
+    format!(
+        "touch {folder}/$WARREN_TASK_ID; until [ $(ls {folder} | wc -l) -ge {count} ]; do sleep 0.02; done; echo done"
+    )
+}
+
+fn most_at_once(desk: &Desk) -> u32 {
+    desk.heartbeats.iter().filter_map(|beat| beat.active_tasks).max().unwrap_or_default()
+}
+
+// F18
+#[tokio::test]
+async fn as_many_messages_are_worked_on_at_once_as_warren_says_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fake, home) = (Fake::new(), home(&together(folder.path(), 3)));
+    fake.give_at_once(3);
+    for number in 0..7 {
+        fake.queue(&number.to_string());
+    }
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 7).await.is_none());
+    let desk = fake.desk();
+    assert!(desk.answers.iter().all(|answer| answer.outcome == AnswerOutcome::Answered));
+    assert_eq!(most_at_once(&desk), 3);
+}
+
+// F18
+#[tokio::test]
+async fn more_at_once_is_learned_under_way_from_the_answer_to_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fake, home) = (Fake::new(), home(&together(folder.path(), 2)));
+    fake.expect_reports(600);
+    fake.queue("first");
+    fake.queue("second");
+    let raise = |desk: &Desk| {
+        // The first is in hand; alone it would wait for ever.
+        if desk.heartbeats.last().is_some_and(|beat| beat.active_tasks == Some(1)) {
+            fake.give_at_once(2);
+        }
+        desk.answers.len() == 2
+    };
+    assert!(until(&fake, &home, raise).await.is_none());
+    assert_eq!(most_at_once(&fake.desk()), 2);
+}
+
+// F14, F18
+#[tokio::test]
+async fn of_several_messages_the_one_that_does_not_move_is_reported() {
+    let script = "read -r text; if [ $text = still ]; then sleep 1000; fi; \
+                  for i in 1 2 3 4 5 6 7 8 9 10; do echo step >&2; sleep 0.2; done; echo done";
+    let (fake, home) = (Fake::new(), home(script));
+    fake.give_at_once(2);
+    fake.expect_reports(600);
+    fake.queue("still");
+    fake.queue("busy");
+    let is_enough = |desk: &Desk| desk.answers.len() == 1 && desk.heartbeats.len() > 6;
+    assert!(until(&fake, &home, is_enough).await.is_none());
+    let desk = fake.desk();
+    let both: Vec<_> = desk.heartbeats.iter().filter(|beat| beat.active_tasks == Some(2)).collect();
+    assert!(!both.is_empty());
+    let named = both.iter().map(|beat| beat.current_task.as_deref());
+    assert!(named.into_iter().all(|task| task == Some("task-1")), "{both:?}");
+    let last = desk.heartbeats.last().unwrap();
+    assert_eq!(
+        (last.active_tasks, last.current_task.as_deref()),
+        (Some(1), Some("task-1")),
+        "the end is told"
+    );
+}
+
+// F18
+#[tokio::test]
+async fn several_ask_on_one_line_and_each_gets_its_own_answer_in_any_order() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use warren_runner::{LineOffice, Office as _};
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reading, writing) = tokio::io::split(ours);
+    let office = LineOffice::new(reading, writing);
+    let server = tokio::spawn(async move {
+        let (reading, mut writing) = tokio::io::split(theirs);
+        let mut lines = BufReader::new(reading).lines();
+        let mut asked = Vec::new();
+        for _ in 0..3 {
+            let line = lines.next_line().await.unwrap().unwrap();
+            asked.push(serde_json::from_str::<serde_json::Value>(&line).unwrap());
+        }
+        // The last one first; the one that was dropped meanwhile is answered too.
+        for request in asked.iter().rev() {
+            let code = request["path"].as_str().unwrap().split('/').nth(4).unwrap();
+            let answer = json!({ "id": request["id"], "status": 409, "body": { "code": code } });
+            writing.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+        }
+        asked.len()
+    });
+    let claim = warren_api::ClaimMessage::default();
+    let ask = async |workspace: &str| office.claim("t", workspace, &claim).await.unwrap_err();
+    let dropped = tokio::time::timeout(Duration::from_millis(50), office.claim("t", "dropped", &claim)).await;
+    assert!(dropped.is_err(), "nobody has answered yet");
+    let (one, two) = tokio::join!(ask("one"), ask("two"));
+    let refused = |code: &str| Refusal::Refused { code: code.into() };
+    assert_eq!((one, two), (refused("one"), refused("two")));
+    assert_eq!(server.await.unwrap(), 3);
+}
+
 // F18
 #[tokio::test]
 async fn the_line_passes_over_answers_that_are_not_for_it_and_tells_its_end() {

@@ -26,6 +26,8 @@ pub(crate) struct Desk {
     accepted: String,
     withdraws: bool,
     loses: u32,
+    at_once: u32,
+    liveness_ms: u64,
 }
 
 impl Desk {
@@ -42,7 +44,12 @@ pub(crate) struct Fake(RefCell<Desk>);
 
 impl Fake {
     pub(crate) fn new() -> Self {
-        Self(RefCell::new(Desk { accepted: "credential-1".into(), ..Desk::default() }))
+        Self(RefCell::new(Desk {
+            accepted: "credential-1".into(),
+            at_once: 1,
+            liveness_ms: 90_000,
+            ..Desk::default()
+        }))
     }
 
     pub(crate) fn desk(&self) -> Desk {
@@ -66,6 +73,16 @@ impl Fake {
         self.0.borrow_mut().loses = count;
     }
 
+    /// From now on, so many messages are given out at once.
+    pub(crate) fn give_at_once(&self, count: u32) {
+        self.0.borrow_mut().at_once = count;
+    }
+
+    /// Wants to hear from it three times in so long.
+    pub(crate) fn expect_reports(&self, liveness_ms: u64) {
+        self.0.borrow_mut().liveness_ms = liveness_ms;
+    }
+
     fn check(&self, token: &str) -> Result<(), Refusal> {
         let mut desk = self.0.borrow_mut();
         if desk.accepted == token {
@@ -84,7 +101,8 @@ impl Office for Fake {
         self.0.borrow_mut().registrations += 1;
         let registered = json!({
             "workspace_id": "w", "status": "online", "boots": 1, "token": "credential-1",
-            "liveness_timeout_ms": 90_000, "generation": 1, "warnings": [],
+            "liveness_timeout_ms": self.0.borrow().liveness_ms, "generation": 1, "warnings": [],
+            "max_concurrent_tasks": self.0.borrow().at_once,
         });
         Ok(serde_json::from_value(registered).unwrap())
     }
@@ -94,7 +112,7 @@ impl Office for Fake {
         self.0.borrow_mut().heartbeats.push(heartbeat.clone());
         let answer = json!({
             "workspace_id": "w", "status": "online", "reason": null, "desired": "running", "generation": 1,
-            "liveness_timeout_ms": 90_000, "warnings": [],
+            "liveness_timeout_ms": 90_000, "warnings": [], "max_concurrent_tasks": self.0.borrow().at_once,
         });
         Ok(serde_json::from_value(answer).unwrap())
     }

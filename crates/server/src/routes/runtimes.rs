@@ -38,6 +38,7 @@ pub(super) async fn register(
         boots: registered.boots,
         token: registered.credential.secret.reveal().to_owned(),
         liveness_timeout_ms: registered.liveness_ms.unsigned_abs(),
+        max_concurrent_tasks: registered.workspace.spec.concurrency(),
         generation: registered.workspace.generation,
         warnings: registered.doubt.map(Doubt::sentence).into_iter().collect(),
     }))
@@ -65,6 +66,7 @@ pub(super) async fn heartbeat(
         desired: convert::desired(workspace.spec.desired),
         generation: workspace.generation,
         liveness_timeout_ms: heard.liveness_ms.unsigned_abs(),
+        max_concurrent_tasks: workspace.spec.concurrency(),
         warnings: heard.doubt.map(Doubt::sentence).into_iter().collect(),
     }))
 }

@@ -218,6 +218,7 @@ pub(super) async fn patch(
         provision_timeout_seconds: body.provision_timeout_seconds,
         hibernate_after_seconds: body.hibernate_after_seconds,
         max_concurrent_tasks: body.max_concurrent_tasks,
+        command: body.command,
     };
     let workspace = app.fleet.patch_workspace(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await

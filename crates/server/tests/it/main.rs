@@ -16,6 +16,7 @@ mod files;
 mod fleet;
 mod heartbeats;
 mod identity;
+mod image_watcher;
 mod images;
 mod lifecycle;
 mod limits;

@@ -335,7 +335,7 @@ async fn a_program_that_cannot_be_run_is_refused_before_anything_is_made() {
 
 /// The daemon that tests share, or one of this test's own that ends with it.
 #[expect(clippy::disallowed_methods, reason = "the daemon is started by the script that people use")]
-fn docker_daemon() -> (String, Option<std::process::Child>) {
+pub(crate) fn docker_daemon() -> (String, Option<std::process::Child>) {
     if let Some(host) = Environment::of_process().get("WARREN_TEST_DOCKER") {
         return (host.to_owned(), None);
     }
@@ -387,6 +387,78 @@ async fn a_resident_agent_in_a_container_answers_too() {
         drop(daemon.stdin.take());
         daemon.wait().unwrap();
     }
+}
+
+/// Ends once two of it are at work.
+const PAIR: &str = "read -r asked; touch at-$WARREN_TASK_ID; \
+                    until [ $(ls at-* | wc -l) -ge 2 ]; do sleep 0.02; done; echo \"$asked is done\"";
+
+// F18: its box works on as many messages as the workspace says, also when that changes under way
+#[tokio::test]
+async fn a_resident_agent_works_on_several_messages_at_once_when_its_workspace_says_so() {
+    let mut terms = Terms::default();
+    // It reports, and so learns of changes, three times in that.
+    terms.expectations.liveness_ms = 3_000;
+    let house = house_with(terms).await;
+    let warren = &house.warren;
+    let mut wish = wish(&json!({ "kind": "sandbox" }));
+    wish["command"] = json!(["/bin/sh", "-c", PAIR]);
+    let id = create(warren, &wish).await;
+    warren.wait_for_status(id, Status::Online).await;
+    let raise = async {
+        eventually("the first is in hand", async || in_box(warren, id, "ls").await.contains("at-")).await;
+        assert_eq!(
+            in_box(warren, id, "ls -d at-* | wc -l").await,
+            "1",
+            "one at a time unless told otherwise"
+        );
+        let path = format!("/api/v1/workspaces/{id}");
+        let raised = warren.patch(&path, &json!({ "max_concurrent_tasks": 2 })).await;
+        assert_eq!(raised.status, 200, "{}", raised.text());
+    };
+    let (first, second, ()) = tokio::join!(say(warren, id, "one"), say(warren, id, "two"), raise);
+    for (task, answer) in [(first, "one is done"), (second, "two is done")] {
+        assert_eq!((task["state"].as_str(), answer_of(&task)), (Some("completed"), answer));
+    }
+}
+
+// F18, F3: the command of an agent is changed in place
+#[tokio::test]
+async fn a_changed_command_counts_from_the_next_start_on() {
+    let house = house().await;
+    let warren = &house.warren;
+    let id = resident(warren).await;
+    let path = format!("/api/v1/workspaces/{id}");
+    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
+    for (bad, said) in [
+        (json!({ "command": [""] }), "command[0]: expected a program"),
+        (json!({ "command": ["a\u{0}b"] }), "command[0]: a word has no NUL"),
+    ] {
+        let refused = warren.patch(&path, &bad).await;
+        assert_eq!(refused.status, 400, "{}", refused.text());
+        assert!(refused.text().contains(said), "{}", refused.text());
+    }
+    let changed = warren.patch(&path, &json!({ "command": ["/bin/sh", "-c", "echo changed"] })).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(changed.json()["agent"]["command"][2], "echo changed");
+    let told = events(warren, Some(id)).await;
+    let told = told.iter().rev().find(|event| event["kind"] == "workspace.spec.changed").unwrap();
+    assert_eq!(told["data"]["fields"], json!(["command"]), "its words are not told");
+    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back", "what runs goes on");
+    assert_eq!(ask(warren, id, "restart").await.status, 200);
+    eventually("it is back", async || registrations(warren, id).await >= 2).await;
+    assert_eq!(answer_of(&say(warren, id, "hello").await), "changed");
+    // Taken back, nobody starts it any more; what is not a resident agent cannot have one.
+    assert_eq!(warren.patch(&path, &json!({ "command": [] })).await.status, 200);
+    let before = registrations(warren, id).await;
+    in_box(warren, id, "kill -9 $(runner)").await;
+    eventually("it is let go of", async || in_box(warren, id, "runner").await.is_empty()).await;
+    assert_eq!(registrations(warren, id).await, before);
+    let hosted = create(warren, &json!({ "name": "hosted", "provider": { "kind": "sandbox" } })).await;
+    let refused =
+        warren.patch(&format!("/api/v1/workspaces/{hosted}"), &json!({ "command": ["agent"] })).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("only a `resident` runtime"), "{}", refused.text());
 }
 
 // F18, F16: it reports from the loop that does the work

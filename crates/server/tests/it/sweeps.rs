@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use warren_model::{ProviderKind, Status};
 use warren_testkit::{Faults, Warren};
 
-use crate::fleet::{clock, create, eventually, reporting, status, sweep};
+use crate::fleet::{clock, create, events, eventually, reporting, status, sweep};
 use crate::{local, memory};
 
 const NAMES: [&str; 9] = [
@@ -151,7 +151,8 @@ async fn a_sweep_gets_through_more_than_one_batch() {
     let clock = clock();
     let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
     let mut ids = Vec::new();
-    for number in 0..230 {
+    // More than a transaction takes.
+    for number in 0..620 {
         let body = json!({
             "name": format!("n{number}"), "provider": memory(), "runtime": "external",
             "provision_timeout_seconds": 60,
@@ -160,7 +161,18 @@ async fn a_sweep_gets_through_more_than_one_batch() {
     }
     warren.wait_for_status(*ids.last().unwrap(), Status::AwaitingAgent).await;
     clock.advance_ms(60_000);
-    sweep(&warren, "provisioning").await;
+    let told = sweep(&warren, "provisioning").await["last_run"]["outcome"].clone();
+    assert_eq!(
+        (&told["looked_at"], &told["acted_on"], &told["failed"]),
+        (&json!(620), &json!(620), &json!(0))
+    );
     let left = warren.get("/api/v1/workspaces?limit=500&status=awaiting_agent").await.json();
     assert_eq!(left["items"], json!([]));
+    let all = events(&warren, None).await;
+    let failed = all.iter().filter(|event| event["data"]["to"] == "failed");
+    let mut of: Vec<_> = failed.map(|event| event["workspace_id"].as_str().unwrap()).collect();
+    of.sort_unstable();
+    let mut expected: Vec<_> = ids.iter().map(ToString::to_string).collect();
+    expected.sort_unstable();
+    assert_eq!(of, expected, "each is told of, once");
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use warren_store::{Error, EventReads as _, StoreHealth};
 
@@ -34,8 +35,9 @@ pub(super) fn open_for_writing(path: &Path, options: &SqliteOptions) -> Result<O
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)?;
     // Before anything is changed: a newer database is left as it is, down to its journal mode.
     refuse_unknown_past(&connection)?;
-    settle(&connection, options)?;
+    keep_log(&connection)?;
     migrate(&connection)?;
+    settle(&connection, options)?;
     let newest_event = Transaction::new(&mut SqliteSession::new(&connection)).newest_event_seq()?;
     Ok(Opened { connection, newest_event })
 }
@@ -96,20 +98,29 @@ fn connect(path: &Path, mode: OpenFlags, options: &SqliteOptions) -> Result<Conn
     let wait = Duration::from_millis(options.busy_timeout_ms.into());
     connection.busy_timeout(wait).map_err(translate)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    // A statement is planned once, not again for every value that is bound to it: the words that a partial index asks for
+    // stand in its text.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(translate)?;
     // What savepoints must be able to undo is kept in memory, not in a temporary file.
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;").map_err(translate)?;
     Ok(connection)
 }
 
-/// Makes commits durable and checks that they are: a file system without shared memory refuses WAL quietly.
-fn settle(connection: &Connection, options: &SqliteOptions) -> Result<(), Error> {
-    let mode: String =
-        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(translate)?;
+/// Whole transactions survive whatever happens; until `settle`, the newest of them may not. A migration that is lost
+/// that way is done again, and whatever is written after it takes it to the disk: the log has an order.
+fn keep_log(connection: &Connection) -> Result<(), Error> {
     // The log is moved into the file every 16 MB instead of every 4, since that costs fsyncs of its own; the size
     // limit gives back the space of a log that once grew large.
-    let settings =
-        "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;";
-    connection.execute_batch(settings).map_err(translate)?;
+    let settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; \
+                    PRAGMA journal_size_limit = 67108864;";
+    connection.execute_batch(settings).map_err(translate)
+}
+
+/// Makes commits durable and checks that they are: a file system without shared memory refuses WAL quietly.
+fn settle(connection: &Connection, options: &SqliteOptions) -> Result<(), Error> {
+    connection.execute_batch("PRAGMA synchronous = FULL;").map_err(translate)?;
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(translate)?;
     let synchronous: i64 =
         connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(translate)?;
     if mode != "wal" || synchronous != 2 {

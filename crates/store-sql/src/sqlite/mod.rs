@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   callers ──▶ bounded queue ──▶ writer thread:  BEGIN IMMEDIATE
-//!                                                   SAVEPOINT · work of caller 1 · RELEASE
+//!                                                   work of caller 1 (or ROLLBACK)
 //!                                                   SAVEPOINT · work of caller 2 · RELEASE (or ROLLBACK TO)
 //!                                                 COMMIT (one fsync) ──▶ everybody is answered
-//!   readers ──▶ read-only connections on blocking threads, each read one snapshot
+//!   readers ──▶ read-only connections on blocking threads, each read one snapshot; glances on the caller's own
 //! ```
 
 mod error;
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
 
@@ -112,6 +113,11 @@ pub async fn inspect(path: impl AsRef<Path>) -> Result<StoreHealth, Error> {
         .map_err(|_| Error::Unavailable("looking at the database was interrupted".into()))?
 }
 
+/// Runs a statement that stands around every piece of work, without parsing it again.
+fn run(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.raw_execute().map(drop)
+}
+
 fn closed() -> Error {
     Error::Unavailable("it was closed".into())
 }
@@ -125,6 +131,10 @@ impl Store for SqliteStore {
 
     async fn run_read(&self, work: ReadWork) -> Result<(), Error> {
         Arc::clone(&self.readers).run(work).await
+    }
+
+    async fn run_glance(&self, work: ReadWork) -> Result<(), Error> {
+        Arc::clone(&self.readers).glance(work).await
     }
 
     async fn run_write(&self, work: WriteWork) -> Result<(), Error> {

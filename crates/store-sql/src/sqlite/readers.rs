@@ -1,4 +1,5 @@
-//! The reading side: a few read-only connections, used on blocking threads.
+//! The reading side: a few read-only connections, used on blocking threads, and for glances where the caller stands:
+//! rows that everybody asks for are in memory, and two changes of threads cost ten times what they do.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,7 @@ use warren_store::{Error, ReadWork};
 
 use super::error::translate;
 use super::session::SqliteSession;
-use super::{SqliteOptions, closed, file};
+use super::{SqliteOptions, closed, file, run};
 use crate::session::Session;
 use crate::transaction::run_read_work;
 
@@ -36,6 +37,19 @@ impl Readers {
         self.ask(move |session| run_read_work(session, &mut work)).await
     }
 
+    /// On this thread if a connection is free and open, else as any other read.
+    pub(super) async fn glance(self: Arc<Self>, mut work: ReadWork) -> Result<(), Error> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok();
+        let connection = permit.as_ref().and_then(|_| self.idle().pop());
+        match connection {
+            Some(connection) => self.ask_over(connection, |session| run_read_work(session, &mut work)),
+            None => {
+                drop(permit);
+                self.run(work).await
+            }
+        }
+    }
+
     /// Runs `question` on one snapshot.
     pub(super) async fn ask<T: Send + 'static>(
         self: Arc<Self>,
@@ -58,13 +72,22 @@ impl Readers {
             Some(connection) => connection,
             None => file::open_for_reading(&self.path, &self.options)?,
         };
-        connection.execute_batch("BEGIN").map_err(translate)?;
+        let answer = self.ask_over(connection, question);
+        drop(permit);
+        answer
+    }
+
+    fn ask_over<T>(
+        &self,
+        connection: Connection,
+        question: impl FnOnce(&mut dyn Session) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        run(&connection, "BEGIN").map_err(translate)?;
         let answer = question(&mut SqliteSession::new(&connection));
         // A connection that cannot end its snapshot is not used again.
-        if connection.execute_batch("COMMIT").is_ok() {
+        if run(&connection, "COMMIT").is_ok() {
             self.idle().push(connection);
         }
-        drop(permit);
         answer
     }
 

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use warren_store::{Error, WriteWork};
 
 use super::error::{ends_trust, translate};
+use super::run;
 use super::session::SqliteSession;
 use crate::transaction::{Ending, run_write_work};
 
@@ -48,6 +49,9 @@ struct LastGroup {
 
 /// The longest wait for callers that are expected.
 const MAX_WAIT: Duration = Duration::from_millis(1);
+
+/// SQLite undoes a transaction by itself when it cannot go on, as on a full disk.
+const UNDONE: &str = "the database undid the transaction";
 
 /// The callers of one commit, in the order in which their work ran.
 #[derive(Default)]
@@ -92,7 +96,10 @@ impl Writer {
             return answer(first.reply, Err(translate(error)));
         }
         let mut group = Group::default();
-        let mut next = Some(first);
+        if !self.run_first(first, &mut group) {
+            return;
+        }
+        let mut next = self.next_of_group(group.answers.len());
         while let Some(Job { mut work, reply }) = next {
             let result = self.run_in_savepoint(&mut work, &mut group);
             group.answers.push((reply, result));
@@ -145,6 +152,32 @@ impl Writer {
         }
     }
 
+    /// Runs the work of whoever came first. Nothing stands before it that would have to stay if it is undone, so that it
+    /// needs no savepoint, which costs a copy of each page. Answers whether the group goes on.
+    fn run_first(&mut self, Job { mut work, reply }: Job, group: &mut Group) -> bool {
+        let ending = run_write_work(&mut SqliteSession::new(&self.connection), &mut work);
+        let undone = self.connection.is_autocommit();
+        let result = match ending {
+            Ending::Commit(_) if undone => Err(Error::Unavailable(UNDONE.into())),
+            Ending::Commit(newest) => {
+                group.newest_event = newest;
+                group.answers.push((reply, Ok(())));
+                return true;
+            }
+            Ending::Rollback if undone => Err(Error::Unavailable(UNDONE.into())),
+            Ending::Rollback => run(&self.connection, "ROLLBACK").map_err(translate),
+            Ending::Fail(error) => {
+                if !undone {
+                    // The error that led here says more than a failing rollback could; the next BEGIN says that one.
+                    let _ = run(&self.connection, "ROLLBACK");
+                }
+                Err(error)
+            }
+        };
+        answer(reply, result);
+        false
+    }
+
     /// Runs one caller's work so that it can be undone without its neighbours'.
     fn run_in_savepoint(&mut self, work: &mut WriteWork, group: &mut Group) -> Result<(), Error> {
         run(&self.connection, "SAVEPOINT work").map_err(translate)?;
@@ -152,9 +185,7 @@ impl Writer {
         if self.connection.is_autocommit() {
             return Err(match ending {
                 Ending::Fail(error) => error,
-                Ending::Commit(_) | Ending::Rollback => {
-                    Error::Unavailable("the database undid the transaction".into())
-                }
+                Ending::Commit(_) | Ending::Rollback => Error::Unavailable(UNDONE.into()),
             });
         }
         let (end, result) = match ending {
@@ -197,7 +228,7 @@ impl Group {
     fn fail(self) {
         let reason = match self.answers.last() {
             Some((_, Err(error))) => error.clone(),
-            Some((_, Ok(()))) | None => Error::Unavailable("the database undid the transaction".into()),
+            Some((_, Ok(()))) | None => Error::Unavailable(UNDONE.into()),
         };
         self.fail_with(&reason);
     }
@@ -212,11 +243,6 @@ impl Group {
 /// A caller that hung up does not want its answer.
 fn answer(reply: Reply, result: Result<(), Error>) {
     let _ = reply.send(result);
-}
-
-/// Runs a statement that is used for every group, without parsing it again.
-fn run(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
-    connection.prepare_cached(sql)?.raw_execute().map(drop)
 }
 
 #[cfg(test)]

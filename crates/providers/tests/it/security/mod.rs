@@ -1,4 +1,5 @@
-//! The security cases `sec/S01`–`sec/S28` and those of `sec/T` that need a box, on both providers that isolate.
+//! The security cases `sec/S01`–`sec/S28`, `sec/B01`–`sec/B13` and those of `sec/T` that need a box, on both providers that
+//! isolate.
 //!
 //! ```text
 //!   case      opens boxes of either provider          probe     what a hostile program would try (crates/probe)
@@ -23,6 +24,7 @@ mod containers;
 mod endings;
 mod files;
 mod git;
+mod hostile_trees;
 mod identity;
 mod leaks;
 mod limits;
@@ -31,6 +33,7 @@ mod network;
 mod preconditions;
 mod secrets;
 mod shell_tool;
+mod side_doors;
 mod supervisor;
 
 /// Makes two tests of an attack, one per provider: `attack::sandbox` and `attack::docker`.

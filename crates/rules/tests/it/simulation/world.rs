@@ -10,7 +10,7 @@ use warren_model::{
 use warren_rules::lifecycle::{Decision, Facts, Signal, enter, is_booting, signal_towards, transition};
 use warren_rules::reconcile::{Opened, Step, is_well_again, judge_open, next_step};
 use warren_rules::startup::{StartAction, plan as plan_start};
-use warren_rules::sweeps::{Effect, Sweep, after_signal, clear_deadline, plan};
+use warren_rules::sweeps::{Act, Sweep, Then, deed};
 use warren_rules::vitals::{Expectations, Report, after_change, after_report};
 
 use super::chance::Chance;
@@ -355,30 +355,25 @@ impl World {
     fn carry_out(&mut self, sweep: Sweep, at: usize) {
         let now = self.clock();
         let place = &mut self.places[at];
-        match plan(sweep, &place.row, &place.vitals, now) {
-            Effect::Leave => {}
-            Effect::Signal(signal) => {
-                self.signal(at, signal);
-                let place = &mut self.places[at];
-                if let Some(vitals) = after_signal(signal, &place.vitals, now) {
-                    place.vitals = vitals;
+        let Some(deed) = deed(sweep, &place.row, &place.vitals, now) else { return };
+        place.row = deed.row;
+        match deed.act {
+            Act::Write => {}
+            Act::Signal(signal) => {
+                if signal == Signal::Restart {
+                    place.mendings.push(self.now);
                 }
+                self.signal(at, signal);
             }
-            Effect::Restart => {
-                place.row.generation += 1;
-                place.row.mending.attempts += 1;
-                place.mendings.push(self.now);
-                self.signal(at, Signal::Restart);
-                self.reconcile(at);
-            }
-            Effect::Wish(desired) => self.wish(at, desired),
-            Effect::Reconcile { look_again_at } => {
-                place.row.mending.next_at = Some(look_again_at);
-                self.reconcile(at);
-            }
+            Act::Wish(desired) => return self.wish(at, desired),
+        }
+        if let Some(vitals) = deed.vitals {
+            self.places[at].vitals = vitals;
+        }
+        match deed.then {
             // Whoever asks finds nothing out here.
-            Effect::Probe { ask_again_at } => place.vitals.probe_at = Some(ask_again_at),
-            Effect::ClearDeadline => clear_deadline(sweep, &mut place.row, &mut place.vitals),
+            Then::Nothing | Then::Probe => {}
+            Then::Reconcile => self.reconcile(at),
         }
     }
 
