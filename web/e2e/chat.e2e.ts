@@ -287,12 +287,30 @@ describe("a file", () => {
     await send(page, "read this");
     const { message } = await agent.claim();
     expect(message.parts[1]).toMatchObject({ filename: "notes.txt", media_type: "text/plain" });
-    expect(Buffer.from(message.parts[1]?.raw ?? "", "base64").toString()).toBe("écrit");
+    // It is a file of the workspace, as any other upload.
+    expect(message.parts[1]?.url).toMatch(/^workspace:uploads\/.+\/notes\.txt$/);
     const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download notes.txt" }).click();
+    await page.getByRole("link", { name: "Download notes.txt" }).click();
     expect(readFileSync(await (await download).path(), "utf8")).toBe("écrit");
     expect(faults).toEqual([]);
   });
+});
+
+// X32
+it("a file that cannot be taken is told of, sends nothing, and the next try does without it", async () => {
+  const agent = await Agent.join(warren, "careful");
+  const { page } = await operator(browser, warren, chatOf(agent.workspace));
+  const box = page.getByLabel("Files to attach");
+  await box.setInputFiles({ name: "not.png", mimeType: "image/png", buffer: Buffer.from("no picture") });
+  await box.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("x") });
+  await send(page, "look");
+  const problem = page.getByRole("alert").filter({ hasText: "The message was not sent" });
+  await problem.getByText(/file\[0\]/).waitFor();
+  await page.getByText("None yet.").waitFor();
+  await page.getByRole("button", { name: "Remove not.png" }).click();
+  await page.getByRole("button", { name: "Send" }).click();
+  const { message } = await agent.claim();
+  expect(message.parts.map(({ text, filename }) => text ?? filename)).toEqual(["look", "notes.txt"]);
 });
 
 // X34

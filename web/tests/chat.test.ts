@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatMessage, MessagePart, QueuedMessage, Task } from "../src/api/types";
-import { attach, base64Of, partsOf } from "../src/features/chat/attachments";
+import { attach, MAX_FILES, partsOf, withParts } from "../src/features/chat/attachments";
 import { speakerOf } from "../src/features/chat/authors";
 import { blocksOf, inlinesOf } from "../src/features/chat/markup";
 import { gist, shownPart } from "../src/features/chat/parts";
@@ -83,16 +83,17 @@ function task(id: string, state: Task["state"]): Task {
   return { id, state } as Task;
 }
 
-function waits(id: string, task_id: string, priority = 0): QueuedMessage {
-  return { id, task_id, priority } as QueuedMessage;
+function waits(id: string, task_id: string, position?: number): QueuedMessage {
+  return { id, task_id, position } as QueuedMessage;
 }
 
 // X30, X10
 describe("the work that a message asked for", () => {
-  it("tells how many are before it, by priority and age", () => {
-    const queue = [waits("1", "a"), waits("2", "b"), waits("3", "urgent", 5)];
+  it("tells how many are before it, as the server counts them", () => {
+    const queue = [waits("1", "a", 1), waits("2", "b", 2), waits("3", "urgent", 0), waits("4", "far")];
     const noteOf = (id: string) => workOf(task(id, "submitted"), queue, "online").note;
-    expect(["urgent", "a", "b"].map(noteOf)).toEqual(["next in line", "1 before it", "2 before it"]);
+    const notes = ["urgent", "a", "b", "far"].map(noteOf);
+    expect(notes).toEqual(["next in line", "1 before it", "2 before it", undefined]);
   });
 
   it("tells of a workspace that takes nothing now rather than of a place in its queue", () => {
@@ -213,21 +214,24 @@ describe("markup", () => {
 
 // S41
 describe("files that go with a message", () => {
-  it("become parts behind its words", async () => {
-    const { attached } = await attach([], [new File(["ü"], "a.txt", { type: "text/plain" })]);
-    expect(partsOf(" hi ", attached)).toEqual([
-      { text: "hi" },
-      { raw: "w7w=", filename: "a.txt", media_type: "text/plain" },
-    ]);
-    expect(partsOf("  ", attached)).toHaveLength(1);
-    const large = new Uint8Array(100_000).map((_, at) => at % 251);
-    expect(Buffer.from(base64Of(large), "base64").equals(Buffer.from(large))).toBe(true);
+  it("become parts behind its words once they are uploaded, and are uploaded once", async () => {
+    const files = ["a.txt", "b.txt"].map((name) => new File(["x"], name, { type: "text/plain" }));
+    const [first] = files as [File, File];
+    const { attached } = await attach([], [first]);
+    expect(partsOf(" hi ", attached)).toEqual([{ text: "hi" }]);
+    const part = { url: "workspace:uploads/1/a.txt", filename: "a.txt", media_type: "text/plain" };
+    const uploaded = withParts(attached, [part]);
+    expect(partsOf(" hi ", uploaded)).toEqual([{ text: "hi" }, part]);
+    const { attached: more } = await attach(uploaded, files.slice(1));
+    const other = { url: "workspace:uploads/2/b.txt", filename: "b.txt" };
+    expect(partsOf("  ", withParts(more, [other]))).toEqual([part, other]);
   });
 
-  it("are refused before they are read when they can never be sent", async () => {
-    const huge = { name: "huge.bin", size: 30_000_000 } as File;
-    const { attached, refusal } = await attach([], [huge]);
-    expect(attached).toEqual([]);
-    expect(refusal).toContain("huge.bin is too large");
+  it("are refused when they are too many or no files", async () => {
+    const one = new File(["x"], "a.txt");
+    const { attached, refusal } = await attach([], Array(MAX_FILES + 1).fill(one));
+    expect([attached.length, refusal]).toEqual([MAX_FILES, "A message takes 20 files at most."]);
+    const folder = { name: "src", slice: () => ({ arrayBuffer: () => Promise.reject(new Error("no")) }) };
+    expect((await attach([], [folder as unknown as File])).refusal).toContain("src could not be read");
   });
 });

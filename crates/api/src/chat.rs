@@ -104,6 +104,10 @@ pub struct Notify {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 20)]
     pub attachments: Vec<Attachment>,
+    /// Of the sender's own making: the same one again is the same notice, told once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 128)]
+    pub message_id: Option<String>,
 }
 
 /// Files that were uploaded to a workspace.

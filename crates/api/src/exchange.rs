@@ -183,6 +183,9 @@ pub struct QueuedMessage {
     pub message: TaskMessage,
     pub priority: i32,
     pub state: DeliveryState,
+    /// How many are before it, as the queue stands now; absent unless it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
     /// `answered`, `failed`, `expired` or `cancelled`, once it has ended.
     pub end: Option<String>,
     /// Why it ended or was put back, such as `busy` or `lease_lost`.

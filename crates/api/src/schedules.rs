@@ -101,6 +101,10 @@ pub struct Schedule {
     pub updated_at: String,
     /// Also the ETag.
     pub version: u64,
+    /// Present when it is broken: what of it this version of Warren cannot read. It does not fire, and what is shown in
+    /// that place is not what was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -212,6 +212,7 @@ impl Exchange {
     pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
         let now = self.clock().now();
         let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
+        let late = self.readable(late);
         if late.is_empty() {
             return Ok(());
         }

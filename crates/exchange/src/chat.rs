@@ -15,37 +15,26 @@ use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, NewEvent, Part,
-    Principal, Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
+    Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
-use warren_rules::{chat, memory, tasks};
+use warren_rules::{chat, memory};
 use warren_store::{ChatSearch, ChatSpan, ConversationQuery, Page, TaskQuery, WriteTx};
 
 use crate::Exchange;
 use crate::endings::Moment;
-use crate::send::{Accepted, Request, Send, invalid_message};
+use crate::send::{Accepted, Request, Send};
 
 /// Messages in one page: each may be as large as a message may be.
 pub const MAX_CHAT_PAGE: u32 = 100;
 /// What a conversation is called until somebody names it.
 const UNTITLED: &str = "New conversation";
-/// What the first conversation is called if an agent begins it.
-const NOTICES: &str = "Notices";
 
 /// A conversation to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewConversation {
     pub workspace_id: WorkspaceId,
     pub title: Option<String>,
-}
-
-/// What an agent tells people.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
-    pub workspace_id: WorkspaceId,
-    /// Where it is told; absent: in the youngest conversation.
-    pub conversation_id: Option<ConversationId>,
-    pub parts: Vec<Part>,
 }
 
 impl Exchange {
@@ -189,58 +178,6 @@ impl Exchange {
         }
     }
 
-    /// An agent tells people something of its own accord (X31). Who listens hears of it once it is written.
-    pub async fn notify(&self, who: &Identity, notice: Notice) -> Result<ChatMessage, Error> {
-        let workspace = self.own(who, notice.workspace_id).await?;
-        let message = Message::new("notice", Role::Agent, notice.parts.clone());
-        tasks::check(&message, None, self.terms().max_message_bytes)
-            .map_err(|problem| invalid_message(&problem))?;
-        let now = self.clock().now();
-        let (new_conversation, message_id) = (self.entropy().id(now), self.entropy().id(now));
-        let (author, max) = (Principal::workspace(workspace.id), self.terms().max_chat_messages);
-        self.store()
-            .write(move |tx| {
-                let row = match place_of(tx, workspace.id, notice.conversation_id)? {
-                    Some(row) => row,
-                    None => {
-                        let row = Conversation {
-                            id: new_conversation,
-                            org_id: workspace.org_id,
-                            workspace_id: workspace.id,
-                            title: NOTICES.to_owned(),
-                            author: author.clone(),
-                            messages: 0,
-                            last_message: None,
-                            created_at: now,
-                            updated_at: now,
-                            version: 1,
-                        };
-                        tx.insert_conversation(&row)?;
-                        let told = Told { by: &author, now };
-                        told.append(tx, EventKind::ConversationCreated, &row, json!({}))?;
-                        row
-                    }
-                };
-                if row.messages >= max {
-                    let detail = format!("a conversation has at most {max} messages");
-                    return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
-                }
-                let message = ChatMessage {
-                    id: message_id,
-                    conversation_id: row.id,
-                    org_id: row.org_id,
-                    workspace_id: row.workspace_id,
-                    author: author.clone(),
-                    role: Role::Agent,
-                    parts: notice.parts.clone(),
-                    task_id: None,
-                    created_at: now,
-                };
-                post(tx, row, message)
-            })
-            .await
-    }
-
     /// What was said in answer to a message, if anything was.
     pub async fn chat_answer(&self, message: &ChatMessage) -> Result<Option<ChatMessage>, Error> {
         let (id, task_id) = (message.id, message.task_id);
@@ -270,24 +207,7 @@ impl Exchange {
     }
 }
 
-/// Where a notice goes: where it says, else to the youngest conversation.
-fn place_of(
-    tx: &mut dyn WriteTx,
-    workspace_id: WorkspaceId,
-    named: Option<ConversationId>,
-) -> Result<Option<Conversation>, Error> {
-    if let Some(id) = named {
-        let row = tx.hold_conversation(id)?.filter(|row| row.workspace_id == workspace_id);
-        return row.map(Some).ok_or_else(unknown);
-    }
-    let youngest = tx.conversations(&ConversationQuery { workspace_id, before: None, limit: 1 })?;
-    match youngest.rows.first() {
-        Some(row) => Ok(tx.hold_conversation(row.id)?),
-        None => Ok(None),
-    }
-}
-
-fn unknown() -> Error {
+pub(crate) fn unknown() -> Error {
     Error::new(ErrorCode::ConversationNotFound)
 }
 
@@ -381,7 +301,11 @@ pub(crate) fn show_answer(
 }
 
 /// Writes a message behind all others of its conversation, with the event that tells its id.
-fn post(tx: &mut dyn WriteTx, mut row: Conversation, mut message: ChatMessage) -> Result<ChatMessage, Error> {
+pub(crate) fn post(
+    tx: &mut dyn WriteTx,
+    mut row: Conversation,
+    mut message: ChatMessage,
+) -> Result<ChatMessage, Error> {
     message.id = chat::next_id(message.id, row.last_message);
     tx.insert_chat_message(&message, &chat::words_of(&message.parts))?;
     row.messages += 1;
@@ -395,13 +319,13 @@ fn post(tx: &mut dyn WriteTx, mut row: Conversation, mut message: ChatMessage) -
 }
 
 /// Who did something to a conversation, and when.
-struct Told<'a> {
-    by: &'a Principal,
-    now: Timestamp,
+pub(crate) struct Told<'a> {
+    pub(crate) by: &'a Principal,
+    pub(crate) now: Timestamp,
 }
 
 impl Told<'_> {
-    fn append(
+    pub(crate) fn append(
         &self,
         tx: &mut dyn WriteTx,
         kind: EventKind,

@@ -17,8 +17,8 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use warren_fleet::Error;
 use warren_model::{
-    Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal, Task, TaskState,
-    TaskUpdate, Timestamp, WorkspaceId,
+    Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal,
+    Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Outcome};
 use warren_rules::{feed, queue, tasks};
@@ -373,7 +373,7 @@ impl Run<'_> {
                         Ok(false) => return self.stop_far_side(remote_id.as_deref()).await,
                         Err(error) if error.code == ErrorCode::PayloadTooLarge => {
                             self.stop_far_side(remote_id.as_deref()).await?;
-                            break Outcome::Failed { reason: "answer_too_large" };
+                            break Outcome::Failed { reason: DeliveryReason::AnswerTooLarge };
                         }
                         Err(error) => return Err(error),
                     }
@@ -454,7 +454,8 @@ pub(crate) struct Step {
 
 impl Exchange {
     /// Renews a claim; with updates, the work has moved (X10: without any, it has not).
-    pub(crate) async fn step(&self, step: Step) -> Result<(Task, Delivery), Error> {
+    pub(crate) async fn step(&self, mut step: Step) -> Result<(Task, Delivery), Error> {
+        self.bring_answer(step.delivery_id, &mut step.updates).await?;
         let now = self.clock().now();
         let line = self.line_of(&step).await?;
         let work = step.clone();

@@ -4,14 +4,15 @@
 use serde_json::json;
 use warren_fleet::Error;
 use warren_model::{
-    ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryState, ErrorCode, EventKind,
-    Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, Vitals,
-    WorkspaceId,
+    ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode,
+    EventKind, Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp,
+    Vitals, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
+use crate::answer_files::for_asker;
 use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
 use crate::{Exchange, Terms};
@@ -48,7 +49,8 @@ pub(crate) struct Settled {
 
 impl Exchange {
     /// Writes down what happened. `None`: somebody was faster, and it is settled already.
-    pub(crate) async fn settle(&self, report: Report) -> Result<Option<Settled>, Error> {
+    pub(crate) async fn settle(&self, mut report: Report) -> Result<Option<Settled>, Error> {
+        self.bring_answer(report.delivery_id, &mut report.updates).await?;
         let moment = self.moment();
         let work = report.clone();
         let settled = self.store().write(move |tx| settle(tx, &work, &moment)).await;
@@ -94,7 +96,7 @@ impl Exchange {
         for id in &settled.orphans {
             self.cancel_in_background(*id);
         }
-        if matches!(settled.delivery.reason.as_deref(), Some("gone")) {
+        if settled.delivery.reason == Some(DeliveryReason::Gone) {
             self.report_gone(task.workspace_id);
         }
         if settled.begins_to_fail {
@@ -171,7 +173,7 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
             None
         }
         Next::Again { not_before, reason } => {
-            put_back(&mut delivery, *not_before, reason);
+            put_back(&mut delivery, *not_before, *reason);
             task.state = TaskState::Submitted;
             Some(*not_before)
         }
@@ -205,7 +207,7 @@ fn count_outcome(
     known: &Vitals,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let counted = delivery.end.and_then(|end| outcomes::counted(end, delivery.reason.as_deref(), task.state));
+    let counted = delivery.end.and_then(|end| outcomes::counted(end, delivery.reason, task.state));
     let Some(outcome) = counted else { return Ok(false) };
     let next = outcomes::after(&known.outcomes, outcome, now);
     let begins_to_fail = outcomes::begins_to_fail(&known.outcomes, &next, now);
@@ -213,28 +215,28 @@ fn count_outcome(
     Ok(begins_to_fail)
 }
 
-fn end(delivery: &mut Delivery, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) {
+fn end(delivery: &mut Delivery, how: DeliveryEnd, reason: Option<DeliveryReason>, now: Timestamp) {
     delivery.state = DeliveryState::Ended;
     delivery.end = Some(how);
-    delivery.reason = reason.map(str::to_owned);
+    delivery.reason = reason;
     delivery.owner = None;
     delivery.lease_until = None;
     delivery.ended_at = Some(now);
 }
 
-fn put_back(delivery: &mut Delivery, not_before: Timestamp, reason: &str) {
+fn put_back(delivery: &mut Delivery, not_before: Timestamp, reason: DeliveryReason) {
     delivery.state = DeliveryState::Queued;
-    delivery.reason = Some(reason.to_owned());
+    delivery.reason = Some(reason);
     delivery.not_before = not_before;
     delivery.owner = None;
     delivery.lease_until = None;
     delivery.progress_at = None;
     // Only work that goes on over there has begun; what was turned away has not.
-    delivery.has_begun &= reason == "resumed";
+    delivery.has_begun &= reason == DeliveryReason::Resumed;
 }
 
 /// Who asked learns why, in words, where the agent said nothing itself. Answers whether it was so.
-fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<&'static str>, now: Timestamp) -> bool {
+fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<DeliveryReason>, now: Timestamp) -> bool {
     let has_spoken = task.status_message.is_some();
     let Some(sentence) = dispatch::words_for(how, reason, has_spoken) else { return false };
     let mut message =
@@ -371,8 +373,12 @@ fn tell_delegator(
     }
 }
 
-/// What came of a task: its artifacts, or else the last that the agent said.
+/// What came of a task, for whoever handed it on: its artifacts, or else the last that the agent said.
 pub fn result_of(task: &Task) -> Vec<Part> {
+    parts_of(task).into_iter().map(for_asker).collect()
+}
+
+fn parts_of(task: &Task) -> Vec<Part> {
     let artifacts: Vec<Part> =
         task.artifacts.iter().flat_map(|artifact| artifact.parts.iter().cloned()).collect();
     if !artifacts.is_empty() {

@@ -11,6 +11,7 @@
 
 pub mod a2a;
 mod a2a_client;
+mod answer_files;
 mod approvals;
 mod chat;
 pub mod connector;
@@ -20,6 +21,7 @@ mod endings;
 mod feed;
 mod files;
 mod memory;
+mod notices;
 mod peers;
 mod prober;
 mod pull;
@@ -33,18 +35,21 @@ mod tasks;
 mod terms;
 mod transport;
 mod tree;
+mod unreadable;
 mod upkeep;
 mod watchers;
 pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
 pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
-pub use chat::{MAX_CHAT_PAGE, NewConversation, Notice};
+pub use chat::{MAX_CHAT_PAGE, NewConversation};
 pub use delegations::{Delegate, Delegated};
 pub use endings::result_of;
 pub use memory::{MAX_FOUND, Remember};
+pub use notices::{Notice, Noticed, Once};
 pub use prober::CardProber;
 pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
+pub use queue::Placed;
 pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
@@ -96,6 +101,7 @@ struct Inner {
     kicks: dispatcher::Kicks,
     webhooks: webhooks::Work,
     schedules: schedules::Wake,
+    unreadable: unreadable::ToldOf,
 }
 
 impl Exchange {
@@ -111,6 +117,7 @@ impl Exchange {
             kicks: dispatcher::Kicks::default(),
             webhooks: webhooks::Work::default(),
             schedules: schedules::Wake::default(),
+            unreadable: unreadable::ToldOf::default(),
         }))
     }
 

@@ -1,5 +1,7 @@
 //! The queue of a workspace, for those who run it.
 
+use std::collections::HashMap;
+
 use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::{Actor, Error, Identity};
@@ -10,16 +12,61 @@ use warren_store::{DeliveryQuery, Page};
 use crate::Exchange;
 use crate::endings::Report;
 
+/// Beyond this many nobody is told a place.
+const MAX_PLACES: u32 = 100_000;
+
+/// A message on its way, and how many are claimed before it while it waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    pub delivery: Delivery,
+    pub position: Option<u64>,
+}
+
 impl Exchange {
     /// Messages of a workspace, by age.
     pub async fn deliveries(
         &self,
         who: &Identity,
         mut query: DeliveryQuery,
-    ) -> Result<Page<Delivery, DeliveryId>, Error> {
+    ) -> Result<Page<Placed, DeliveryId>, Error> {
         self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await
+        self.store()
+            .read(move |tx| {
+                let page = tx.deliveries(&query)?;
+                // One walk along the order for all of them: to count for each would cost as much for every row.
+                let order: HashMap<DeliveryId, u64> = match query.state {
+                    DeliveryState::Queued if !page.rows.is_empty() => {
+                        tx.waiting_order(query.workspace_id, MAX_PLACES)?.into_iter().zip(0..).collect()
+                    }
+                    DeliveryState::Queued | DeliveryState::Claimed | DeliveryState::Ended => HashMap::new(),
+                };
+                let placed = |delivery: Delivery| {
+                    let position = order.get(&delivery.id).copied();
+                    Placed { delivery, position }
+                };
+                Ok(Page { rows: page.rows.into_iter().map(placed).collect(), next: page.next })
+            })
+            .await
+    }
+
+    /// One message, and its place if it waits.
+    pub async fn placed_delivery(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        id: DeliveryId,
+    ) -> Result<Placed, Error> {
+        let delivery = self.delivery(who, workspace_id, id).await?;
+        if delivery.state != DeliveryState::Queued {
+            return Ok(Placed { delivery, position: None });
+        }
+        self.store()
+            .read(move |tx| {
+                let position = Some(tx.position(&delivery)?);
+                Ok(Placed { delivery: delivery.clone(), position })
+            })
+            .await
     }
 
     pub async fn delivery(

@@ -231,10 +231,7 @@ impl Exchange {
         if !PRIORITIES.contains(&send.priority) {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, "priority: expected -100 to 100"));
         }
-        if send.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY_BYTES).contains(&key.len())) {
-            let detail = format!("Idempotency-Key: expected 1 to {MAX_KEY_BYTES} bytes");
-            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
-        }
+        check_key(send.idempotency_key.as_deref())?;
         strip_own_names(&mut send.message.metadata);
         strip_own_names(&mut send.metadata);
         let now = self.clock().now();
@@ -268,6 +265,14 @@ impl Exchange {
             tracing::warn!(%error, "a refused message could not be recorded");
         }
     }
+}
+
+pub(crate) fn check_key(key: Option<&str>) -> Result<(), Error> {
+    if key.is_none_or(|key| (1..=MAX_KEY_BYTES).contains(&key.len())) {
+        return Ok(());
+    }
+    let detail = format!("Idempotency-Key: expected 1 to {MAX_KEY_BYTES} bytes");
+    Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
 }
 
 pub(crate) fn invalid_message(problem: &InvalidMessage) -> Error {

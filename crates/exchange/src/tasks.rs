@@ -9,6 +9,7 @@ use warren_rules::dispatch::{Happening, Outcome};
 use warren_store::{Page, TaskMark, TaskQuery};
 
 use crate::Exchange;
+use crate::answer_files::task_for_asker;
 use crate::dispatcher::CANCEL_PATIENCE;
 use crate::endings::Report;
 use crate::send::speaks_for;
@@ -21,7 +22,8 @@ impl Exchange {
         let task = self.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
         let task = task.filter(|task| task.workspace_id == workspace_id);
         let task = task.filter(|task| sees_all || task.author == who.principal);
-        task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))
+        let task = task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+        Ok(if sees_all { task } else { task_for_asker(task) })
     }
 
     /// The youngest first. A peer sees what it asked for itself.

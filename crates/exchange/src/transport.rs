@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
-use warren_model::{DeliveryId, Message, Principal, TaskId, TaskUpdate, Timestamp, WorkspaceId};
+use warren_model::{
+    DeliveryId, DeliveryReason, Message, Principal, TaskId, TaskUpdate, Timestamp, WorkspaceId,
+};
 pub use warren_rules::dispatch::Outcome;
 
 /// Where a runtime is called, as its agent card says.
@@ -79,10 +81,10 @@ impl Transport for NoTransport {
     }
 
     async fn deliver(&self, _endpoint: &Endpoint, _turn: &Turn, _sink: &UpdateSink) -> Outcome {
-        Outcome::Failed { reason: "cannot_be_called" }
+        Outcome::Failed { reason: DeliveryReason::CannotBeCalled }
     }
 
     async fn cancel(&self, _endpoint: &Endpoint, _remote_id: &str) -> Outcome {
-        Outcome::Failed { reason: "cannot_be_called" }
+        Outcome::Failed { reason: DeliveryReason::CannotBeCalled }
     }
 }

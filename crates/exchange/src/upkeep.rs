@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use warren_fleet::Error;
-use warren_model::{EventKind, Principal, WorkspaceId};
+use warren_model::{ErrorCode, EventKind, Principal, WorkspaceId};
 use warren_rules::dispatch;
 
 use crate::Exchange;
@@ -54,16 +54,10 @@ impl Exchange {
     pub(crate) async fn deal_with_due(&self) -> Result<(), Error> {
         loop {
             let now = self.clock().now();
-            let due: Vec<_> = self
-                .store()
-                .read(move |tx| {
-                    let ids = tx.due_deliveries(now, BATCH)?;
-                    let rows = ids.into_iter().map(|id| tx.delivery(id));
-                    rows.collect::<Result<Vec<_>, _>>().map_err(Error::from)
-                })
-                .await?;
-            let count = due.len();
-            for delivery in due.into_iter().flatten() {
+            let due = self.store().read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from)).await?;
+            let due = self.readable(due);
+            let (count, mut failed) = (due.len(), None);
+            for delivery in due {
                 let Some(happening) = dispatch::overdue(&delivery, now) else { continue };
                 let report = Report {
                     delivery_id: delivery.id,
@@ -73,7 +67,14 @@ impl Exchange {
                     remote_id: None,
                     by: Principal::system("exchange"),
                 };
-                self.settle(report).await?;
+                // What one cannot get over, such as a task that cannot be read, is not the others' business.
+                match self.settle(report).await {
+                    Err(error) if error.code == ErrorCode::DatabaseDamaged => failed = Some(error),
+                    settled => drop(settled?),
+                }
+            }
+            if let Some(error) = failed {
+                return Err(error);
             }
             if count < BATCH as usize || self.stopping().is_cancelled() {
                 return Ok(());
@@ -93,13 +94,15 @@ impl Exchange {
                 .store()
                 .write(move |tx| {
                     let repeats = tx.prune_repeats(repeats_before, BATCH)?;
+                    let notices = tx.prune_notice_keys(repeats_before, BATCH)?;
                     let tasks = tasks_before.map_or(Ok(0), |before| tx.prune_tasks(before, BATCH))?;
                     let runs = runs_before.map_or(Ok(0), |before| tx.prune_schedule_runs(before, BATCH))?;
                     let approvals =
                         approvals_before.map_or(Ok(0), |before| tx.prune_approvals(before, BATCH))?;
                     let chat = chat_before.map_or(Ok(0), |before| tx.prune_chat(before, BATCH))?;
                     let memories = tx.prune_memories(now, BATCH)?;
-                    Ok::<_, Error>(repeats.max(tasks).max(runs).max(approvals).max(chat).max(memories))
+                    let counts = [repeats, notices, tasks, runs, approvals, chat, memories];
+                    Ok::<_, Error>(counts.into_iter().max().unwrap_or(0))
                 })
                 .await?;
             if cleared < u64::from(BATCH) || self.stopping().is_cancelled() {

@@ -145,6 +145,17 @@ impl Fleet {
         Ok(landing)
     }
 
+    /// Brings one more file of a workspace to what lands.
+    pub async fn bring_file(
+        &self,
+        from: &Row,
+        landing: &mut Landing,
+        file: &HandedFile,
+    ) -> Result<(), Error> {
+        let sender = self.open_for_files(from).await?;
+        landing.bring(self, fs_of(&*sender)?, file).await
+    }
+
     /// A regular file of an allowed size; a link is none.
     async fn check_file(&self, source: &dyn Fs, file: &HandedFile) -> Result<WorkspacePath, Error> {
         let path = WorkspacePath::parse(&file.path)?;

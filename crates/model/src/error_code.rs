@@ -150,6 +150,7 @@ error_codes! {
     ScheduleTooFrequent = "schedule_too_frequent", 422, "The schedule fires more often than allowed.", "Choose a longer interval, or lower `limits.min_schedule_interval_seconds`.";
     ScheduleExists = "schedule_exists", 409, "The workspace already has a schedule by this name.", "Choose another name, or change the one that is there.";
     ScheduleLimit = "schedule_limit", 409, "There are already as many schedules as allowed.", "Remove one, or raise `limits.max_schedules_per_workspace` or `limits.max_schedules_per_org`.";
+    ScheduleUnreadable = "schedule_unreadable", 409, "The schedule was written by another version of Warren, and cannot be read.", "Go back to that version, or remove the schedule and make it anew.";
     // Memory and approvals
     MemoryNotFound = "memory_not_found", 404, "Nothing is remembered under this key.", "Search with `warren memory search`, or look in another scope.";
     InvalidMemory = "invalid_memory", 422, "The key or value cannot be remembered.", "`detail` says what is wrong; a key has 1 to 200 characters and is no credential.";

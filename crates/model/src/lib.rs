@@ -54,7 +54,7 @@ pub use id::{
 };
 pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};
-pub use message::{Artifact, Content, Message, Part, Role};
+pub use message::{Artifact, Content, Message, Part, Role, fingerprint};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
@@ -70,7 +70,9 @@ pub use schedule::{
 pub use secret::{
     InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
 };
-pub use task::{Delivery, DeliveryEnd, DeliveryState, Task, TaskOrigin, TaskState, TaskUpdate};
+pub use task::{
+    Delivery, DeliveryEnd, DeliveryReason, DeliveryState, Task, TaskOrigin, TaskState, TaskUpdate,
+};
 pub use template::{
     AgentSpec, Blueprint, InvalidTemplateName, Position, ScheduleSpec, Template, TemplateName, TemplateStamp,
     env_problem,

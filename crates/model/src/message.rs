@@ -91,8 +91,7 @@ impl Message {
         if let Some(fields) = json.as_object_mut() {
             fields.remove("id");
         }
-        let digest = Sha256::digest(canonical_json(&json).as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        fingerprint(&json)
     }
 
     /// All text parts, one after the other (X5: all of them count).
@@ -103,6 +102,12 @@ impl Message {
         });
         texts.collect::<Vec<_>>().join("\n")
     }
+}
+
+/// The same text for the same value, whatever the order of its keys.
+pub fn fingerprint(value: &Value) -> String {
+    let digest = Sha256::digest(canonical_json(value).as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Something that work produced.
@@ -118,4 +123,15 @@ pub struct Artifact {
     pub metadata: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<String>,
+}
+
+impl Artifact {
+    /// Adds a piece of the same artifact: its parts behind those that are there, and what it notes beside what is.
+    pub fn append(&mut self, piece: &Self) {
+        self.parts.extend(piece.parts.iter().cloned());
+        self.metadata.extend(piece.metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let new = piece.extensions.iter().filter(|one| !self.extensions.contains(one));
+        let new: Vec<_> = new.cloned().collect();
+        self.extensions.extend(new);
+    }
 }

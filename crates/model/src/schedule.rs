@@ -70,6 +70,9 @@ pub struct Schedule {
     pub updated_at: Timestamp,
     /// Raised by every write.
     pub version: u64,
+    /// What of it this Warren cannot read, as after a downgrade. What stands in its place is never written back, and the
+    /// schedule does not fire. Not stored.
+    pub unreadable: Option<String>,
 }
 
 impl Schedule {

@@ -108,6 +108,71 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Why a delivery ended, or was put back.
+    DeliveryReason {
+        /// The agent said so, or nobody took the connection.
+        Busy = "busy",
+        /// The box behind the agent is dead.
+        Gone = "gone",
+        /// The agent has it, and is asked how it stands.
+        Resumed = "resumed",
+        /// It was sent, and no answer came.
+        NoAnswer = "no_answer",
+        /// Whoever held it is not heard of any more.
+        LeaseLost = "lease_lost",
+        /// Whoever held it gave it back before anything was sent.
+        GivenBack = "given_back",
+        /// The work was silent for too long (X10).
+        NoProgress = "no_progress",
+        /// The work took longer than it may (X10).
+        DeadlinePassed = "deadline_passed",
+        /// It was not delivered in time.
+        Expired = "expired",
+        /// Somebody did not want it any more.
+        Cancelled = "cancelled",
+        /// The answer is more than a task can hold.
+        AnswerTooLarge = "answer_too_large",
+        /// The agent says that it failed.
+        Failed = "failed",
+        /// The agent did not accept Warren's credential.
+        Unauthorized = "unauthorized",
+        /// The agent does not let Warren do this.
+        Forbidden = "forbidden",
+        /// Warren has no way to call this agent.
+        CannotBeCalled = "cannot_be_called",
+        /// Warren's own rules forbid the call (X6).
+        CallRefused = "call_refused",
+        /// The agent's certificate is not trusted.
+        Untrusted = "untrusted",
+        /// What came back is not A2A.
+        BadAnswer = "bad_answer",
+        /// The agent does not know the task.
+        TaskUnknown = "task_unknown",
+        /// The agent does not stop the work.
+        NotCancelable = "not_cancelable",
+        /// The agent speaks another version of the protocol.
+        VersionNotSupported = "version_not_supported",
+        /// The agent does not take parts of this type.
+        ContentTypeNotSupported = "content_type_not_supported",
+        /// The agent does not do this at all.
+        NotSupported = "not_supported",
+        /// The agent says that the message is wrong.
+        MessageRefused = "message_refused",
+        /// The agent answered with an error.
+        AgentError = "agent_error",
+        /// A newer Warren wrote a word that this one does not know.
+        Unrecognized = "unrecognized",
+    }
+}
+
+impl DeliveryReason {
+    /// Of a word that was stored, by this or another version.
+    pub fn read(word: &str) -> Self {
+        Self::parse(word).unwrap_or(Self::Unrecognized)
+    }
+}
+
 /// One message on its way to a workspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
@@ -123,8 +188,8 @@ pub struct Delivery {
     pub turn: u64,
     pub state: DeliveryState,
     pub end: Option<DeliveryEnd>,
-    /// Why it ended or was put back, as a stable word, such as `busy` or `lease_lost`.
-    pub reason: Option<String>,
+    /// Why it ended or was put back.
+    pub reason: Option<DeliveryReason>,
     /// How often it was claimed. Whoever writes about a claim names the attempt it was: an old one is refused.
     pub attempts: u32,
     /// Not tried before this.
@@ -158,4 +223,6 @@ pub enum TaskUpdate {
     Artifact { artifact: Artifact, is_append: bool, is_last: bool },
     /// The agent answered with a message and keeps no task.
     Message(Message),
+    /// What the agent notes about the task as a whole; each name by itself takes the place of what was there.
+    Metadata(Map<String, Value>),
 }

@@ -54,7 +54,7 @@ fn said_last(updates: &[TaskUpdate]) -> Vec<Part> {
             Some(message)
         }
         TaskUpdate::Message(message) => Some(message),
-        TaskUpdate::Status { .. } | TaskUpdate::Artifact { .. } => None,
+        TaskUpdate::Status { .. } | TaskUpdate::Artifact { .. } | TaskUpdate::Metadata(_) => None,
     });
     said.map(|message| message.parts.clone()).unwrap_or_default()
 }

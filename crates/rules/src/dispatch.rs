@@ -12,7 +12,9 @@
 //!
 //! A delivery ends once. Whoever says what became of a claim names the attempt it was; the store refuses an old one.
 
-use warren_model::{Delivery, DeliveryEnd, DeliveryState, PrincipalKind, TaskState, TaskUpdate, Timestamp};
+use warren_model::{
+    Delivery, DeliveryEnd, DeliveryReason, DeliveryState, PrincipalKind, TaskState, TaskUpdate, Timestamp,
+};
 
 use crate::backoff::Backoff;
 
@@ -25,8 +27,8 @@ pub enum Outcome {
     Busy { retry_after_ms: Option<u64> },
     /// The box behind it is dead.
     Gone,
-    /// It refused, or broke the protocol. The word is stable, such as `unauthorized`.
-    Failed { reason: &'static str },
+    /// It refused, or broke the protocol.
+    Failed { reason: DeliveryReason },
     /// The message was sent and no answer came.
     Unknown,
 }
@@ -52,8 +54,8 @@ pub enum Happening {
 /// What is done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    End { how: DeliveryEnd, reason: Option<&'static str> },
-    Again { not_before: Timestamp, reason: &'static str },
+    End { how: DeliveryEnd, reason: Option<DeliveryReason> },
+    Again { not_before: Timestamp, reason: DeliveryReason },
 }
 
 /// Tries of a message whose fate is unknown, before it is a dead letter.
@@ -81,31 +83,35 @@ pub fn after(delivery: &Delivery, happening: &Happening, knowing: Knowledge) -> 
     };
     match happening {
         Happening::Spoken(Outcome::Answered) => Next::End { how: DeliveryEnd::Answered, reason: None },
-        Happening::Spoken(Outcome::Busy { retry_after_ms }) => again("busy", retry_after_ms.unwrap_or(0)),
-        Happening::Spoken(Outcome::Gone) => again("gone", 0),
-        Happening::Spoken(Outcome::Failed { reason }) => failed(reason),
+        Happening::Spoken(Outcome::Busy { retry_after_ms }) => {
+            again(DeliveryReason::Busy, retry_after_ms.unwrap_or(0))
+        }
+        Happening::Spoken(Outcome::Gone) => again(DeliveryReason::Gone, 0),
+        Happening::Spoken(Outcome::Failed { reason }) => failed(*reason),
         // It said that it has it, and under which name: it is asked, and the message is not sent again.
         Happening::Spoken(Outcome::Unknown) | Happening::LeaseLost
             if delivery.has_begun && knowing.can_resume =>
         {
-            again("resumed", 0)
+            again(DeliveryReason::Resumed, 0)
         }
-        Happening::Spoken(Outcome::Unknown) => unknown("no_answer"),
-        Happening::LeaseLost => unknown("lease_lost"),
-        Happening::GivenBack => Next::Again { not_before: knowing.now, reason: "given_back" },
-        Happening::Silent => failed("no_progress"),
-        Happening::PastDeadline => failed("deadline_passed"),
-        Happening::Expired => Next::End { how: DeliveryEnd::Expired, reason: Some("expired") },
-        Happening::Cancelled => Next::End { how: DeliveryEnd::Cancelled, reason: Some("cancelled") },
+        Happening::Spoken(Outcome::Unknown) => unknown(DeliveryReason::NoAnswer),
+        Happening::LeaseLost => unknown(DeliveryReason::LeaseLost),
+        Happening::GivenBack => Next::Again { not_before: knowing.now, reason: DeliveryReason::GivenBack },
+        Happening::Silent => failed(DeliveryReason::NoProgress),
+        Happening::PastDeadline => failed(DeliveryReason::DeadlinePassed),
+        Happening::Expired => Next::End { how: DeliveryEnd::Expired, reason: Some(DeliveryReason::Expired) },
+        Happening::Cancelled => {
+            Next::End { how: DeliveryEnd::Cancelled, reason: Some(DeliveryReason::Cancelled) }
+        }
     }
 }
 
-fn failed(reason: &'static str) -> Next {
+fn failed(reason: DeliveryReason) -> Next {
     Next::End { how: DeliveryEnd::Failed, reason: Some(reason) }
 }
 
 /// Put back into the queue, unless there is no time left in which it could be tried.
-fn again(delivery: &Delivery, reason: &'static str, at_least_ms: u64, knowing: Knowledge) -> Next {
+fn again(delivery: &Delivery, reason: DeliveryReason, at_least_ms: u64, knowing: Knowledge) -> Next {
     if delivery.expires_at <= knowing.now {
         return Next::End { how: DeliveryEnd::Expired, reason: Some(reason) };
     }
@@ -116,25 +122,51 @@ fn again(delivery: &Delivery, reason: &'static str, at_least_ms: u64, knowing: K
 
 /// An answer that a task cannot hold is none, whatever was said with it.
 pub fn after_overflow() -> Next {
-    failed("answer_too_large")
+    failed(DeliveryReason::AnswerTooLarge)
 }
 
 /// What Warren says in the agent's place when a delivery ends; absent: the agent has said all there is to say.
-pub fn words_for(how: DeliveryEnd, reason: Option<&str>, has_spoken: bool) -> Option<&'static str> {
-    Some(match (how, reason) {
-        (DeliveryEnd::Answered, _) => return None,
+pub fn words_for(how: DeliveryEnd, reason: Option<DeliveryReason>, has_spoken: bool) -> Option<&'static str> {
+    match how {
+        DeliveryEnd::Answered => None,
+        DeliveryEnd::Expired => Some("The message was not delivered in time."),
+        DeliveryEnd::Cancelled => Some("The work was cancelled."),
+        DeliveryEnd::Failed => words_for_failure(reason.unwrap_or(DeliveryReason::Failed), has_spoken),
+    }
+}
+
+fn words_for_failure(reason: DeliveryReason, has_spoken: bool) -> Option<&'static str> {
+    use DeliveryReason as Reason;
+    Some(match reason {
         // It failed by its own words.
-        (DeliveryEnd::Failed, Some("failed")) if has_spoken => return None,
-        (DeliveryEnd::Expired, _) => "The message was not delivered in time.",
-        (DeliveryEnd::Cancelled, _) => "The work was cancelled.",
-        (DeliveryEnd::Failed, Some("no_progress")) => "The work showed no progress for too long.",
-        (DeliveryEnd::Failed, Some("deadline_passed")) => "The work took longer than it may.",
-        (DeliveryEnd::Failed, Some("lease_lost" | "no_answer")) => {
+        Reason::Failed if has_spoken => return None,
+        Reason::NoProgress => "The work showed no progress for too long.",
+        Reason::DeadlinePassed => "The work took longer than it may.",
+        Reason::LeaseLost | Reason::NoAnswer => {
             "The message was sent, and no answer came; whether the work was done is not known."
         }
-        (DeliveryEnd::Failed, Some("answer_too_large")) => "The agent answered more than a task can hold.",
-        (DeliveryEnd::Failed, Some("unauthorized")) => "The agent did not accept Warren's credential.",
-        (DeliveryEnd::Failed, _) => "The agent could not do the work.",
+        Reason::AnswerTooLarge => "The agent answered more than a task can hold.",
+        Reason::Unauthorized => "The agent did not accept Warren's credential.",
+        Reason::Failed
+        | Reason::Busy
+        | Reason::Gone
+        | Reason::Resumed
+        | Reason::GivenBack
+        | Reason::Expired
+        | Reason::Cancelled
+        | Reason::Forbidden
+        | Reason::CannotBeCalled
+        | Reason::CallRefused
+        | Reason::Untrusted
+        | Reason::BadAnswer
+        | Reason::TaskUnknown
+        | Reason::NotCancelable
+        | Reason::VersionNotSupported
+        | Reason::ContentTypeNotSupported
+        | Reason::NotSupported
+        | Reason::MessageRefused
+        | Reason::AgentError
+        | Reason::Unrecognized => "The agent could not do the work.",
     })
 }
 
@@ -205,7 +237,7 @@ pub fn state_of(update: &TaskUpdate) -> Option<TaskState> {
     match update {
         TaskUpdate::Status { state, .. } => Some(*state),
         TaskUpdate::Message(_) => Some(TaskState::Completed),
-        TaskUpdate::Artifact { .. } => None,
+        TaskUpdate::Artifact { .. } | TaskUpdate::Metadata(_) => None,
     }
 }
 

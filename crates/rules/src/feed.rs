@@ -26,7 +26,10 @@ pub struct Line {
 pub fn last_said(updates: &[TaskUpdate]) -> Option<String> {
     let said = updates.iter().rev().find_map(|update| match update {
         TaskUpdate::Status { state, message: Some(message), .. } if !state.is_final() => Some(message),
-        TaskUpdate::Status { .. } | TaskUpdate::Artifact { .. } | TaskUpdate::Message(_) => None,
+        TaskUpdate::Status { .. }
+        | TaskUpdate::Artifact { .. }
+        | TaskUpdate::Message(_)
+        | TaskUpdate::Metadata(_) => None,
     })?;
     said.parts.iter().find_map(|part| match &part.content {
         Content::Text(text) => first_line(text),

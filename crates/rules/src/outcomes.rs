@@ -9,7 +9,7 @@
 //! A few numbers, since one failure is no trend and a rate from last week says nothing of today. The rate is joined with
 //! the one that the runtime reports of itself; the worse of the two counts.
 
-use warren_model::{DeliveryEnd, Outcomes, TaskState, Timestamp, Vitals, WorkOutcome};
+use warren_model::{DeliveryEnd, DeliveryReason, Outcomes, TaskState, Timestamp, Vitals, WorkOutcome};
 
 use crate::lifecycle::DEGRADED_FROM;
 
@@ -21,15 +21,45 @@ pub const ENOUGH: usize = 4;
 pub const FORGOTTEN_AFTER_MS: i64 = 15 * 60_000;
 
 /// What the end of a delivery says of the runtime, if anything.
-pub fn counted(end: DeliveryEnd, reason: Option<&str>, state: TaskState) -> Option<WorkOutcome> {
-    match (end, reason) {
-        (DeliveryEnd::Answered, _) if state == TaskState::Failed => Some(WorkOutcome::Failed),
-        (DeliveryEnd::Answered, _) => Some(WorkOutcome::Succeeded),
-        // Warren itself may have been the one that died, or has no way to call it.
-        (DeliveryEnd::Failed, Some("lease_lost" | "cannot_be_called")) => None,
-        (DeliveryEnd::Failed, _) => Some(WorkOutcome::Failed),
+pub fn counted(end: DeliveryEnd, reason: Option<DeliveryReason>, state: TaskState) -> Option<WorkOutcome> {
+    match end {
+        DeliveryEnd::Answered if state == TaskState::Failed => Some(WorkOutcome::Failed),
+        DeliveryEnd::Answered => Some(WorkOutcome::Succeeded),
+        DeliveryEnd::Failed => reason.is_none_or(is_the_runtimes).then_some(WorkOutcome::Failed),
         // It never reached the runtime, or somebody did not want it any more.
-        (DeliveryEnd::Expired | DeliveryEnd::Cancelled, _) => None,
+        DeliveryEnd::Expired | DeliveryEnd::Cancelled => None,
+    }
+}
+
+/// Whether a failure was the runtime's doing.
+const fn is_the_runtimes(reason: DeliveryReason) -> bool {
+    use DeliveryReason as Reason;
+    match reason {
+        // Warren itself may have been the one that died, or has no way to call it, or does not know what it was.
+        Reason::LeaseLost | Reason::CannotBeCalled | Reason::Unrecognized => false,
+        Reason::Busy
+        | Reason::Gone
+        | Reason::Resumed
+        | Reason::NoAnswer
+        | Reason::GivenBack
+        | Reason::NoProgress
+        | Reason::DeadlinePassed
+        | Reason::Expired
+        | Reason::Cancelled
+        | Reason::AnswerTooLarge
+        | Reason::Failed
+        | Reason::Unauthorized
+        | Reason::Forbidden
+        | Reason::CallRefused
+        | Reason::Untrusted
+        | Reason::BadAnswer
+        | Reason::TaskUnknown
+        | Reason::NotCancelable
+        | Reason::VersionNotSupported
+        | Reason::ContentTypeNotSupported
+        | Reason::NotSupported
+        | Reason::MessageRefused
+        | Reason::AgentError => true,
     }
 }
 
@@ -127,11 +157,12 @@ mod tests {
             (Answered, None, TaskState::InputRequired, Some(WorkOutcome::Succeeded)),
             (Answered, None, TaskState::Rejected, Some(WorkOutcome::Succeeded)),
             (Answered, None, TaskState::Failed, Some(WorkOutcome::Failed)),
-            (Failed, Some("unauthorized"), TaskState::Failed, Some(WorkOutcome::Failed)),
-            (Failed, Some("no_progress"), TaskState::Failed, Some(WorkOutcome::Failed)),
-            (Failed, Some("lease_lost"), TaskState::Failed, None),
-            (Expired, Some("expired"), TaskState::Failed, None),
-            (Cancelled, Some("cancelled"), TaskState::Cancelled, None),
+            (Failed, Some(DeliveryReason::Unauthorized), TaskState::Failed, Some(WorkOutcome::Failed)),
+            (Failed, Some(DeliveryReason::NoProgress), TaskState::Failed, Some(WorkOutcome::Failed)),
+            (Failed, Some(DeliveryReason::LeaseLost), TaskState::Failed, None),
+            (Failed, Some(DeliveryReason::Unrecognized), TaskState::Failed, None),
+            (Expired, Some(DeliveryReason::Expired), TaskState::Failed, None),
+            (Cancelled, Some(DeliveryReason::Cancelled), TaskState::Cancelled, None),
         ] {
             assert_eq!(counted(end, reason, state), expected, "{end:?} {reason:?} {state:?}");
         }

@@ -129,6 +129,7 @@ pub fn draft(wish: Wish, making: Making) -> Result<Schedule, Problem> {
         created_at: making.now,
         updated_at: making.now,
         version: 1,
+        unreadable: None,
     };
     settle(&mut schedule, making.now, making.min_seconds)?;
     Ok(schedule)

@@ -1,5 +1,6 @@
 //! What is said about a task, put together into the task; and which messages are taken at all (X5).
 
+use serde_json::{Map, Value};
 use warren_model::{Artifact, Content, Message, Part, Task, TaskId, TaskUpdate, Timestamp};
 
 /// Messages that a task keeps; the oldest go first.
@@ -8,6 +9,8 @@ pub const MAX_HISTORY: usize = 200;
 pub const MAX_ARTIFACTS: usize = 200;
 /// Bytes of all of them.
 pub const MAX_ARTIFACT_BYTES: usize = 16 << 20;
+/// Bytes of what is noted about one task as a whole.
+pub const MAX_METADATA_BYTES: usize = 256 << 10;
 pub const MAX_PARTS: usize = 100;
 pub const MAX_CONTEXT_ID_BYTES: usize = 128;
 
@@ -67,7 +70,7 @@ pub fn part_size(part: &Part) -> usize {
     content + named + json_size(&part.metadata)
 }
 
-fn json_size(map: &serde_json::Map<String, serde_json::Value>) -> usize {
+fn json_size(map: &Map<String, Value>) -> usize {
     map.iter().map(|(key, value)| key.len() + value.to_string().len()).sum()
 }
 
@@ -86,6 +89,7 @@ pub fn apply(task: &mut Task, update: &TaskUpdate, now: Timestamp) -> Result<(),
             remember(task, before);
             remember(task, Some(message.clone()));
         }
+        TaskUpdate::Metadata(metadata) => put_metadata(task, metadata)?,
     }
     task.updated_at = now;
     Ok(())
@@ -93,7 +97,10 @@ pub fn apply(task: &mut Task, update: &TaskUpdate, now: Timestamp) -> Result<(),
 
 /// The work has left more than one task may hold. What was kept before stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a task holds at most {MAX_ARTIFACTS} artifacts and {MAX_ARTIFACT_BYTES} bytes of them")]
+#[error(
+    "a task holds at most {MAX_ARTIFACTS} artifacts, {MAX_ARTIFACT_BYTES} bytes of them, and {MAX_METADATA_BYTES} bytes \
+     of metadata"
+)]
 pub struct TooMuch;
 
 /// Adds to what was said.
@@ -103,6 +110,16 @@ pub fn remember(task: &mut Task, message: Option<Message>) {
     task.history.drain(..excess);
 }
 
+fn put_metadata(task: &mut Task, metadata: &Map<String, Value>) -> Result<(), TooMuch> {
+    let mut merged = task.metadata.clone();
+    merged.extend(metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if json_size(&merged) > MAX_METADATA_BYTES {
+        return Err(TooMuch);
+    }
+    task.metadata = merged;
+    Ok(())
+}
+
 fn put_artifact(task: &mut Task, artifact: &Artifact, is_append: bool) -> Result<(), TooMuch> {
     let kept: usize = task.artifacts.iter().map(|known| parts_size(&known.parts)).sum();
     if kept + parts_size(&artifact.parts) > MAX_ARTIFACT_BYTES {
@@ -110,7 +127,7 @@ fn put_artifact(task: &mut Task, artifact: &Artifact, is_append: bool) -> Result
     }
     if let Some(known) = task.artifacts.iter_mut().find(|known| known.id == artifact.id) {
         if is_append {
-            known.parts.extend(artifact.parts.iter().cloned());
+            known.append(artifact);
         } else {
             *known = artifact.clone();
         }

@@ -1,7 +1,7 @@
 //! Messages and tasks between the wire and the model.
 
 use warren_api as api;
-use warren_exchange::Claimed;
+use warren_exchange::{Claimed, Placed};
 use warren_model as model;
 use warren_model::{Content, ErrorCode, TaskUpdate, Timestamp};
 
@@ -170,6 +170,10 @@ pub(crate) fn delivery_state_from(state: api::DeliveryState) -> model::DeliveryS
     }
 }
 
+pub(crate) fn placed(placed: &Placed) -> api::QueuedMessage {
+    api::QueuedMessage { position: placed.position, ..delivery(&placed.delivery) }
+}
+
 pub(crate) fn delivery(row: &model::Delivery) -> api::QueuedMessage {
     api::QueuedMessage {
         id: row.id.to_string(),
@@ -182,8 +186,9 @@ pub(crate) fn delivery(row: &model::Delivery) -> api::QueuedMessage {
             model::DeliveryState::Claimed => api::DeliveryState::Claimed,
             model::DeliveryState::Ended => api::DeliveryState::Ended,
         },
+        position: None,
         end: row.end.map(|end| end.as_str().to_owned()),
-        reason: row.reason.clone(),
+        reason: row.reason.map(|reason| reason.as_str().to_owned()),
         attempts: row.attempts,
         not_before: row.not_before.to_string(),
         expires_at: row.expires_at.to_string(),

@@ -1,7 +1,7 @@
 //! Questions that only a person may decide, in SQL.
 
 use warren_model::{Approval, ApprovalId, ApprovalState, Principal, Timestamp, WorkspaceId};
-use warren_store::{ApprovalQuery, ApprovalReads, ApprovalWrites, Error, Page};
+use warren_store::{ApprovalQuery, ApprovalReads, ApprovalWrites, Batch, Error, Page};
 
 use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count};
@@ -61,8 +61,8 @@ impl ApprovalReads for Transaction<'_> {
         Ok(self.first("approvals", COUNT_PENDING, &[workspace_id.into()], read_count)?.unwrap_or(0))
     }
 
-    fn late_approvals(&mut self, now: Timestamp, limit: u32) -> Result<Vec<Approval>, Error> {
-        self.rows("approvals", LATE, &[now.into(), Value::Int(Some(i64::from(limit)))], read)
+    fn late_approvals(&mut self, now: Timestamp, limit: u32) -> Result<Batch<Approval>, Error> {
+        self.readable("approvals", LATE, &[now.into()], limit, read)
     }
 }
 

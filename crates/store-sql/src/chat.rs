@@ -3,7 +3,7 @@
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, Principal, Role, TaskId, Timestamp, WorkspaceId,
 };
-use warren_store::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, Error, Page};
+use warren_store::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, Error, NoticeKey, Page};
 
 use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count};
@@ -57,6 +57,14 @@ const INSERT_MESSAGE: &str = concat!(
     ", words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 );
 
+const GET_KEY: &str = "SELECT workspace_id, key, fingerprint, message_id, at FROM notice_keys \
+     WHERE workspace_id = $1 AND key = $2";
+const PUT_KEY: &str = "INSERT INTO notice_keys (workspace_id, key, fingerprint, message_id, at) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace_id, key) DO UPDATE SET \
+     fingerprint = excluded.fingerprint, message_id = excluded.message_id, at = excluded.at";
+const PRUNE_KEYS: &str = "DELETE FROM notice_keys WHERE (workspace_id, key) IN \
+     (SELECT workspace_id, key FROM notice_keys WHERE at < $1 ORDER BY at LIMIT $2)";
+
 impl ChatReads for Transaction<'_> {
     fn conversation(&mut self, id: ConversationId) -> Result<Option<Conversation>, Error> {
         self.first("conversations", GET, &[id.into()], read_conversation)
@@ -109,6 +117,10 @@ impl ChatReads for Transaction<'_> {
 
     fn chat_messages_of(&mut self, task_id: TaskId) -> Result<Vec<ChatMessage>, Error> {
         self.rows("chat_messages", OF_TASK, &[task_id.into()], read_message)
+    }
+
+    fn notice_key(&mut self, workspace_id: WorkspaceId, key: &str) -> Result<Option<NoticeKey>, Error> {
+        self.first("notice_keys", GET_KEY, &[workspace_id.into(), key.into()], read_key)
     }
 
     fn search_chat(&mut self, search: &ChatSearch) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
@@ -211,6 +223,31 @@ impl ChatWrites for Transaction<'_> {
         ];
         self.execute(INSERT_MESSAGE, &values).map(drop)
     }
+
+    fn put_notice_key(&mut self, key: &NoticeKey) -> Result<(), Error> {
+        let values = [
+            key.workspace_id.into(),
+            key.key.as_str().into(),
+            key.fingerprint.as_str().into(),
+            key.message_id.into(),
+            key.at.into(),
+        ];
+        self.execute(PUT_KEY, &values).map(drop)
+    }
+
+    fn prune_notice_keys(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.execute(PRUNE_KEYS, &[before.into(), Value::count(u64::from(limit))?])
+    }
+}
+
+fn read_key(row: &mut Columns<'_>) -> Result<NoticeKey, Error> {
+    Ok(NoticeKey {
+        workspace_id: row.id()?,
+        key: row.text()?.to_owned(),
+        fingerprint: row.text()?.to_owned(),
+        message_id: row.id()?,
+        at: row.time()?,
+    })
 }
 
 fn read_conversation(row: &mut Columns<'_>) -> Result<Conversation, Error> {

@@ -1,10 +1,11 @@
 //! The queue in SQL: messages on their way, lanes, and what was accepted before.
 
 use warren_model::{
-    Delivery, DeliveryEnd, DeliveryId, DeliveryState, Principal, TaskId, Timestamp, WorkspaceId,
+    Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, Principal, TaskId, Timestamp,
+    WorkspaceId,
 };
 use warren_store::{
-    DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Lane, Page, Repeat, RepeatReads, RepeatWrites,
+    Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Lane, Page, Repeat, RepeatReads, RepeatWrites,
 };
 
 use crate::select::{Select, cut_page};
@@ -31,6 +32,8 @@ const CLAIMED: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 A
 /// No further than matters: a long queue is not counted to its end with each message.
 const WAITING: &str = "SELECT count(*) FROM \
      (SELECT 1 FROM deliveries WHERE workspace_id = $1 AND state = 'queued' LIMIT $2) AS waiting";
+const ORDER: &str = "SELECT id FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
+     ORDER BY priority DESC, turn, id LIMIT $2";
 const LAST_TURN: &str =
     "SELECT max(turn) FROM deliveries WHERE workspace_id = $1 AND author = $2 AND state = 'queued'";
 const BEFORE: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
@@ -43,7 +46,8 @@ const LANES: &str = "WITH RECURSIVE found (workspace_id) AS (\
      SELECT (SELECT d.workspace_id FROM deliveries d WHERE d.state = 'queued' AND d.workspace_id > found.workspace_id \
              ORDER BY d.workspace_id LIMIT 1) FROM found WHERE found.workspace_id IS NOT NULL) \
      SELECT workspace_id FROM found WHERE workspace_id IS NOT NULL LIMIT $2";
-const DUE: &str = "SELECT id FROM deliveries WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+const DUE: &str =
+    concat!("SELECT ", columns!(), " FROM deliveries WHERE due_at <= $1 ORDER BY due_at LIMIT $2");
 const INSERT: &str = concat!(
     "INSERT INTO deliveries (",
     columns!(),
@@ -53,7 +57,7 @@ const NEXT_WAITING: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM deliveries WHERE workspace_id = $1 AND state = 'queued' AND not_before <= $2 AND expires_at > $3 \
-     ORDER BY priority DESC, turn, id LIMIT 1"
+     ORDER BY priority DESC, turn, id LIMIT $4"
 );
 /// What a message is never changes; where it is does.
 const UPDATE: &str = "UPDATE deliveries SET state = $1, ended_how = $2, reason = $3, attempts = $4, not_before = $5, \
@@ -109,6 +113,11 @@ impl DeliveryReads for Transaction<'_> {
         Ok(self.first("deliveries", LAST_TURN, &values, read_optional_count)?.flatten())
     }
 
+    fn waiting_order(&mut self, workspace_id: WorkspaceId, limit: u32) -> Result<Vec<DeliveryId>, Error> {
+        let values = [workspace_id.into(), Value::count(u64::from(limit))?];
+        self.rows("deliveries", ORDER, &values, read_id)
+    }
+
     fn position(&mut self, delivery: &Delivery) -> Result<u64, Error> {
         let values = [
             delivery.workspace_id.into(),
@@ -124,8 +133,8 @@ impl DeliveryReads for Transaction<'_> {
         self.rows("deliveries", LANES, &[after.into(), Value::count(u64::from(limit))?], read_id)
     }
 
-    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Vec<DeliveryId>, Error> {
-        self.rows("deliveries", DUE, &[now.into(), Value::count(u64::from(limit))?], read_id)
+    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Batch<Delivery>, Error> {
+        self.readable("deliveries", DUE, &[now.into()], limit, read)
     }
 }
 
@@ -160,7 +169,7 @@ impl DeliveryWrites for Transaction<'_> {
             Value::count(delivery.turn)?,
             delivery.state.as_str().into(),
             delivery.end.map(DeliveryEnd::as_str).into(),
-            delivery.reason.as_deref().into(),
+            delivery.reason.map(DeliveryReason::as_str).into(),
             Value::count(u64::from(delivery.attempts))?,
             delivery.not_before.into(),
             delivery.expires_at.into(),
@@ -183,7 +192,9 @@ impl DeliveryWrites for Transaction<'_> {
         ready_by: Timestamp,
         now: Timestamp,
     ) -> Result<Option<Delivery>, Error> {
-        self.first("deliveries", NEXT_WAITING, &[workspace_id.into(), ready_by.into(), now.into()], read)
+        let values = [workspace_id.into(), ready_by.into(), now.into()];
+        // One that cannot be read is told of when it is due; until then it must not stop those behind it.
+        Ok(self.readable("deliveries", NEXT_WAITING, &values, 1, read)?.rows.pop())
     }
 
     fn update_delivery(
@@ -195,7 +206,7 @@ impl DeliveryWrites for Transaction<'_> {
         let values = [
             delivery.state.as_str().into(),
             delivery.end.map(DeliveryEnd::as_str).into(),
-            delivery.reason.as_deref().into(),
+            delivery.reason.map(DeliveryReason::as_str).into(),
             Value::count(u64::from(delivery.attempts))?,
             delivery.not_before.into(),
             delivery.owner.as_deref().into(),
@@ -264,7 +275,7 @@ fn read(row: &mut Columns<'_>) -> Result<Delivery, Error> {
         turn: row.count()?,
         state: row.word(DeliveryState::parse)?,
         end: read_end(row)?,
-        reason: row.optional_text()?.map(str::to_owned),
+        reason: row.optional_text()?.map(DeliveryReason::read),
         attempts: row.small_count()?,
         not_before: row.time()?,
         expires_at: row.time()?,

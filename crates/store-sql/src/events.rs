@@ -54,7 +54,9 @@ impl EventReads for Transaction<'_> {
             select.and_value("workspace_id =", workspace_id);
         }
         let (sql, values) = select.page("seq", query.limit);
-        let rows = self.rows("events", &sql, &values, read)?;
+        // A kind that only a newer Warren knows is nothing that anybody here could make use of.
+        let (filters, size) = (&values[..values.len() - 1], query.limit.max(1));
+        let rows = self.readable("events", &sql, filters, size.saturating_add(1), read)?.rows;
         Ok(cut_page(rows, query.limit, |event| event.seq))
     }
 

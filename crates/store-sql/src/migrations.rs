@@ -48,6 +48,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     15 "0015_tasks_by_change",
     16 "0016_outcomes",
     17 "0017_places",
+    18 "0018_notice_keys",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -68,6 +69,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     15 "0015_tasks_by_change",
     16 "0016_outcomes",
     17 "0017_places",
+    18 "0018_notice_keys",
 );
 
 /// The table that records what was applied; the same text on both engines.

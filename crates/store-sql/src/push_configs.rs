@@ -1,7 +1,7 @@
 //! Push configs in SQL.
 
 use warren_model::{Principal, PushConfig, TaskId, Timestamp};
-use warren_store::{Error, PushConfigReads, PushConfigWrites};
+use warren_store::{Batch, Error, PushConfigReads, PushConfigWrites};
 
 use crate::session::{Columns, Value};
 use crate::transaction::Transaction;
@@ -43,8 +43,8 @@ impl PushConfigReads for Transaction<'_> {
         self.rows("push_configs", OF_TASK, &[task_id.into()], read)
     }
 
-    fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Vec<PushConfig>, Error> {
-        self.rows("push_configs", OWED, &[now.into(), Value::Int(Some(i64::from(limit)))], read)
+    fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Batch<PushConfig>, Error> {
+        self.readable("push_configs", OWED, &[now.into()], limit, read)
     }
 
     fn sealed_push_configs(

@@ -4,7 +4,7 @@ use warren_model::{
     MissedPolicy, OrgId, OverlapPolicy, Principal, RunCause, RunState, Schedule, ScheduleId, ScheduleRun,
     ScheduleRunId, Timestamp, Timing, WorkspaceId,
 };
-use warren_store::{Error, Page, ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
+use warren_store::{Batch, Error, Page, ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 
 use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count};
@@ -41,6 +41,8 @@ const INSERT: &str = concat!(
 const UPDATE: &str = "UPDATE schedules SET cron = $1, time_zone = $2, every_seconds = $3, prompt = $4, \
      jitter_seconds = $5, missed = $6, overlap = $7, is_paused = $8, next_slot = $9, next_at = $10, \
      updated_at = $11, version = $12 WHERE id = $13 AND version = $14";
+const POSTPONE: &str =
+    "UPDATE schedules SET next_at = $1 WHERE id = $2 AND version = $3 AND next_at IS NOT NULL";
 const DELETE: &str = "DELETE FROM schedules WHERE id = $1";
 const GET_RUN: &str = concat!("SELECT ", run_columns!(), " FROM schedule_runs WHERE id = $1");
 const LIST_RUNS: &str = concat!("SELECT ", run_columns!(), " FROM schedule_runs");
@@ -142,12 +144,12 @@ impl ScheduleReads for Transaction<'_> {
         Ok(cut_page(rows, limit, |run| run.id).rows)
     }
 
-    fn unfinished_runs(&mut self, now: Timestamp, limit: u32) -> Result<Vec<ScheduleRun>, Error> {
-        self.rows("schedule_runs", UNFINISHED, &[now.into(), Value::Int(Some(i64::from(limit)))], read_run)
+    fn unfinished_runs(&mut self, now: Timestamp, limit: u32) -> Result<Batch<ScheduleRun>, Error> {
+        self.readable("schedule_runs", UNFINISHED, &[now.into()], limit, read_run)
     }
 
-    fn waiting_runs(&mut self, limit: u32) -> Result<Vec<ScheduleRun>, Error> {
-        self.rows("schedule_runs", WAITING, &[Value::Int(Some(i64::from(limit)))], read_run)
+    fn waiting_runs(&mut self, limit: u32) -> Result<Batch<ScheduleRun>, Error> {
+        self.readable("schedule_runs", WAITING, &[], limit, read_run)
     }
 }
 
@@ -193,6 +195,10 @@ impl ScheduleWrites for Transaction<'_> {
             0 => Err(Error::Conflict),
             _ => Ok(version),
         }
+    }
+
+    fn postpone_schedule(&mut self, id: ScheduleId, version: u64, next_at: Timestamp) -> Result<bool, Error> {
+        Ok(self.execute(POSTPONE, &[next_at.into(), id.into(), Value::count(version)?])? > 0)
     }
 
     fn delete_schedule(&mut self, id: ScheduleId) -> Result<bool, Error> {
@@ -269,25 +275,46 @@ fn changeable(schedule: &Schedule, version: u64) -> Result<[Value<'_>; 12], Erro
     ])
 }
 
+/// What a newer Warren may have written otherwise is replaced, and the row says so: it is listed, and does not fire.
 fn read(row: &mut Columns<'_>) -> Result<Schedule, Error> {
+    let mut lenient = Lenient::default();
     Ok(Schedule {
         id: row.id()?,
         org_id: row.id()?,
         workspace_id: row.id()?,
         name: row.text()?.to_owned(),
-        timing: read_timing(row)?,
+        timing: lenient.or(read_timing(row), || Timing::Every { seconds: 0 })?,
         prompt: row.text()?.to_owned(),
-        jitter_seconds: row.small_count()?,
-        missed: row.word(MissedPolicy::parse)?,
-        overlap: row.word(OverlapPolicy::parse)?,
+        jitter_seconds: lenient.or(row.small_count(), || 0)?,
+        missed: lenient.or(row.word(MissedPolicy::parse), || MissedPolicy::Skip)?,
+        overlap: lenient.or(row.word(OverlapPolicy::parse), || OverlapPolicy::Skip)?,
         is_paused: row.bool()?,
         next_slot: row.optional_time()?,
         next_at: row.optional_time()?,
-        created_by: row.word(Principal::parse)?,
+        created_by: lenient.or(row.word(Principal::parse), || Principal::system("unknown"))?,
         created_at: row.time()?,
         updated_at: row.time()?,
         version: row.count()?,
+        unreadable: lenient.problem,
     })
+}
+
+/// Keeps the first problem of a row, and goes on.
+#[derive(Default)]
+struct Lenient {
+    problem: Option<String>,
+}
+
+impl Lenient {
+    fn or<T>(&mut self, read: Result<T, Error>, instead: fn() -> T) -> Result<T, Error> {
+        match read {
+            Err(Error::Corrupt(problem)) => {
+                self.problem.get_or_insert(problem);
+                Ok(instead())
+            }
+            other => other,
+        }
+    }
 }
 
 fn read_optional_time(row: &mut Columns<'_>) -> Result<Option<Timestamp>, Error> {

@@ -7,8 +7,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use warren_model::NewAuditEntry;
-use warren_store::{Error, ReadWork, Verdict, WriteWork};
+use warren_model::{Id, NewAuditEntry, RequestKind};
+use warren_store::{Batch, Error, ReadWork, Unreadable, Verdict, WriteWork};
 
 use crate::audit;
 use crate::events::PendingEvent;
@@ -47,6 +47,57 @@ impl<'s> Transaction<'s> {
             Ok(())
         });
         self.remember(result).map(|()| rows)
+    }
+
+    /// The first `limit` rows that can be read, and those before them that cannot. The statement's last value is its own
+    /// limit, which grows until nothing unreadable is in the way.
+    pub(crate) fn readable<T>(
+        &mut self,
+        table: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        limit: u32,
+        read: fn(&mut Columns<'_>) -> Result<T, Error>,
+    ) -> Result<Batch<T>, Error> {
+        let mut asked = i64::from(limit);
+        loop {
+            let bounded: Vec<_> = values.iter().copied().chain([Value::Int(Some(asked))]).collect();
+            let mut batch = self.sorted(table, sql, &bounded, read)?;
+            let found = batch.rows.len() + batch.unreadable.len();
+            if batch.unreadable.is_empty()
+                || batch.rows.len() >= limit as usize
+                || found < usize::try_from(asked).unwrap_or(usize::MAX)
+            {
+                batch.rows.truncate(limit as usize);
+                return Ok(batch);
+            }
+            asked = asked.saturating_mul(2);
+        }
+    }
+
+    /// All rows, sorted by whether they can be read.
+    pub(crate) fn sorted<T>(
+        &mut self,
+        table: &'static str,
+        sql: &str,
+        values: &[Value<'_>],
+        read: fn(&mut Columns<'_>) -> Result<T, Error>,
+    ) -> Result<Batch<T>, Error> {
+        self.admit(values)?;
+        let mut batch = Batch { rows: Vec::new(), unreadable: Vec::new() };
+        let result = self.session.query(sql, values, &mut |row| {
+            match read(&mut Columns::new(table, row)) {
+                Ok(row) => batch.rows.push(row),
+                Err(Error::Corrupt(problem)) => {
+                    let id = row.uuid(0).ok().flatten().map(Id::<RequestKind>::from_bytes);
+                    let id = id.map(|id| id.to_string()).unwrap_or_default();
+                    batch.unreadable.push(Unreadable { table, id, problem });
+                }
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        });
+        self.remember(result).map(|()| batch)
     }
 
     pub(crate) fn first<T>(

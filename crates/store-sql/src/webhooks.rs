@@ -4,7 +4,7 @@ use warren_model::{
     Channel, ChannelId, EventKind, Network, OrgId, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId,
     WebhookCallState, WebhookId, WorkspaceId,
 };
-use warren_store::{Error, Page, WebhookCallQuery, WebhookReads, WebhookWrites};
+use warren_store::{Batch, Error, Page, WebhookCallQuery, WebhookReads, WebhookWrites};
 
 use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count, read_id};
@@ -89,8 +89,8 @@ impl WebhookReads for Transaction<'_> {
         Ok(cut_page(rows, limit, |webhook| webhook.id))
     }
 
-    fn active_webhooks(&mut self) -> Result<Vec<Webhook>, Error> {
-        self.rows("webhooks", ACTIVE, &[], read)
+    fn active_webhooks(&mut self) -> Result<Batch<Webhook>, Error> {
+        self.sorted("webhooks", ACTIVE, &[], read)
     }
 
     fn count_webhooks(&mut self, org_id: OrgId) -> Result<u64, Error> {
@@ -125,9 +125,8 @@ impl WebhookReads for Transaction<'_> {
         webhook_id: WebhookId,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<WebhookCall>, Error> {
-        let values = [webhook_id.into(), now.into(), Value::Int(Some(i64::from(limit)))];
-        self.rows("webhook_calls", DUE_CALLS, &values, read_call)
+    ) -> Result<Batch<WebhookCall>, Error> {
+        self.readable("webhook_calls", DUE_CALLS, &[webhook_id.into(), now.into()], limit, read_call)
     }
 
     fn webhook_cursor(&mut self) -> Result<u64, Error> {

@@ -31,7 +31,8 @@ const UPDATE: &str = "UPDATE workspaces SET org_id = $1, parent_id = $2, name = 
      updated_at = $12, provisioning_started_at = $13, provision_deadline = $14, mend_attempts = $15, \
      mend_next_at = $16, removed_at = $17, is_purged = $18 WHERE id = $19 AND version = $20";
 /// In this order, since rows point to the last one.
-const ERASE: [&str; 14] = [
+const ERASE: [&str; 15] = [
+    "DELETE FROM notice_keys WHERE workspace_id = $1",
     "DELETE FROM chat_messages WHERE workspace_id = $1",
     "DELETE FROM conversations WHERE workspace_id = $1",
     "DELETE FROM repeats WHERE task_id IN (SELECT id FROM tasks WHERE workspace_id = $1)",

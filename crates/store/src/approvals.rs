@@ -2,7 +2,7 @@
 
 use warren_model::{Approval, ApprovalId, ApprovalState, OrgId, Timestamp, WorkspaceId};
 
-use crate::{Error, Page};
+use crate::{Batch, Error, Page};
 
 /// The newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub trait ApprovalReads {
     fn approvals(&mut self, query: &ApprovalQuery) -> Result<Page<Approval, ApprovalId>, Error>;
     fn count_pending_approvals(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error>;
     /// Those that nobody decided in time.
-    fn late_approvals(&mut self, now: Timestamp, limit: u32) -> Result<Vec<Approval>, Error>;
+    fn late_approvals(&mut self, now: Timestamp, limit: u32) -> Result<Batch<Approval>, Error>;
 }
 
 pub trait ApprovalWrites {

@@ -35,6 +35,17 @@ pub struct ChatSearch {
     pub limit: u32,
 }
 
+/// A notice that was told before, under a key of its workspace (X16).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoticeKey {
+    pub workspace_id: WorkspaceId,
+    pub key: String,
+    /// Of what was told: the same key for something else is an error.
+    pub fingerprint: String,
+    pub message_id: ChatMessageId,
+    pub at: Timestamp,
+}
+
 pub trait ChatReads {
     fn conversation(&mut self, id: ConversationId) -> Result<Option<Conversation>, Error>;
     fn conversations(
@@ -51,6 +62,7 @@ pub trait ChatReads {
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error>;
     /// Those that belong to a task, in order.
     fn chat_messages_of(&mut self, task_id: TaskId) -> Result<Vec<ChatMessage>, Error>;
+    fn notice_key(&mut self, workspace_id: WorkspaceId, key: &str) -> Result<Option<NoticeKey>, Error>;
     fn search_chat(&mut self, search: &ChatSearch) -> Result<Page<ChatMessage, ChatMessageId>, Error>;
 }
 
@@ -71,4 +83,8 @@ pub trait ChatWrites {
     fn prune_chat(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
     /// `words` are what it is found by, with a space between them.
     fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error>;
+    /// Writes a key, over an older one of the same name.
+    fn put_notice_key(&mut self, key: &NoticeKey) -> Result<(), Error>;
+    /// Forgets those before this moment, at most `limit`. Answers how many.
+    fn prune_notice_keys(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

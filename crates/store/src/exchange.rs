@@ -5,7 +5,7 @@ use warren_model::{
     TaskId, TaskState, Timestamp, WorkspaceId,
 };
 
-use crate::{Error, Page};
+use crate::{Batch, Error, Page};
 
 /// Which tasks are listed, the youngest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,12 +95,14 @@ pub trait DeliveryReads {
     fn crowd(&mut self, workspace_id: WorkspaceId, cap: u64) -> Result<(u32, u64), Error>;
     /// The turn of the sender's last message that still waits.
     fn last_turn_of(&mut self, workspace_id: WorkspaceId, sender: &Principal) -> Result<Option<u64>, Error>;
+    /// Those that wait, in the order in which they are claimed.
+    fn waiting_order(&mut self, workspace_id: WorkspaceId, limit: u32) -> Result<Vec<DeliveryId>, Error>;
     /// How many are claimed before this one.
     fn position(&mut self, delivery: &Delivery) -> Result<u64, Error>;
     /// Workspaces for which something waits, by id, behind this one.
     fn waiting_lanes(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
     /// What is due at `now`, the longest overdue first.
-    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Vec<DeliveryId>, Error>;
+    fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Batch<Delivery>, Error>;
 }
 
 pub trait DeliveryWrites {

@@ -29,7 +29,7 @@ mod webhooks;
 
 pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
 pub use audit::{AuditQuery, AuditReads, AuditWrites};
-pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery};
+pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, NoticeKey};
 pub use error::Error;
 pub use exchange::{
     DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
@@ -38,7 +38,7 @@ pub use exchange::{
 pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
 pub use places::{Place, PlaceReads, PlaceWrites};
 pub use push_configs::{PushConfigReads, PushConfigWrites};
-pub use query::{EventQuery, Page, TokenQuery, WorkspaceQuery};
+pub use query::{Batch, EventQuery, Page, TokenQuery, Unreadable, WorkspaceQuery};
 pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};

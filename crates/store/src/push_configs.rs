@@ -2,13 +2,13 @@
 
 use warren_model::{PushConfig, TaskId, Timestamp};
 
-use crate::Error;
+use crate::{Batch, Error};
 
 pub trait PushConfigReads {
     /// By id.
     fn push_configs(&mut self, task_id: TaskId) -> Result<Vec<PushConfig>, Error>;
     /// Those whose task is newer than what they were told and that may be called at `now`, the longest waiting first.
-    fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Vec<PushConfig>, Error>;
+    fn owed_pushes(&mut self, now: Timestamp, limit: u32) -> Result<Batch<PushConfig>, Error>;
     /// Those with something sealed, by task and id, behind one of them.
     fn sealed_push_configs(
         &mut self,

@@ -10,6 +10,24 @@ pub struct Page<T, C> {
     pub next: Option<C>,
 }
 
+/// What is due, and what of it this Warren cannot read: rows that a newer one wrote, or that were damaged. One such row
+/// holds up no other; it stays as it is for whoever can read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch<T> {
+    /// As many as were asked for, where there are that many that can be read.
+    pub rows: Vec<T>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A row that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Unreadable {
+    pub table: &'static str,
+    pub id: String,
+    /// Which column, and why.
+    pub problem: String,
+}
+
 /// Workspaces in order of creation (their ids sort by time).
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkspaceQuery {

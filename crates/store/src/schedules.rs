@@ -4,7 +4,7 @@ use warren_model::{
     OrgId, RunState, Schedule, ScheduleId, ScheduleRun, ScheduleRunId, Timestamp, WorkspaceId,
 };
 
-use crate::{Error, Page};
+use crate::{Batch, Error, Page};
 
 /// Schedules in order of creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub trait ScheduleReads {
     fn schedules(&mut self, query: &ScheduleQuery) -> Result<Page<Schedule, ScheduleId>, Error>;
     fn count_schedules(&mut self, org_id: OrgId) -> Result<u64, Error>;
     fn count_schedules_of(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error>;
-    /// Those whose time has come, the longest overdue first.
+    /// Those whose time has come, the longest overdue first. What cannot be read of one is told by the row itself.
     fn due_schedules(&mut self, now: Timestamp, limit: u32) -> Result<Vec<Schedule>, Error>;
     /// When the next one is due, and when the next claim on a run ends: whichever comes first.
     fn next_schedule_moment(&mut self) -> Result<Option<Timestamp>, Error>;
@@ -43,9 +43,9 @@ pub trait ScheduleReads {
         limit: u32,
     ) -> Result<Vec<ScheduleRun>, Error>;
     /// Runs to be fired whose claim has ended at `now`.
-    fn unfinished_runs(&mut self, now: Timestamp, limit: u32) -> Result<Vec<ScheduleRun>, Error>;
+    fn unfinished_runs(&mut self, now: Timestamp, limit: u32) -> Result<Batch<ScheduleRun>, Error>;
     /// The oldest run of each schedule that waits for the one before.
-    fn waiting_runs(&mut self, limit: u32) -> Result<Vec<ScheduleRun>, Error>;
+    fn waiting_runs(&mut self, limit: u32) -> Result<Batch<ScheduleRun>, Error>;
 }
 
 pub trait ScheduleWrites {
@@ -53,6 +53,9 @@ pub trait ScheduleWrites {
     fn insert_schedule(&mut self, schedule: &Schedule) -> Result<(), Error>;
     /// Compare-and-set, as for workspaces. A schedule keeps its id, its workspace, its maker and its name.
     fn update_schedule(&mut self, schedule: &Schedule, expected_version: u64) -> Result<u64, Error>;
+    /// Looks at one again at `next_at`, and leaves all else of it as it is: also what this Warren cannot read.
+    /// Compare-and-set by its version, which stays.
+    fn postpone_schedule(&mut self, id: ScheduleId, version: u64, next_at: Timestamp) -> Result<bool, Error>;
     /// With its runs. Answers whether there was one.
     fn delete_schedule(&mut self, id: ScheduleId) -> Result<bool, Error>;
     /// Answers whether the slot was free: of many that claim it, one gets `true` (X41).

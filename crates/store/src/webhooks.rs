@@ -5,7 +5,7 @@ use warren_model::{
     WorkspaceId,
 };
 
-use crate::{Error, Page};
+use crate::{Batch, Error, Page};
 
 /// Calls of one webhook, the youngest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub trait WebhookReads {
         limit: u32,
     ) -> Result<Page<Webhook, WebhookId>, Error>;
     /// Those of all orgs that are told of events now.
-    fn active_webhooks(&mut self) -> Result<Vec<Webhook>, Error>;
+    fn active_webhooks(&mut self) -> Result<Batch<Webhook>, Error>;
     fn count_webhooks(&mut self, org_id: OrgId) -> Result<u64, Error>;
     fn webhook_call(&mut self, id: WebhookCallId) -> Result<Option<WebhookCall>, Error>;
     fn webhook_calls(&mut self, query: &WebhookCallQuery) -> Result<Page<WebhookCall, WebhookCallId>, Error>;
@@ -39,7 +39,7 @@ pub trait WebhookReads {
         webhook_id: WebhookId,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<WebhookCall>, Error>;
+    ) -> Result<Batch<WebhookCall>, Error>;
     /// The last event for which it was decided whom it is owed to.
     fn webhook_cursor(&mut self) -> Result<u64, Error>;
     fn channel(&mut self, id: ChannelId) -> Result<Option<Channel>, Error>;

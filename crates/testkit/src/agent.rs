@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use warren_exchange::{Endpoint, Outcome, Told, Transport, Turn, UpdateSink};
-use warren_model::{Artifact, Message, Part, Role, TaskState, TaskUpdate, Timestamp, WorkspaceId};
+use warren_model::{
+    Artifact, DeliveryReason, Message, Part, Role, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+};
 
 /// What the agent does with one message.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,6 +172,10 @@ impl Transport for ScriptedAgent {
     async fn cancel(&self, _endpoint: &Endpoint, remote_id: &str) -> Outcome {
         let mut state = self.state();
         state.cancelled.push(remote_id.to_owned());
-        if state.refuses_to_stop { Outcome::Failed { reason: "not_cancelable" } } else { Outcome::Answered }
+        if state.refuses_to_stop {
+            Outcome::Failed { reason: DeliveryReason::NotCancelable }
+        } else {
+            Outcome::Answered
+        }
     }
 }

@@ -1444,7 +1444,8 @@ export interface paths {
         /**
          * Tell people something, with files of one's own workspace.
          * @description For the workspace's runtime alone. All files are looked at first; if one is not there, too large or not what it is said
-         *     to be, nothing is told. Who follows the events hears of it once it is written.
+         *     to be, nothing is told. Who follows the events hears of it once it is written. The same `Idempotency-Key`, or the same
+         *     `message_id`, is the same notice: it stands once, and is answered as the first was.
          */
         post: operations["notify"];
         delete?: never;
@@ -2815,6 +2816,8 @@ export interface components {
             /** @description Where; absent: in the youngest conversation, or a new one. */
             conversation_id?: string | null;
             attachments?: components["schemas"]["Attachment"][];
+            /** @description Of the sender's own making: the same one again is the same notice, told once. */
+            message_id?: string | null;
         };
         /**
          * @description What becomes of a slot while the task of the one before is not over.
@@ -3106,6 +3109,11 @@ export interface components {
             /** Format: int32 */
             priority: number;
             state: components["schemas"]["DeliveryState"];
+            /**
+             * Format: int64
+             * @description How many are before it, as the queue stands now; absent unless it waits.
+             */
+            position?: number | null;
             /** @description `answered`, `failed`, `expired` or `cancelled`, once it has ended. */
             end?: string | null;
             /** @description Why it ended or was put back, such as `busy` or `lease_lost`. */
@@ -3341,6 +3349,11 @@ export interface components {
              * @description Also the ETag.
              */
             version: number;
+            /**
+             * @description Present when it is broken: what of it this version of Warren cannot read. It does not fire, and what is shown in
+             *     that place is not what was set.
+             */
+            problem?: string | null;
         };
         SchedulePage: {
             items: components["schemas"]["Schedule"][];
@@ -7403,7 +7416,9 @@ export interface operations {
     notify: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -7415,6 +7430,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description It was told before. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessage"];
+                };
+            };
             201: {
                 headers: {
                     [name: string]: unknown;

@@ -27,6 +27,7 @@ export type Author = Schemas["Author"];
 export type Conversation = Schemas["Conversation"];
 export type ChatMessage = Schemas["ChatMessage"];
 export type MessagePart = Schemas["MessagePart"];
+export type Uploaded = Schemas["Uploaded"];
 export type PostedMessage = Schemas["PostedMessage"];
 export type Task = Schemas["Task"];
 export type QueuedMessage = Schemas["QueuedMessage"];

@@ -8,7 +8,7 @@ use warren_model::{AuditHash, AuditHead, ErrorCode, canonical_json};
 use warren_rules::audit::{Broken, Verification};
 use warren_store::{Error as StoreError, Store};
 
-use super::cursors::Cursors;
+use super::cursors::first_of_pages;
 use crate::arguments::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 use crate::config::redacted_url;
 use crate::context::Context;
@@ -56,19 +56,13 @@ async fn list(context: &Context, arguments: AuditListArguments) -> Outcome<()> {
     context.output.table(&["number", "at", "who", "action", "target", "outcome", "details"], &rows)
 }
 
-async fn entries(client: &Client, mut query: AuditQuery, limit: usize) -> Outcome<Vec<AuditEntry>> {
-    let mut found = Vec::new();
-    let mut cursors = Cursors::default();
-    while found.len() < limit {
+async fn entries(client: &Client, query: AuditQuery, limit: usize) -> Outcome<Vec<AuditEntry>> {
+    first_of_pages(limit, query.cursor.clone(), async |cursor| {
+        let query = AuditQuery { cursor: cursor.map(str::to_owned), ..query.clone() };
         let page = client.audit(&query).await?;
-        found.extend(page.items);
-        query.cursor = cursors.follow(page.next_cursor)?;
-        if query.cursor.is_none() {
-            break;
-        }
-    }
-    found.truncate(limit);
-    Ok(found)
+        Ok((page.items, page.next_cursor))
+    })
+    .await
 }
 
 fn row(entry: &AuditEntry) -> Vec<String> {

@@ -5,7 +5,7 @@ use warren_api::client::{ByteRange, Client, PathContents};
 use warren_api::{Entry, EntryKind, FileWritten, MoveFile};
 use warren_model::ErrorCode;
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use super::local_files;
 use crate::arguments::FilesCommand;
 use crate::context::Context;
@@ -49,17 +49,11 @@ pub(crate) async fn run(context: &Context, client: &Client, command: FilesComman
 
 /// Every page of a directory.
 pub(crate) async fn entries(client: &Client, id: &str, path: &str, depth: u32) -> Outcome<Vec<Entry>> {
-    let mut found = Vec::new();
-    let mut cursors = Cursors::default();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = client.list_directory(id, path, depth, cursor.as_deref()).await?;
-        found.extend(page.entries);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            return Ok(found);
-        }
-    }
+    all_pages(None, async |cursor| {
+        let page = client.list_directory(id, path, depth, cursor).await?;
+        Ok((page.entries, page.next_cursor))
+    })
+    .await
 }
 
 async fn list(context: &Context, client: &Client, id: &str, path: &str, depth: u32) -> Outcome<()> {

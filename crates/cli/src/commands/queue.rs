@@ -74,8 +74,10 @@ async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -
     let row = |one: &QueuedMessage| {
         let end = one.end.clone().or_else(|| one.reason.clone()).unwrap_or_else(|| "-".into());
         let from = format!("{}:{}", one.author.kind, one.author.id);
+        let place = one.position.map_or_else(|| "-".into(), |before| before.to_string());
         vec![
             one.id.clone(),
+            place,
             from,
             one.attempts.to_string(),
             end,
@@ -84,7 +86,7 @@ async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -
         ]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    context.output.table(&["id", "from", "attempts", "state", "age", "message"], &rows)
+    context.output.table(&["id", "before it", "from", "attempts", "state", "age", "message"], &rows)
 }
 
 pub(crate) async fn run_task(context: &Context, command: TaskCommand) -> Outcome<Exit> {

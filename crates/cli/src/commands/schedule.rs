@@ -133,6 +133,7 @@ fn tell(context: &Context, schedule: &Schedule) -> Outcome<()> {
 
 fn next_of(schedule: &Schedule) -> String {
     match &schedule.next_at {
+        _ if schedule.problem.is_some() => "broken".into(),
         Some(at) => at.clone(),
         None if schedule.is_paused => "paused".into(),
         None => "never again".into(),
@@ -185,7 +186,9 @@ fn show(context: &Context, schedule: &Schedule) -> Outcome<()> {
         ("upcoming", schedule.upcoming.join(", ")),
         ("prompt", schedule.prompt.clone()),
     ];
-    let rows: Vec<_> = fields.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    let problem = schedule.problem.clone().map(|problem| ("problem", problem));
+    let rows: Vec<_> =
+        fields.into_iter().chain(problem).map(|(name, value)| vec![name.to_owned(), value]).collect();
     context.output.table(&["field", "value"], &rows)
 }
 

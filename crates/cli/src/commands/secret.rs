@@ -8,7 +8,7 @@ use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, SecretName, Timestamp};
 use zeroize::Zeroizing;
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use super::workspace::age;
 use crate::arguments::SecretCommand;
 use crate::context::Context;
@@ -137,17 +137,11 @@ fn type_in(keys: impl Iterator<Item = io::Result<u8>>) -> io::Result<Option<Zero
 }
 
 async fn list(context: &Context, client: &Client, workspace: Option<&str>) -> Outcome<()> {
-    let mut found = Vec::new();
-    let mut cursors = Cursors::default();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = client.secrets(workspace, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found = all_pages(None, async |cursor| {
+        let page = client.secrets(workspace, cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

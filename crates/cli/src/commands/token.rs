@@ -5,7 +5,7 @@ use warren_api::{CreateToken, Token};
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::Timestamp;
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use super::workspace::age;
 use crate::arguments::{Span, TokenCommand, TokenKind};
 use crate::context::Context;
@@ -63,17 +63,11 @@ async fn create(context: &Context, client: &Client, request: &CreateToken) -> Ou
 }
 
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
-    let mut found = Vec::new();
-    let mut cursors = Cursors::default();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = client.tokens(cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found = all_pages(None, async |cursor| {
+        let page = client.tokens(cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

@@ -6,7 +6,7 @@ use warren_api::{
 };
 use warren_doors::{Clock as _, SystemClock};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use super::workspace::age;
 use crate::arguments::WebhookCommand;
 use crate::context::Context;
@@ -66,17 +66,11 @@ async fn add(context: &Context, client: &Client, webhook: CreateWebhook) -> Outc
 }
 
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
-    let mut found = Vec::new();
-    let mut cursors = Cursors::default();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = client.webhooks(cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = cursors.follow(page.next_cursor)?;
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let found = all_pages(None, async |cursor| {
+        let page = client.webhooks(cursor).await?;
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         return context.output.json(&found);
     }

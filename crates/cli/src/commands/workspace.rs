@@ -11,7 +11,7 @@ use warren_api::{
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
-use super::cursors::Cursors;
+use super::cursors::all_pages;
 use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -170,23 +170,19 @@ pub(crate) async fn list(context: &Context, client: &Client, arguments: ListArgu
         Some(parent) => Some(resolve(client, parent).await?),
         None => None,
     };
-    let mut query = WorkspaceQuery {
+    let query = WorkspaceQuery {
         status,
         name: arguments.name,
         parent_id,
         includes_removed: arguments.all,
         ..WorkspaceQuery::default()
     };
-    let mut found = Vec::new();
-    let mut cursors = Cursors::default();
-    loop {
+    let found = all_pages(None, async |cursor| {
+        let query = WorkspaceQuery { cursor: cursor.map(str::to_owned), ..query.clone() };
         let page = client.workspaces(&query).await?;
-        found.extend(page.items);
-        query.cursor = cursors.follow(page.next_cursor)?;
-        if query.cursor.is_none() {
-            break;
-        }
-    }
+        Ok((page.items, page.next_cursor))
+    })
+    .await?;
     if context.output.is_json {
         context.output.json(&found)?;
     } else if found.is_empty() {

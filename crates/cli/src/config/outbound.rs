@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use warren_exchange::connector::{Cidr, OutboundPolicy};
+use warren_exchange::connector::{Cidr, Connector, OutboundPolicy};
 
 use super::validate::Complaint;
 
@@ -16,12 +16,15 @@ pub struct OutboundSection {
     /// Milliseconds to look up a name, connect and agree on TLS.
     #[schemars(range(min = 1, max = 60_000))]
     pub connect_timeout_ms: u64,
+    /// A file with certificates, in PEM, that are trusted for `https` besides those of the machine: the authority of a
+    /// company, for example.
+    pub ca_file: Option<String>,
 }
 
 impl Default for OutboundSection {
     fn default() -> Self {
         let OutboundPolicy { connect_timeout_ms, allow_private: _ } = OutboundPolicy::default();
-        Self { allow_private: Vec::new(), connect_timeout_ms }
+        Self { allow_private: Vec::new(), connect_timeout_ms, ca_file: None }
     }
 }
 
@@ -32,6 +35,14 @@ impl OutboundSection {
             allow_private: self.allow_private.iter().filter_map(|text| text.parse().ok()).collect(),
             connect_timeout_ms: self.connect_timeout_ms,
         }
+    }
+
+    /// The one door out, as the section says. The error is a sentence about `ca_file`.
+    pub(crate) fn connector(&self) -> Result<Connector, String> {
+        let connector = Connector::with_system_names(self.policy());
+        let Some(path) = &self.ca_file else { return Ok(connector) };
+        let pem = std::fs::read(path).map_err(|error| format!("`{path}`: {error}"))?;
+        connector.trusting(&pem).map_err(|error| format!("`{path}`: {error}"))
     }
 
     pub(super) fn complaints(&self) -> Vec<Complaint> {
@@ -71,5 +82,20 @@ mod tests {
         }
         let hasty = OutboundSection { connect_timeout_ms: 0, ..OutboundSection::default() };
         assert_eq!(hasty.complaints().len(), 1);
+    }
+
+    // X6, S50
+    #[test]
+    fn a_file_of_roots_that_cannot_be_used_is_told_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("roots.pem").display().to_string();
+        let section = OutboundSection { ca_file: Some(path.clone()), ..OutboundSection::default() };
+        let told = || section.connector().unwrap_err();
+        assert!(told().starts_with(&format!("`{path}`: ")), "{}", told());
+        std::fs::write(&path, "nothing of the kind").unwrap();
+        assert!(told().ends_with("there is no certificate in it"), "{}", told());
+        std::fs::write(&path, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+        assert!(told().contains("cannot be used as a root"), "{}", told());
+        assert!(OutboundSection::default().connector().is_ok());
     }
 }

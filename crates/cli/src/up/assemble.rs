@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
-use warren_exchange::connector::Connector;
 use warren_exchange::signing::Signer;
 use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts};
 use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
@@ -102,7 +101,9 @@ async fn put_together(
     if let Some(room) = descriptors::make_room() {
         limits.max_connections = limits.max_connections.min(u32::try_from(room).unwrap_or(u32::MAX));
     }
-    let connector = Connector::with_system_names(config.outbound.policy());
+    let connector = config.outbound.connector().map_err(|problem| {
+        Report::new(ErrorCode::ConfigInvalid).because(format!("outbound.ca_file: {problem}"))
+    })?;
     let fleet = Fleet::new(Parts {
         store,
         registry: Registry::new(parts, config.registry.to_registry()),

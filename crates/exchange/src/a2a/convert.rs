@@ -145,9 +145,9 @@ fn shown(message: &model::Message, task_id: &str, context_id: &str) -> Message {
     message
 }
 
-/// An update of a task as an event of a stream.
-pub fn stream_of(update: &TaskUpdate, task_id: &str, context_id: &str) -> StreamResponse {
-    let (task_id, context_id) = (task_id.to_owned(), context_id.to_owned());
+/// An update of a task as an event of a stream; `task` is the task before it.
+pub fn stream_of(update: &TaskUpdate, task: &model::Task) -> StreamResponse {
+    let (task_id, context_id) = (task.id.to_string(), task.context_id.clone());
     let metadata = serde_json::Map::new();
     match update {
         TaskUpdate::Status { state, message, at } => {
@@ -169,6 +169,17 @@ pub fn stream_of(update: &TaskUpdate, task_id: &str, context_id: &str) -> Stream
             })
         }
         TaskUpdate::Message(message) => StreamResponse::Message(message_shown(message, &context_id)),
+        // Only events about a state or an artifact can carry it.
+        TaskUpdate::Metadata(metadata) => {
+            let timestamp = Some(task.updated_at.to_string());
+            let status = TaskStatus { state: state_to(task.state), message: None, timestamp };
+            StreamResponse::StatusUpdate(StatusUpdate {
+                task_id,
+                context_id,
+                status,
+                metadata: metadata.clone(),
+            })
+        }
     }
 }
 

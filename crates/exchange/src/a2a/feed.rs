@@ -116,8 +116,7 @@ impl Feed {
             }
         }
         missed.push(update.clone());
-        let id = self.task.id.to_string();
-        let told = missed.iter().map(|update| stream_of(update, &id, &self.task.context_id)).collect();
+        let told = missed.iter().map(|update| stream_of(update, &self.task)).collect();
         for update in &missed {
             // What the row has no room for, it has said at its own end.
             let _ = tasks::apply(&mut self.task, update, now);

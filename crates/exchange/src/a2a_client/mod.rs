@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use warren_doors::Clock;
-use warren_model::Principal;
+use warren_model::{DeliveryReason, Principal};
 
 pub(crate) use self::card::interface_url;
 use self::card::{Interface, interface_of};
@@ -79,7 +79,7 @@ impl Transport for A2aTransport {
 
     async fn deliver(&self, endpoint: &Endpoint, turn: &Turn, sink: &UpdateSink) -> Outcome {
         let Some(interface) = interface_of(&endpoint.card) else {
-            return Outcome::Failed { reason: "cannot_be_called" };
+            return Outcome::Failed { reason: DeliveryReason::CannotBeCalled };
         };
         let about = About { author: &turn.author, message_id: &turn.message.id };
         let mut talk = Talk { transport: self, interface, about, sink, progress: Progress::of(None) };
@@ -88,7 +88,7 @@ impl Transport for A2aTransport {
 
     async fn cancel(&self, endpoint: &Endpoint, remote_id: &str) -> Outcome {
         let Some(interface) = interface_of(&endpoint.card) else {
-            return Outcome::Failed { reason: "cannot_be_called" };
+            return Outcome::Failed { reason: DeliveryReason::CannotBeCalled };
         };
         let asked = Asked::Cancel { remote_id };
         let author = Principal::system("exchange");
@@ -124,8 +124,8 @@ impl A2aTransport {
             return Err(Trouble::Busy { retry_after_ms });
         }
         match answer.status.as_u16() {
-            401 => Err(Trouble::Refused("unauthorized")),
-            403 => Err(Trouble::Refused("forbidden")),
+            401 => Err(Trouble::Refused(DeliveryReason::Unauthorized)),
+            403 => Err(Trouble::Refused(DeliveryReason::Forbidden)),
             // Said by something between us and the agent.
             502 | 504 => Err(Trouble::Cut),
             _ => Ok(answer),

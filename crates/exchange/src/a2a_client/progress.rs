@@ -1,8 +1,9 @@
 //! What an agent's answers tell about a turn: from events of a stream, or from the task as it is when asked.
 
+use serde_json::{Map, Value};
 use warren_model::{Artifact, Message, TaskState, TaskUpdate, Timestamp};
 
-use crate::a2a::{StreamResponse, Task, TaskStatus, artifact_from, message_from, state_from};
+use crate::a2a::{StreamResponse, Task, TaskStatus, artifact_from, message_from, state_from, strip_reserved};
 use crate::transport::Told;
 
 /// What is known of a turn so far.
@@ -12,6 +13,7 @@ pub(super) struct Progress {
     state: Option<TaskState>,
     status_message: Option<Message>,
     artifacts: Vec<Artifact>,
+    metadata: Map<String, Value>,
     is_over: bool,
 }
 
@@ -40,11 +42,13 @@ impl Progress {
             }
             StreamResponse::StatusUpdate(update) => {
                 let mut told: Vec<_> = self.know(update.task_id).into_iter().collect();
+                told.extend(self.note(update.metadata));
                 told.extend(self.take_status(update.status, now));
                 told
             }
             StreamResponse::ArtifactUpdate(update) => {
                 let mut told: Vec<_> = self.know(update.task_id).into_iter().collect();
+                told.extend(self.note(update.metadata));
                 let artifact = artifact_from(update.artifact);
                 self.keep(&artifact, update.append);
                 let (is_append, is_last) = (update.append, update.last_chunk);
@@ -57,6 +61,7 @@ impl Progress {
     /// The whole task, which may repeat what is known: only what is new is told.
     pub(super) fn take_task(&mut self, task: Task, now: Timestamp) -> Vec<Told> {
         let mut told: Vec<_> = self.know(task.id).into_iter().collect();
+        told.extend(self.note(task.metadata));
         for artifact in task.artifacts.into_iter().map(artifact_from) {
             if !self.artifacts.contains(&artifact) {
                 self.keep(&artifact, false);
@@ -75,6 +80,17 @@ impl Progress {
         Some(Told::RemoteId(id))
     }
 
+    /// What is new of what the agent notes about the task. Warren's own names are Warren's to write (X4).
+    fn note(&mut self, mut metadata: Map<String, Value>) -> Option<Told> {
+        strip_reserved(&mut metadata);
+        metadata.retain(|name, value| self.metadata.get(name) != Some(value));
+        if metadata.is_empty() {
+            return None;
+        }
+        self.metadata.extend(metadata.clone());
+        Some(Told::Update(TaskUpdate::Metadata(metadata)))
+    }
+
     fn take_status(&mut self, status: TaskStatus, now: Timestamp) -> Option<Told> {
         let state = state_from(status.state)?;
         let message = status.message.map(message_from);
@@ -89,7 +105,7 @@ impl Progress {
 
     fn keep(&mut self, artifact: &Artifact, is_append: bool) {
         match self.artifacts.iter_mut().find(|known| known.id == artifact.id) {
-            Some(known) if is_append => known.parts.extend(artifact.parts.iter().cloned()),
+            Some(known) if is_append => known.append(artifact),
             Some(known) => known.clone_from(artifact),
             None => self.artifacts.push(artifact.clone()),
         }
@@ -98,7 +114,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -159,6 +175,35 @@ mod tests {
         }
         let whole = json!([{ "artifactId": "a", "parts": [{ "text": "one" }, { "text": "two" }] }]);
         assert_eq!(told(&mut progress, task("TASK_STATE_WORKING", &whole)).len(), 1, "the state alone");
+    }
+
+    // X1
+    #[test]
+    fn what_an_agent_notes_about_its_task_is_told_once_and_never_in_warrens_name() {
+        let mut progress = Progress::default();
+        let noted = json!({ "task": {
+            "id": "far", "contextId": "c", "status": { "state": "TASK_STATE_WORKING" },
+            "metadata": { "cost": 3, "warren/author": { "kind": "user" } },
+        } });
+        let first = told(&mut progress, noted.clone());
+        let cost = json!({ "cost": 3 }).as_object().unwrap().clone();
+        assert_eq!(first[1], Told::Update(TaskUpdate::Metadata(cost)));
+        assert_eq!(told(&mut progress, noted), []);
+        let more = json!({ "statusUpdate": {
+            "taskId": "far", "contextId": "c", "status": { "state": "TASK_STATE_WORKING" },
+            "metadata": { "cost": 5, "model": "m" },
+        } });
+        let both = json!({ "cost": 5, "model": "m" }).as_object().unwrap().clone();
+        assert_eq!(told(&mut progress, more), [Told::Update(TaskUpdate::Metadata(both))]);
+        // A piece of an artifact brings its own.
+        for (text, note) in [("one", json!({ "a": 1 })), ("two", json!({ "b": 2 }))] {
+            let piece = json!({ "artifactUpdate": { "taskId": "far", "contextId": "c", "append": true,
+                "artifact": { "artifactId": "a", "parts": [{ "text": text }], "metadata": note } } });
+            told(&mut progress, piece);
+        }
+        let whole = json!([{ "artifactId": "a", "parts": [{ "text": "one" }, { "text": "two" }],
+            "metadata": { "a": 1, "b": 2 } }]);
+        assert_eq!(told(&mut progress, task("TASK_STATE_WORKING", &whole)), [], "all of it is known");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use warren_model::DeliveryReason;
+
 use super::card::{Binding, Interface};
 use super::trouble::Trouble;
 use crate::a2a::{
@@ -115,9 +117,9 @@ pub(super) fn read_result<T: DeserializeOwned>(
     }
     if !status.is_success() {
         return Err(Trouble::Refused(if status.is_client_error() {
-            "message_refused"
+            DeliveryReason::MessageRefused
         } else {
-            "agent_error"
+            DeliveryReason::AgentError
         }));
     }
     let result = match binding {

@@ -1,5 +1,7 @@
 //! What can go wrong between us and an agent, and what that means for the message (X11).
 
+use warren_model::DeliveryReason;
+
 use crate::a2a::ErrorKind;
 use crate::connector::CallError;
 use crate::transport::Outcome;
@@ -13,7 +15,7 @@ pub(super) enum Trouble {
     /// Sent, and no whole answer came.
     Cut,
     /// The agent, or what stands before it, said no; or we may not call it.
-    Refused(&'static str),
+    Refused(DeliveryReason),
     /// What came back is not A2A.
     BadAnswer,
     /// Nobody on our own side listens any more.
@@ -27,15 +29,15 @@ impl Trouble {
             return Self::Busy { retry_after_ms: None };
         }
         Self::Refused(match kind {
-            Some(ErrorKind::TaskNotFound) => "task_unknown",
-            Some(ErrorKind::TaskNotCancelable) => "not_cancelable",
-            Some(ErrorKind::VersionNotSupported) => "version_not_supported",
-            Some(ErrorKind::ContentTypeNotSupported) => "content_type_not_supported",
-            Some(ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound) => "not_supported",
+            Some(ErrorKind::TaskNotFound) => DeliveryReason::TaskUnknown,
+            Some(ErrorKind::TaskNotCancelable) => DeliveryReason::NotCancelable,
+            Some(ErrorKind::VersionNotSupported) => DeliveryReason::VersionNotSupported,
+            Some(ErrorKind::ContentTypeNotSupported) => DeliveryReason::ContentTypeNotSupported,
+            Some(ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound) => DeliveryReason::NotSupported,
             Some(ErrorKind::InvalidParams | ErrorKind::InvalidRequest | ErrorKind::Parse) => {
-                "message_refused"
+                DeliveryReason::MessageRefused
             }
-            Some(_) | None => "agent_error",
+            Some(_) | None => DeliveryReason::AgentError,
         })
     }
 
@@ -45,7 +47,7 @@ impl Trouble {
             Self::Gone => Outcome::Gone,
             Self::Cut | Self::Unheard => Outcome::Unknown,
             Self::Refused(reason) => Outcome::Failed { reason },
-            Self::BadAnswer => Outcome::Failed { reason: "bad_answer" },
+            Self::BadAnswer => Outcome::Failed { reason: DeliveryReason::BadAnswer },
         }
     }
 

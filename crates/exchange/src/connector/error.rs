@@ -1,6 +1,6 @@
 //! What can become of a call, told apart by what the caller can do about it: above all by whether anything was sent.
 
-use warren_model::ErrorCode;
+use warren_model::{DeliveryReason, ErrorCode};
 use warren_rules::dispatch::Outcome;
 use warren_rules::json_bounds::TooMuch;
 use warren_rules::outbound::Refusal;
@@ -64,15 +64,26 @@ pub enum BadAnswer {
     NotJson,
 }
 
+/// Why certificates cannot be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadRoots {
+    #[error("not PEM: {0}")]
+    NoPem(String),
+    #[error("a certificate in it cannot be used as a root: {0}")]
+    NoRoot(String),
+    #[error("there is no certificate in it")]
+    Empty,
+}
+
 impl CallError {
     /// What a failed call means for the message that it carried (X11).
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::NobodyListens { .. } => Outcome::Busy { retry_after_ms: None },
             Self::Unreachable { .. } => Outcome::Gone,
-            Self::Refused(_) => Outcome::Failed { reason: "call_refused" },
-            Self::Untrusted { .. } => Outcome::Failed { reason: "untrusted" },
-            Self::BadAnswer(_) => Outcome::Failed { reason: "bad_answer" },
+            Self::Refused(_) => Outcome::Failed { reason: DeliveryReason::CallRefused },
+            Self::Untrusted { .. } => Outcome::Failed { reason: DeliveryReason::Untrusted },
+            Self::BadAnswer(_) => Outcome::Failed { reason: DeliveryReason::BadAnswer },
             Self::NoAnswer { .. } => Outcome::Unknown,
         }
     }

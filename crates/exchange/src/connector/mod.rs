@@ -23,7 +23,7 @@ mod request;
 mod resolver;
 
 pub use answer::{Answer, Body};
-pub use error::{BadAnswer, CallError, Refused};
+pub use error::{BadAnswer, BadRoots, CallError, Refused};
 pub use events::{EventStream, ServerEvent};
 pub use request::{Call, CallLimits, Credential, HOPS_HEADER, MAX_HOPS, hops_of};
 pub use resolver::{Resolver, SystemResolver};
@@ -35,6 +35,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use warren_rules::outbound::{Host, Target, judge_url};
@@ -52,6 +54,8 @@ pub struct Connector(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     guarded: Guarded,
+    /// Trusted besides the machine's own.
+    roots: Vec<reqwest::Certificate>,
     /// Made at the first call: without any certificates on the machine there is no TLS, and Warren works without calls.
     plain: OnceLock<Result<reqwest::Client, String>>,
     tls: OnceLock<Result<reqwest::Client, String>>,
@@ -66,8 +70,27 @@ pub struct CheckedUrl {
 
 impl Connector {
     pub fn new(policy: OutboundPolicy, resolver: Arc<dyn Resolver>) -> Self {
-        let guarded = Guarded { policy: Arc::new(policy), resolver };
-        Self(Arc::new(Inner { guarded, plain: OnceLock::new(), tls: OnceLock::new() }))
+        Self::made_of(Guarded { policy: Arc::new(policy), resolver }, Vec::new())
+    }
+
+    fn made_of(guarded: Guarded, roots: Vec<reqwest::Certificate>) -> Self {
+        Self(Arc::new(Inner { guarded, roots, plain: OnceLock::new(), tls: OnceLock::new() }))
+    }
+
+    /// The same, and it also trusts whoever these certificates, in PEM, vouch for: the authority of a company, mostly.
+    pub fn trusting(&self, pem: &[u8]) -> Result<Self, BadRoots> {
+        let mut store = rustls::RootCertStore::empty();
+        let mut roots = Vec::new();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(|error| BadRoots::NoPem(error.to_string()))?;
+            store.add(certificate.clone()).map_err(|error| BadRoots::NoRoot(error.to_string()))?;
+            let root = reqwest::Certificate::from_der(&certificate);
+            roots.push(root.map_err(|error| BadRoots::NoRoot(error.to_string()))?);
+        }
+        if roots.is_empty() {
+            return Err(BadRoots::Empty);
+        }
+        Ok(Self::made_of(self.0.guarded.clone(), roots))
     }
 
     /// With the names of this machine.
@@ -165,7 +188,10 @@ impl Connector {
             .http1_only()
             .user_agent(concat!("warren/", env!("CARGO_PKG_VERSION")));
         // Plain HTTP needs no certificates of the machine.
-        if is_plain { builder.tls_certs_only([]).build() } else { builder.https_only(true).build() }
+        if is_plain {
+            return builder.tls_certs_only([]).build();
+        }
+        builder.https_only(true).tls_certs_merge(self.0.roots.iter().cloned()).build()
     }
 }
 

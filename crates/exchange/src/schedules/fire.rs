@@ -40,6 +40,7 @@ impl Exchange {
         let Some(schedule) = self.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await? else {
             return Ok(());
         };
+        let schedule = super::readable(schedule)?;
         let sent = self.send_run(&schedule, run).await;
         let now = self.clock().now();
         let run = run.clone();

@@ -166,7 +166,7 @@ impl Exchange {
         let run = self
             .store()
             .write(move |tx| {
-                let row = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
+                let row = readable(tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?)?;
                 let run = ScheduleRun {
                     asked_by: Some(by.clone()),
                     cause: RunCause::Manual,
@@ -219,7 +219,7 @@ impl Exchange {
     /// Slots from its next one on; none while it is paused.
     pub fn upcoming(&self, schedule: &Schedule, count: u32) -> Vec<Timestamp> {
         let clockwork = Clockwork::read(&schedule.timing, schedule.created_at);
-        match (clockwork, schedule.next_slot) {
+        match (clockwork, schedule.next_slot.filter(|_| schedule.unreadable.is_none())) {
             (Ok(clockwork), Some(next)) => {
                 clockwork.following(next).take(count.min(MAX_PREVIEW) as usize).collect()
             }
@@ -252,7 +252,8 @@ impl Exchange {
         let row = self
             .store()
             .write(move |tx| {
-                let before = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
+                let before =
+                    readable(tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?)?;
                 if let Some(version) = expected_version.filter(|version| *version != before.version) {
                     let detail = format!("the current version is {}, not {version}", before.version);
                     return Err(Error::with_detail(ErrorCode::PreconditionFailed, detail));
@@ -270,6 +271,14 @@ impl Exchange {
             .await?;
         self.schedules_changed();
         Ok(row)
+    }
+}
+
+/// What cannot be read is not written over, and says nothing.
+fn readable(schedule: Schedule) -> Result<Schedule, Error> {
+    match &schedule.unreadable {
+        None => Ok(schedule),
+        Some(problem) => Err(Error::with_detail(ErrorCode::ScheduleUnreadable, problem.as_str())),
     }
 }
 

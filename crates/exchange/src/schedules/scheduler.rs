@@ -19,7 +19,8 @@ use warren_fleet::schedule_rules::{
     self, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
 };
 use warren_model::{
-    EventKind, OverlapPolicy, Principal, RunState, Schedule, ScheduleRun, SkipReason, Status, Timestamp,
+    ErrorCode, EventKind, OverlapPolicy, Principal, RunState, Schedule, ScheduleRun, SkipReason, Status,
+    Timestamp,
 };
 use warren_store::{ReadTx, WriteTx};
 
@@ -28,6 +29,8 @@ use crate::Exchange;
 
 /// Schedules and runs of one transaction. What is left is taken up at once by the next.
 const BATCH: u32 = 50;
+/// How long a schedule rests that cannot be read.
+const SET_ASIDE_MS: i64 = 3_600_000;
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// Told when schedules change in this process.
@@ -76,6 +79,7 @@ impl Exchange {
                 .store()
                 .read(move |tx| Ok::<_, Error>((tx.next_schedule_moment()?, tx.waiting_runs(BATCH)?)))
                 .await?;
+            let waiting = self.readable(waiting);
             let is_due = next.is_some_and(|at| at <= now);
             if is_due {
                 self.claim_due(now).await?;
@@ -92,12 +96,31 @@ impl Exchange {
     }
 
     async fn claim_due(&self, now: Timestamp) -> Result<(), Error> {
+        let due = self.store().read(move |tx| tx.due_schedules(now, BATCH).map_err(Error::from)).await?;
+        match self.claim_schedules(due.clone(), now).await {
+            Err(error) if error.code == ErrorCode::DatabaseDamaged => {}
+            claimed => return claimed,
+        }
+        // Something that belongs to one of them cannot be read: each by itself, so that it holds up no other.
+        for schedule in due {
+            match self.claim_schedules(vec![schedule.clone()], now).await {
+                Err(error) if error.code == ErrorCode::DatabaseDamaged => {
+                    tracing::error!(schedule.id = %schedule.id, %error, "a schedule cannot be fired; it is set aside");
+                    self.store().write(move |tx| set_aside(tx, &schedule, now)).await?;
+                }
+                claimed => claimed?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn claim_schedules(&self, due: Vec<Schedule>, now: Timestamp) -> Result<(), Error> {
         let (exchange, max) = (self.clone(), self.fleet().limits().max_schedule_catch_up);
         let claimed = self
             .store()
             .write(move |tx| {
                 let mut claimed = Vec::new();
-                for schedule in tx.due_schedules(now, BATCH)? {
+                for schedule in due.clone() {
                     claimed.extend(exchange.claim_slots(tx, schedule, max, now)?);
                 }
                 Ok::<_, Error>(claimed)
@@ -117,6 +140,10 @@ impl Exchange {
         max: u32,
         now: Timestamp,
     ) -> Result<Vec<ScheduleRun>, Error> {
+        if schedule.unreadable.is_some() {
+            set_aside(tx, &schedule, now)?;
+            return Ok(Vec::new());
+        }
         let status = tx.workspace(schedule.workspace_id)?.map_or(Status::Removed, |row| row.status);
         let clockwork = Clockwork::read(&schedule.timing, schedule.created_at);
         let (Ok(clockwork), Some(next)) = (clockwork, schedule.next_slot) else {
@@ -160,11 +187,12 @@ impl Exchange {
 
     /// Runs whose claim has ended: whoever had it is gone, or could not send.
     async fn take_over(&self, now: Timestamp) -> Result<(), Error> {
+        let exchange = self.clone();
         let taken = self
             .store()
             .write(move |tx| {
                 let mut taken = Vec::new();
-                for mut run in tx.unfinished_runs(now, BATCH)? {
+                for mut run in exchange.readable(tx.unfinished_runs(now, BATCH)?) {
                     let attempts = run.attempts;
                     if attempts >= MAX_FIRE_ATTEMPTS {
                         super::fire::fail(tx, run, "unreachable", now)?;
@@ -219,6 +247,21 @@ pub struct Rest {
     pub until: Option<Timestamp>,
     /// Some run waits for a task to end.
     pub has_waiting: bool,
+}
+
+/// Looked at again in a while, perhaps by a Warren that can read it: its slots are then missed ones.
+fn set_aside(tx: &mut dyn WriteTx, schedule: &Schedule, now: Timestamp) -> Result<(), Error> {
+    if !tx.postpone_schedule(schedule.id, schedule.version, now.plus_ms(SET_ASIDE_MS))? {
+        return Ok(());
+    }
+    let data = json!({
+        "schedule_id": schedule.id.to_string(),
+        "name": schedule.name,
+        "change": "set_aside",
+        "problem": schedule.unreadable,
+    });
+    let by = Principal::system("scheduler");
+    Ok(tx.append_event(&event_of(schedule, EventKind::ScheduleChanged, &by, now, data))?)
 }
 
 /// Nobody is there to be spoken to, or nobody knows when.

@@ -135,7 +135,15 @@ impl Exchange {
             if room == 0 || self.stopping().is_cancelled() {
                 continue;
             }
-            for (webhook, call) in self.claim_calls(id, room).await? {
+            let claimed = match self.claim_calls(id, room).await {
+                // One that cannot be read has nothing to do with the others.
+                Err(error) if error.code == ErrorCode::DatabaseDamaged => {
+                    tracing::warn!(webhook.id = %id, %error, "what is owed to a webhook cannot be read");
+                    continue;
+                }
+                claimed => claimed?,
+            };
+            for (webhook, call) in claimed {
                 let (exchange, place) = (self.clone(), Place::take(self, id));
                 self.tasks_in_hand().spawn(async move {
                     // A stop waits for no slow receiver: the claim ends by itself, and the call is made once more.
@@ -154,7 +162,7 @@ impl Exchange {
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.clock().now();
         let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if webhooks.is_empty() {
+        if self.readable(webhooks).is_empty() {
             return Ok(false);
         }
         let entropy = Arc::clone(&self.0.parts.entropy);
@@ -166,7 +174,7 @@ impl Exchange {
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
                 let Some(last) = page.rows.last().map(|event| event.seq) else { return Ok(false) };
                 // As of this transaction: one that was made meanwhile must not miss its first event.
-                let webhooks = tx.active_webhooks()?;
+                let webhooks = tx.active_webhooks()?.rows;
                 for event in &page.rows {
                     for webhook in webhooks.iter().filter(|webhook| is_owed(webhook, event)) {
                         let id = entropy.id(now);
@@ -187,13 +195,14 @@ impl Exchange {
     /// Takes up to `room` calls of a webhook for a while.
     async fn claim_calls(&self, id: WebhookId, room: usize) -> Result<Vec<(Webhook, WebhookCall)>, Error> {
         let (now, room) = (self.clock().now(), u32::try_from(room).unwrap_or(u32::MAX));
+        let exchange = self.clone();
         self.store()
             .write(move |tx| {
                 let Some(webhook) = tx.webhook(id)?.filter(|webhook| webhook.is_active) else {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in tx.due_webhook_calls(id, now, room)? {
+                for call in exchange.readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };

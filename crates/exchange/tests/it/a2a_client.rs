@@ -15,7 +15,8 @@ use warren_doors::SystemClock;
 use warren_exchange::connector::{Connector, OutboundPolicy};
 use warren_exchange::{A2aTransport, Endpoint, Outcome, Told, Transport as _, Turn, UpdateSink};
 use warren_model::{
-    DeliveryId, Message, Part, Principal, Role, TaskId, TaskState, TaskUpdate, UserId, WorkspaceId,
+    DeliveryId, DeliveryReason, Message, Part, Principal, Role, TaskId, TaskState, TaskUpdate, UserId,
+    WorkspaceId,
 };
 
 use warren_testkit::Warren;
@@ -321,14 +322,17 @@ async fn outcomes_are_told_apart() {
     let rpc = |code: i64| json!({ "error": { "code": code, "message": "no" } });
     let cases = [
         (Reply::Busy(7), Outcome::Busy { retry_after_ms: Some(7_000) }),
-        (Reply::Json(401, json!({})), Outcome::Failed { reason: "unauthorized" }),
-        (Reply::Json(403, json!({})), Outcome::Failed { reason: "forbidden" }),
-        (Reply::Json(200, rpc(-32602)), Outcome::Failed { reason: "message_refused" }),
-        (Reply::Json(200, rpc(-32009)), Outcome::Failed { reason: "version_not_supported" }),
-        (Reply::Json(500, json!("oh")), Outcome::Failed { reason: "agent_error" }),
+        (Reply::Json(401, json!({})), Outcome::Failed { reason: DeliveryReason::Unauthorized }),
+        (Reply::Json(403, json!({})), Outcome::Failed { reason: DeliveryReason::Forbidden }),
+        (Reply::Json(200, rpc(-32602)), Outcome::Failed { reason: DeliveryReason::MessageRefused }),
+        (Reply::Json(200, rpc(-32009)), Outcome::Failed { reason: DeliveryReason::VersionNotSupported }),
+        (Reply::Json(500, json!("oh")), Outcome::Failed { reason: DeliveryReason::AgentError }),
         (Reply::Json(504, json!({})), Outcome::Unknown),
-        (Reply::Json(200, json!({ "task": { "id": 5 } })), Outcome::Failed { reason: "bad_answer" }),
-        (Reply::Json(301, json!({})), Outcome::Failed { reason: "bad_answer" }),
+        (
+            Reply::Json(200, json!({ "task": { "id": 5 } })),
+            Outcome::Failed { reason: DeliveryReason::BadAnswer },
+        ),
+        (Reply::Json(301, json!({})), Outcome::Failed { reason: DeliveryReason::BadAnswer }),
     ];
     for (at, (reply, expected)) in cases.into_iter().enumerate() {
         let agent = Agent::start().await.then("SendMessage", reply);
@@ -349,7 +353,7 @@ async fn an_agent_at_an_address_that_may_not_be_called_is_not_called() {
     let agent = Agent::start().await;
     let closed = Connector::with_system_names(OutboundPolicy::default());
     let (outcome, _) = deliver(closed, &agent.endpoint("JSONRPC", true)).await;
-    assert_eq!(outcome, Outcome::Failed { reason: "call_refused" });
+    assert_eq!(outcome, Outcome::Failed { reason: DeliveryReason::CallRefused });
     assert_eq!(agent.asked(), Vec::<String>::new());
 }
 
@@ -361,7 +365,7 @@ async fn an_event_beyond_all_measure_is_not_taken() {
         "artifact": { "artifactId": "a", "parts": [{ "text": "x".repeat(9 << 20) }] },
     } });
     let agent = Agent::start().await.then("SendStreamingMessage", Reply::Events(vec![huge]));
-    assert_eq!(agent.deliver("JSONRPC", true).await.0, Outcome::Failed { reason: "bad_answer" });
+    assert_eq!(agent.deliver("JSONRPC", true).await.0, Outcome::Failed { reason: DeliveryReason::BadAnswer });
 }
 
 // X22
@@ -379,7 +383,10 @@ async fn a_cancellation_reaches_the_agent_under_its_own_name_for_the_task() {
         let (_warren, transport) = transport(open()).await;
         let endpoint = agent.endpoint(binding, true);
         assert_eq!(transport.cancel(&endpoint, "far").await, Outcome::Answered);
-        assert_eq!(transport.cancel(&endpoint, "far").await, Outcome::Failed { reason: "not_cancelable" });
+        assert_eq!(
+            transport.cancel(&endpoint, "far").await,
+            Outcome::Failed { reason: DeliveryReason::NotCancelable }
+        );
         let body = &agent.bodies()[0];
         let id = if binding == "JSONRPC" { &body["params"]["id"] } else { &body["id"] };
         assert_eq!(id, "far");

@@ -8,6 +8,7 @@ mod cards;
 mod hostile_peers;
 mod outcomes;
 mod peer;
+mod roots;
 mod secrets_stay;
 mod signatures;
 mod webhooks;

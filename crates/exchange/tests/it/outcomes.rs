@@ -7,6 +7,7 @@ use warren_exchange::connector::{
     BadAnswer, Call, CallError, CallLimits, Connector, OutboundPolicy, Refused,
 };
 use warren_exchange::{Error, Outcome};
+use warren_model::DeliveryReason;
 
 use crate::peer::{Peer, Script, open, opening, short};
 
@@ -79,7 +80,7 @@ async fn an_answer_that_breaks_off_is_unknown_and_an_answer_of_any_status_is_one
 async fn a_name_that_leads_nowhere_and_a_peer_without_tls_are_told_apart() {
     let connector = Connector::new(opening(&["127.0.0.0/8"]), Script::of(&[&[]]));
     let nowhere = connector.call(Call::get("http://nobody.example/")).await.unwrap_err();
-    assert_eq!(nowhere.outcome(), Outcome::Failed { reason: "call_refused" }, "{nowhere}");
+    assert_eq!(nowhere.outcome(), Outcome::Failed { reason: DeliveryReason::CallRefused }, "{nowhere}");
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}/s3cret", listener.local_addr().unwrap());
@@ -94,7 +95,7 @@ async fn a_name_that_leads_nowhere_and_a_peer_without_tls_are_told_apart() {
     assert!(matches!(untrusted, CallError::Untrusted { .. }), "{untrusted}");
     assert_eq!(
         (untrusted.outcome(), untrusted.may_have_been_sent()),
-        (Outcome::Failed { reason: "untrusted" }, false)
+        (Outcome::Failed { reason: DeliveryReason::Untrusted }, false)
     );
     let seen = plain.await.unwrap();
     assert!(!seen.windows(6).any(|window| window == b"s3cret"), "nothing is sent in the clear");

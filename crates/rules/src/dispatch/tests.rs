@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use warren_model::{
-    Delivery, DeliveryEnd, DeliveryId, DeliveryState, Message, OrgId, Part, Principal, Role, TaskId,
-    TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, Message, OrgId, Part, Principal, Role,
+    TaskId, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 
 use super::*;
@@ -61,7 +61,7 @@ fn work_that_the_runtime_names_is_taken_up_again_and_not_sent_twice() {
     let knowing = Knowledge { can_resume: true, ..knowing(false, NOW) };
     for happening in [Happening::Spoken(Outcome::Unknown), Happening::LeaseLost] {
         let next = after(&begun, &happening, knowing);
-        assert!(matches!(next, Next::Again { reason: "resumed", .. }), "{next:?}");
+        assert!(matches!(next, Next::Again { reason: DeliveryReason::Resumed, .. }), "{next:?}");
         let unheard = after(&delivery(), &happening, knowing);
         assert!(matches!(unheard, Next::End { .. }), "an older turn of the task does not count: {unheard:?}");
     }
@@ -79,7 +79,7 @@ fn busy_and_gone_keep_the_message_until_it_expires() {
     }
     let asked = Happening::Spoken(Outcome::Busy { retry_after_ms: Some(120_000) });
     let next = after(&delivery(), &asked, knowing(false, NOW));
-    assert_eq!(next, Next::Again { not_before: NOW.plus_ms(120_000), reason: "busy" });
+    assert_eq!(next, Next::Again { not_before: NOW.plus_ms(120_000), reason: DeliveryReason::Busy });
 }
 
 // X10
@@ -152,7 +152,7 @@ fn events() -> impl Strategy<Value = Event> {
         Just(Outcome::Busy { retry_after_ms: None }),
         Just(Outcome::Busy { retry_after_ms: Some(5_000) }),
         Just(Outcome::Gone),
-        Just(Outcome::Failed { reason: "refused" }),
+        Just(Outcome::Failed { reason: DeliveryReason::MessageRefused }),
         Just(Outcome::Unknown),
     ];
     prop_oneof![
@@ -310,11 +310,26 @@ fn agents_wait_no_longer_than_the_ceiling_and_people_as_long_as_they_say() {
 #[test]
 fn warren_speaks_only_where_the_agent_has_not() {
     assert_eq!(words_for(DeliveryEnd::Answered, None, false), None);
-    assert_eq!(words_for(DeliveryEnd::Failed, Some("failed"), true), None, "by its own words");
-    assert!(words_for(DeliveryEnd::Failed, Some("failed"), false).is_some());
-    assert!(words_for(DeliveryEnd::Failed, Some("no_progress"), true).is_some(), "it did not say so itself");
+    assert_eq!(words_for(DeliveryEnd::Failed, Some(DeliveryReason::Failed), true), None, "by its own words");
+    assert!(words_for(DeliveryEnd::Failed, Some(DeliveryReason::Failed), false).is_some());
+    assert!(
+        words_for(DeliveryEnd::Failed, Some(DeliveryReason::NoProgress), true).is_some(),
+        "it did not say so itself"
+    );
     let Next::End { how, reason } = after_overflow() else { panic!("it ends") };
     assert_eq!(how, DeliveryEnd::Failed);
     let words = words_for(how, reason, true).unwrap();
     assert!(words.contains("more than a task can hold"), "{words}");
+}
+
+// X11, X15
+#[test]
+fn every_reason_is_read_as_it_was_written_and_a_newer_ones_is_told_as_unknown() {
+    for reason in DeliveryReason::ALL {
+        assert_eq!(DeliveryReason::read(reason.as_str()), *reason);
+        let spoken = words_for(DeliveryEnd::Failed, Some(*reason), false);
+        assert!(spoken.is_some(), "who asked learns something of {reason}");
+    }
+    assert_eq!(DeliveryReason::read("moonstruck"), DeliveryReason::Unrecognized);
+    assert_eq!(words_for(DeliveryEnd::Failed, Some(DeliveryReason::Failed), true), None, "its own words");
 }

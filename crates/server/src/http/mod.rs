@@ -1,5 +1,6 @@
 //! The server: an accept loop of our own on hyper, since a bare one keeps slow clients for ever (sec/W05).
 
+mod framing;
 mod stall;
 
 use std::io;
@@ -17,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 
+use self::framing::{Note, Unambiguous, Watched};
 use crate::app::{App, ServerConfig};
 use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
@@ -142,8 +144,8 @@ impl Server {
 }
 
 type Connection = hyper::server::conn::http1::UpgradeableConnection<
-    TokioIo<stall::StallGuard<TcpStream>>,
-    TowerToHyperService<Router>,
+    TokioIo<Watched<stall::StallGuard<TcpStream>>>,
+    Unambiguous<TowerToHyperService<Router>>,
 >;
 
 /// Serves until the client is done; once the server stops, only until the request in flight is answered.
@@ -161,11 +163,13 @@ fn connection(stream: TcpStream, app: &App, router: Router) -> Connection {
     let _ = stream.set_nodelay(true);
     let limits = app.limits();
     let guarded = stall::StallGuard::new(stream, Duration::from_millis(limits.stall_timeout_ms));
+    let note = Note::default();
+    let service = Unambiguous { inner: TowerToHyperService::new(router), note: note.clone() };
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
         .max_buf_size(MAX_HEAD_BYTES)
         .max_headers(MAX_HEADERS)
-        .serve_connection(TokioIo::new(guarded), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(Watched::new(guarded, note)), service)
         .with_upgrades()
 }

@@ -305,6 +305,7 @@ fn told(app: &App, row: &model::Schedule) -> Schedule {
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
         version: row.version,
+        problem: row.unreadable.clone(),
     }
 }
 

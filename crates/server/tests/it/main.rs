@@ -38,6 +38,7 @@ mod templates;
 mod terminal;
 mod tools;
 mod transport;
+mod unreadable;
 mod workspaces;
 
 use serde_json::{Value, json};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use warren_doors::{Entropy, OsEntropy};
 use warren_model::{
-    CapabilitySet, EventKind, Id, IdKind, MemoryConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig,
-    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Workspace, WorkspaceSpec,
+    CapabilitySet, EventKind, Id, IdKind, MemoryConfig, Mending, Network, NewEvent, OrgId, Principal,
+    ProviderConfig, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Webhook, Workspace,
+    WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 
@@ -56,6 +57,22 @@ pub(crate) fn token(secret: &TokenSecret) -> Token {
         last_used_at: None,
         revoked_at: None,
         used_at: None,
+    }
+}
+
+pub(crate) fn webhook() -> Webhook {
+    Webhook {
+        id: id(),
+        org_id: OrgId::DEFAULT,
+        name: "hook".into(),
+        network: Network::Webhook,
+        url: "https://example.com/".into(),
+        kinds: Vec::new(),
+        workspace_id: None,
+        since: 0,
+        is_active: true,
+        created_at: NOW,
+        created_by: Principal::system("test"),
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::Poll;
 use serde_json::json;
 use tempfile::TempDir;
 use warren_model::{TokenKind, TokenSecret};
-use warren_store::{Error, Store};
+use warren_store::{Error, EventQuery, Store};
 use warren_store_sql::sqlite::{self, SqliteOptions, SqliteStore};
 
 use crate::rows;
@@ -291,4 +291,38 @@ async fn an_address_opens_the_right_engine() {
     assert_eq!(store.health().await.unwrap().engine, "sqlite");
     let refused = warren_store_sql::open("mysql://localhost/warren").await.unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+}
+
+// F40, X52
+#[tokio::test]
+async fn what_a_newer_warren_wrote_holds_up_no_other_row_of_its_batch() {
+    let database = fresh().await;
+    for n in 0..5 {
+        rows::append(&database.store, json!({ "n": n })).await;
+    }
+    let mut hooks = Vec::new();
+    for _ in 0..2 {
+        let hook = rows::webhook();
+        hooks.push(hook.id);
+        let written: Result<(), Error> = database.store.write(move |tx| tx.insert_webhook(&hook)).await;
+        assert_eq!(written, Ok(()));
+    }
+    let file = rusqlite::Connection::open(database.path()).unwrap();
+    file.execute("UPDATE events SET kind = 'moon.phase.changed' WHERE seq IN (1, 2, 4)", []).unwrap();
+    let kinds = "UPDATE webhooks SET kinds = '[\"moon.phase.changed\"]' WHERE id = ?1";
+    assert_eq!(file.execute(kinds, [hooks[0].to_string()]).unwrap(), 1);
+
+    let page = |after, limit| {
+        let query = EventQuery { after, org_id: None, workspace_id: None, limit };
+        database.store.read::<_, Error, _>(move |tx| tx.events(&query))
+    };
+    let first = page(0, 1).await.unwrap();
+    assert_eq!((first.rows[0].seq, first.next), (3, Some(3)));
+    let last = page(3, 1).await.unwrap();
+    assert_eq!((last.rows[0].seq, last.next), (5, None));
+    let active = database.store.read::<_, Error, _>(|tx| tx.active_webhooks()).await.unwrap();
+    assert_eq!(active.rows.iter().map(|hook| hook.id).collect::<Vec<_>>(), [hooks[1]]);
+    let told = &active.unreadable[0];
+    assert_eq!((told.table, told.id.as_str()), ("webhooks", hooks[0].to_string().as_str()));
+    assert!(told.problem.contains("an unknown kind of event"), "{}", told.problem);
 }

@@ -111,7 +111,7 @@ pub async fn questions_are_listed_newest_first_and_late_ones_are_found(store: Ar
     assert_eq!(list(of_one).await.map(|page| ids(&page.rows)), Ok(vec![other.id]));
     let elsewhere = ApprovalQuery { org_id: Some(id()), limit: 10, ..all };
     assert_eq!(list(elsewhere).await.map(|page| page.rows), Ok(vec![]));
-    let late = |ms| store.read::<_, Error, _>(move |tx| tx.late_approvals(NOW.plus_ms(ms), 10));
+    let late = |ms| store.read::<_, Error, _>(move |tx| Ok(tx.late_approvals(NOW.plus_ms(ms), 10)?.rows));
     assert_eq!(late(999).await, Ok(vec![]));
     assert_eq!(late(1_000).await.map(|rows| ids(&rows)), Ok(vec![first.id]));
     let (one, another) = (first.workspace_id, other.workspace_id);

@@ -9,7 +9,7 @@ use warren_model::{
 };
 
 use super::samples::{NOW, get, id, insert, update, workspace};
-use crate::{ChatSearch, ChatSpan, ConversationQuery, Error, Page, Store};
+use crate::{ChatSearch, ChatSpan, ConversationQuery, Error, NoticeKey, Page, Store};
 
 fn conversation(workspace_id: WorkspaceId) -> Conversation {
     Conversation {
@@ -256,4 +256,35 @@ pub async fn what_was_said_long_ago_is_cleared_with_conversations_in_which_nothi
         ChatSearch { words: vec!["hello".into()], org_id: None, workspace_id: None, before: None, limit: 10 };
     let found = store.read(move |tx| tx.search_chat(&search)).await.expect("they are searched");
     assert_eq!(found.rows.len(), 1, "and only that is found");
+}
+
+pub async fn a_notices_key_is_per_workspace_written_over_and_forgotten_after_its_time(store: Arc<dyn Store>) {
+    let (here, elsewhere) = (begin(&*store).await.workspace_id, begin(&*store).await.workspace_id);
+    let first = NoticeKey {
+        workspace_id: here,
+        key: "message/gr\u{fc}\u{df}e".into(),
+        fingerprint: "f".into(),
+        message_id: id(),
+        at: NOW,
+    };
+    let found = async |workspace_id: WorkspaceId, key: &str| {
+        let key = key.to_owned();
+        store.read(move |tx| tx.notice_key(workspace_id, &key)).await.expect("a key is read")
+    };
+    let put = async |key: &NoticeKey| {
+        let key = key.clone();
+        let put: Result<(), Error> = store.write(move |tx| tx.put_notice_key(&key)).await;
+        put.expect("a key is written");
+    };
+    put(&first).await;
+    assert_eq!(found(here, &first.key).await, Some(first.clone()));
+    assert_eq!(found(elsewhere, &first.key).await, None);
+    let later = NoticeKey { message_id: id(), fingerprint: "g".into(), at: NOW.plus_ms(2), ..first.clone() };
+    put(&later).await;
+    assert_eq!(found(here, &first.key).await, Some(later.clone()), "written over");
+    let older = NoticeKey { key: "key/1".into(), at: NOW, ..first };
+    put(&older).await;
+    let pruned: Result<u64, Error> = store.write(move |tx| tx.prune_notice_keys(NOW.plus_ms(1), 10)).await;
+    assert_eq!(pruned, Ok(1));
+    assert_eq!((found(here, "key/1").await, found(here, &later.key).await), (None, Some(later)));
 }

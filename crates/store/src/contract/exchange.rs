@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
-    Artifact, Content, Delegation, DelegationState, Delivery, DeliveryEnd, DeliveryState, Message, OrgId,
-    Part, Principal, Role, Status, Task, TaskId, TaskOrigin, TaskState, WorkspaceId,
+    Artifact, Content, Delegation, DelegationState, Delivery, DeliveryEnd, DeliveryReason, DeliveryState,
+    Message, OrgId, Part, Principal, Role, Status, Task, TaskId, TaskOrigin, TaskState, WorkspaceId,
 };
 
 use super::samples::{NOW, get, id, insert, update, workspace};
@@ -236,6 +236,8 @@ pub async fn a_position_counts_those_before_it(store: Arc<dyn Store>) {
         Delivery { id: id(), priority: 1, ..base },
     ];
     put(&*store, &job, &rows).await;
+    let order = store.read::<_, Error, _>(move |tx| tx.waiting_order(home, 2)).await;
+    assert_eq!(order, Ok(vec![rows[2].id, rows[0].id]), "as they are claimed, no further than asked");
     for (row, before) in rows.into_iter().zip([1, 2, 0]) {
         let position = store.read(move |tx| tx.position(&row)).await;
         assert_eq!(position, Ok::<_, Error>(before));
@@ -279,7 +281,7 @@ pub async fn a_claim_is_written_once_and_an_old_attempt_is_refused(store: Arc<dy
     let ended = Delivery {
         state: DeliveryState::Ended,
         end: Some(DeliveryEnd::Answered),
-        reason: Some("done".into()),
+        reason: Some(DeliveryReason::NoAnswer),
         ended_at: Some(NOW),
         due_at: None,
         ..second
@@ -306,7 +308,7 @@ pub async fn a_delivery_ends_once_whatever_a_program_believes(store: Arc<dyn Sto
         let ended = Delivery { state: DeliveryState::Ended, end: Some(*end), ended_at: Some(NOW), ..queued };
         assert_eq!(change(&*store, &ended, DeliveryState::Queued, 0).await, Ok(()));
         let other =
-            Delivery { end: Some(DeliveryEnd::Failed), reason: Some("again".into()), ..ended.clone() };
+            Delivery { end: Some(DeliveryEnd::Failed), reason: Some(DeliveryReason::Busy), ..ended.clone() };
         let refused = change(&*store, &other, DeliveryState::Ended, 0).await;
         assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
         let nameless = Delivery { id: id(), end: None, ..ended };
@@ -376,7 +378,8 @@ pub async fn what_is_due_is_found_the_longest_overdue_first_and_lists_are_in_pag
     let due = |ms| Delivery { id: id(), due_at: Some(NOW.plus_ms(ms)), ..delivery(&job) };
     let rows = [due(3), due(1), due(2), Delivery { id: id(), due_at: None, ..delivery(&job) }];
     put(&*store, &job, &rows).await;
-    let found = store.read(move |tx| tx.due_deliveries(NOW.plus_ms(2), 10)).await;
+    let due = store.read(move |tx| tx.due_deliveries(NOW.plus_ms(2), 10)).await;
+    let found = due.map(|due| due.rows.iter().map(|row| row.id).collect::<Vec<_>>());
     assert_eq!(found, Ok::<_, Error>(vec![rows[1].id, rows[2].id]));
     let page = async |after| {
         let query = DeliveryQuery { workspace_id: home, state: DeliveryState::Queued, after, limit: 3 };

@@ -145,6 +145,7 @@ macro_rules! contract_tests {
                 messages_are_found_by_their_words
                 a_conversation_goes_with_its_messages_and_with_its_workspace
                 what_was_said_long_ago_is_cleared_with_conversations_in_which_nothing_is_left
+                a_notices_key_is_per_workspace_written_over_and_forgotten_after_its_time
             }
             places {
                 a_box_has_one_holder_and_a_late_claim_is_refused
@@ -163,6 +164,7 @@ macro_rules! contract_tests {
                 a_slot_is_claimed_by_one_of_many
                 a_run_is_written_once_per_state_and_attempt
                 unfinished_and_waiting_runs_are_found_again
+                a_schedule_is_postponed_at_its_version_and_nothing_else_of_it_changes
                 runs_go_with_their_schedule_and_old_ones_are_cleared
             }
             memory {

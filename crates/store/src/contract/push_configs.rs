@@ -58,7 +58,7 @@ async fn of_task(store: &dyn Store, id: TaskId) -> Vec<PushConfig> {
 }
 
 async fn owed(store: &dyn Store, after_ms: i64) -> Vec<PushConfig> {
-    store.read(move |tx| tx.owed_pushes(NOW.plus_ms(after_ms), 10)).await.expect("they are read")
+    store.read(move |tx| tx.owed_pushes(NOW.plus_ms(after_ms), 10)).await.expect("they are read").rows
 }
 
 async fn change(store: &dyn Store, task: &Task) -> Task {

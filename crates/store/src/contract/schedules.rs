@@ -28,6 +28,7 @@ fn schedule(workspace_id: WorkspaceId, name: &str) -> Schedule {
         created_at: NOW,
         updated_at: NOW,
         version: 1,
+        unreadable: None,
     }
 }
 
@@ -196,6 +197,23 @@ pub async fn a_run_is_written_once_per_state_and_attempt(store: Arc<dyn Store>) 
 }
 
 // X41: what a dead replica left
+pub async fn a_schedule_is_postponed_at_its_version_and_nothing_else_of_it_changes(store: Arc<dyn Store>) {
+    let home = workspace();
+    insert(&*store, &home).await;
+    let row = schedule(home.id, "nightly");
+    let (written, id) = (row.clone(), row.id);
+    let made: Result<(), Error> = store.write(move |tx| tx.insert_schedule(&written)).await;
+    made.expect("a schedule is written");
+    let later = NOW.plus_ms(60_000);
+    let postpone = async |version: u64| {
+        store.write::<_, Error, _>(move |tx| tx.postpone_schedule(id, version, later)).await
+    };
+    assert_eq!(postpone(9).await, Ok(false), "another version");
+    assert_eq!(postpone(row.version).await, Ok(true));
+    let read = store.read::<_, Error, _>(move |tx| tx.schedule(id)).await;
+    assert_eq!(read, Ok(Some(Schedule { next_at: Some(later), ..row })));
+}
+
 pub async fn unfinished_and_waiting_runs_are_found_again(store: Arc<dyn Store>) {
     let row = one(&*store).await;
     let (claimed, later) = (run(&row, Some(NOW)), run(&row, Some(NOW.plus_ms(1))));
@@ -220,10 +238,10 @@ pub async fn unfinished_and_waiting_runs_are_found_again(store: Arc<dyn Store>) 
     for run in [&claimed, &later, &first, &second, &skipped] {
         assert!(put_run(&*store, run).await);
     }
-    let at = |ms| store.read::<_, Error, _>(move |tx| tx.unfinished_runs(NOW.plus_ms(ms), 10));
+    let at = |ms| store.read::<_, Error, _>(move |tx| Ok(tx.unfinished_runs(NOW.plus_ms(ms), 10)?.rows));
     assert_eq!(at(29_999).await, Ok(vec![]));
     assert_eq!(at(30_000).await, Ok(vec![claimed.clone()]));
-    assert_eq!(store.read::<_, Error, _>(|tx| tx.waiting_runs(10)).await, Ok(vec![first.clone()]));
+    assert_eq!(store.read::<_, Error, _>(|tx| Ok(tx.waiting_runs(10)?.rows)).await, Ok(vec![first.clone()]));
     let of = row.id;
     let in_state = store.read::<_, Error, _>(move |tx| tx.schedule_runs_in(of, RunState::Waiting, 10)).await;
     assert_eq!(in_state, Ok(vec![second.clone(), first.clone()]), "the newest first");
@@ -264,6 +282,7 @@ pub async fn runs_go_with_their_schedule_and_old_ones_are_cleared(store: Arc<dyn
     assert_eq!(get(&*store, of).await, None);
     let delete = store.write::<_, Error, _>(move |tx| tx.delete_schedule(of)).await;
     assert_eq!(delete, Ok(false));
-    let left = store.read::<_, Error, _>(move |tx| tx.unfinished_runs(NOW.plus_ms(99_999), 10)).await;
+    let left =
+        store.read::<_, Error, _>(move |tx| Ok(tx.unfinished_runs(NOW.plus_ms(99_999), 10)?.rows)).await;
     assert_eq!(left, Ok(vec![]));
 }

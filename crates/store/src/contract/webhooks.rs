@@ -76,7 +76,7 @@ pub async fn webhooks_and_channels_come_back_as_they_were_written(store: Arc<dyn
         .read(move |tx| {
             assert_eq!(tx.webhook(one)?, Some(own.clone()));
             assert_eq!(tx.webhook(other)?, Some(of_all.clone()));
-            assert_eq!(tx.active_webhooks()?, std::slice::from_ref(&of_all));
+            assert_eq!(tx.active_webhooks()?.rows, std::slice::from_ref(&of_all));
             assert_eq!(tx.count_webhooks(OrgId::DEFAULT)?, 2);
             let page = tx.webhooks(OrgId::DEFAULT, None, 1)?;
             assert_eq!((page.rows.len(), page.next), (1, Some(page.rows[0].id)));
@@ -167,9 +167,9 @@ pub async fn what_is_due_is_found_by_webhook_and_not_for_stopped_ones(store: Arc
         .read(move |tx| {
             assert_eq!(tx.due_webhooks(NOW, 10)?, [hook]);
             assert_eq!(tx.due_webhooks(NOW.plus_ms(-1), 10)?, []);
-            assert_eq!(tx.due_webhook_calls(hook, NOW, 10)?, [first.clone(), second.clone()]);
-            assert_eq!(tx.due_webhook_calls(hook, NOW.plus_ms(10), 10)?.len(), 3);
-            assert_eq!(tx.due_webhook_calls(hook, NOW, 1)?, std::slice::from_ref(&first));
+            assert_eq!(tx.due_webhook_calls(hook, NOW, 10)?.rows, [first.clone(), second.clone()]);
+            assert_eq!(tx.due_webhook_calls(hook, NOW.plus_ms(10), 10)?.rows.len(), 3);
+            assert_eq!(tx.due_webhook_calls(hook, NOW, 1)?.rows, std::slice::from_ref(&first));
             Ok::<(), Error>(())
         })
         .await

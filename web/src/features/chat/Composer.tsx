@@ -10,13 +10,14 @@ import {
   useRef,
   useState,
 } from "react";
+import { type Progress, uploadFiles } from "../../api/upload";
 import { Button } from "../../components/Button";
 import { readDraft, useDraft, writeDraft } from "../../components/draft";
 import { formatBytes } from "../../components/format";
 import { Icon } from "../../components/Icon";
 import { ProblemPanel } from "../../components/States";
 import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
-import { type Attached, attach, partsOf } from "./attachments";
+import { type Attached, attach, partsOf, withParts } from "./attachments";
 import { gist } from "./parts";
 import { isGone, usePost } from "./queries";
 
@@ -37,7 +38,7 @@ export function Composer({ workspaceId, conversation, onBegun, hasFocus = false 
   const { navigate } = useRouter();
   const place = `${workspaceId}.${conversation ?? NEW_CONVERSATION}`;
   const [text, setText, forget] = useDraft(`chat.${place}`);
-  const files = useAttachments();
+  const files = useAttachments(workspaceId);
   const input = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -61,10 +62,12 @@ export function Composer({ workspaceId, conversation, onBegun, hasFocus = false 
   const send = (event?: FormEvent) => {
     event?.preventDefault();
     if (isEmpty || post.isPending || files.isReading) return;
-    const parts = partsOf(text, files.attached);
     const messageId = idOf(tryKey, text, files.attached);
     const known = conversation ?? readDraft(begunKey);
-    const posting = { conversation: known, title: gist(parts, TITLE_CHARS), messageId, text, parts };
+    const names = files.attached.map(({ file }) => ({ filename: file.name }));
+    const title = gist([{ text }, ...names], TITLE_CHARS);
+    const parts = async () => partsOf(text, await files.upload());
+    const posting = { conversation: known, title, messageId, text, parts };
     post.mutate(posting, {
       // Whoever went elsewhere meanwhile stays there.
       onSuccess: (sent) => {
@@ -103,14 +106,20 @@ export function Composer({ workspaceId, conversation, onBegun, hasFocus = false 
         <ul className="composer-files" aria-label="Attached files">
           {files.attached.map((file) => (
             <li key={file.id} className="tag">
-              <Icon name="file" /> <bdi>{file.name}</bdi> {formatBytes(file.bytes)}
-              <button type="button" aria-label={`Remove ${file.name}`} onClick={() => files.remove(file.id)}>
+              <Icon name="file" /> <bdi>{file.file.name}</bdi> {formatBytes(file.file.size)}
+              <button
+                type="button"
+                aria-label={`Remove ${file.file.name}`}
+                disabled={post.isPending}
+                onClick={() => files.remove(file.id)}
+              >
                 <Icon name="close" />
               </button>
             </li>
           ))}
         </ul>
       )}
+      {files.progress && <UploadProgress progress={files.progress} />}
       <div className="composer-box">
         <Button
           tone="quiet"
@@ -153,6 +162,17 @@ export function Composer({ workspaceId, conversation, onBegun, hasFocus = false 
   );
 }
 
+function UploadProgress({ progress: { sent, total } }: { progress: Progress }) {
+  return (
+    <p className="composer-progress">
+      <progress aria-label="Upload of the attached files" max={total} value={sent} />
+      {sent < total
+        ? `${formatBytes(sent)} of ${formatBytes(total)} uploaded`
+        : "Uploaded; the server looks at the files"}
+    </p>
+  );
+}
+
 /** The id of this very message: kept while it is tried again, new as soon as it is another one. */
 function idOf(key: string, text: string, files: readonly Attached[]): string {
   const what = JSON.stringify([text, files.map(({ id }) => id)]);
@@ -164,12 +184,26 @@ function idOf(key: string, text: string, files: readonly Attached[]): string {
   return id;
 }
 
-function useAttachments() {
+function useAttachments(workspaceId: string) {
   const [attached, setAttached] = useState<readonly Attached[]>([]);
   const [refusal, setRefusal] = useState<string>();
   const [isReading, setIsReading] = useState(false);
   const [isOver, setIsOver] = useState(false);
+  const [progress, setProgress] = useState<Progress>();
 
+  /** Uploads what is not there yet. A part of an upload that failed is not there: the next try sends all of it. */
+  const upload = async () => {
+    const missing = attached.filter(({ part }) => !part).map(({ file }) => file);
+    if (missing.length === 0) return attached;
+    setProgress({ sent: 0, total: missing.reduce((sum, { size }) => sum + size, 0) });
+    try {
+      const uploaded = withParts(attached, (await uploadFiles(workspaceId, missing, setProgress)).parts);
+      setAttached((now) => now.map((one) => uploaded.find(({ id }) => id === one.id) ?? one));
+      return uploaded;
+    } finally {
+      setProgress(undefined);
+    }
+  };
   const add = async (files: FileList | null) => {
     if (!files || files.length === 0) return;
     setIsReading(true);
@@ -183,6 +217,8 @@ function useAttachments() {
     refusal,
     isReading,
     isOver,
+    progress,
+    upload,
     add,
     remove: (id: string) => setAttached((now) => now.filter((one) => one.id !== id)),
     clear: () => setAttached([]),

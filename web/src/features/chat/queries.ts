@@ -165,7 +165,8 @@ export interface Posting {
   messageId: string;
   /** As it was typed. */
   text: string;
-  parts: MessagePart[];
+  /** What it says; files are uploaded when this is asked for. */
+  parts(): Promise<MessagePart[]>;
 }
 
 interface PostListener {
@@ -180,6 +181,8 @@ export function usePost(id: string, { onBegun, onPosted }: PostListener) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: async ({ conversation, title, messageId, parts }: Posting) => {
+      // First of all: a message whose files cannot be taken begins no conversation.
+      const said = await parts();
       let known = conversation;
       if (!known) {
         known = (await begin(api, id, title)).id;
@@ -188,7 +191,7 @@ export function usePost(id: string, { onBegun, onPosted }: PostListener) {
       const posted = await answer(
         api.POST("/api/v1/workspaces/{id}/conversations/{conversation}/messages", {
           params: { path: { id, conversation: known } },
-          body: { message: { id: messageId, parts } },
+          body: { message: { id: messageId, parts: said } },
         }),
       );
       return { conversation: known, posted };

@@ -51,11 +51,8 @@ function placeOf(
   if (status !== "online" && status !== "degraded") {
     return `the workspace is ${status.replaceAll("_", " ")}`;
   }
-  const mine = waiting.find((one) => one.task_id === task.id);
-  if (!mine) return undefined;
-  const before = waiting.filter(
-    (one) => one.priority > mine.priority || (one.priority === mine.priority && one.id < mine.id),
-  ).length;
+  const before = waiting.find((one) => one.task_id === task.id)?.position;
+  if (before == null) return undefined;
   return before === 0 ? "next in line" : `${before} before it`;
 }
 

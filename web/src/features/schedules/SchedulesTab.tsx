@@ -71,6 +71,12 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
       <p className="message-text" dir="auto">
         {schedule.prompt}
       </p>
+      {schedule.problem != null && (
+        <p className="composer-refusal" role="alert">
+          It does not fire: another version of Warren wrote it, and this one cannot read it (
+          {schedule.problem}). Go back to that version, or remove it and make it anew.
+        </p>
+      )}
       {action.isError && <ProblemPanel error={action.error} what="Nothing was changed." />}
       <button
         type="button"

@@ -35,7 +35,8 @@ export function runOf(run: ScheduleRun): string {
   }
 }
 
-export function nextOf({ is_paused, next_at }: Schedule): string {
+export function nextOf({ is_paused, next_at, problem }: Schedule): string {
+  if (problem != null) return "Broken";
   if (is_paused) return "Paused";
   return next_at ? `Next at ${formatMoment(next_at)}` : "Fires no more";
 }

@@ -1,4 +1,4 @@
-use warren_model::{DeliveryId, Message, Part, Principal, PrincipalKind, Role, TaskId};
+use warren_model::{DeliveryId, DeliveryReason, Message, Part, Principal, PrincipalKind, Role, TaskId};
 
 use super::*;
 use crate::a2a::Task;
@@ -90,15 +90,21 @@ fn complaints_are_understood_in_both_spellings() {
     let rpc = |code: i64| json!({ "jsonrpc": "2.0", "id": "1", "error": { "code": code, "message": "no" } });
     let detailed = |reason: &str| json!({ "error": { "code": 400, "details": [{ "reason": reason }] } });
     let cases = [
-        (read(Binding::JsonRpc, 200, rpc(-32001)), Trouble::Refused("task_unknown")),
-        (read(Binding::JsonRpc, 200, rpc(-32002)), Trouble::Refused("not_cancelable")),
-        (read(Binding::JsonRpc, 200, rpc(-32602)), Trouble::Refused("message_refused")),
-        (read(Binding::JsonRpc, 200, rpc(-32603)), Trouble::Refused("agent_error")),
-        (read(Binding::JsonRpc, 200, rpc(-1)), Trouble::Refused("agent_error")),
-        (read(Binding::HttpJson, 404, detailed("TASK_NOT_FOUND")), Trouble::Refused("task_unknown")),
+        (read(Binding::JsonRpc, 200, rpc(-32001)), Trouble::Refused(DeliveryReason::TaskUnknown)),
+        (read(Binding::JsonRpc, 200, rpc(-32002)), Trouble::Refused(DeliveryReason::NotCancelable)),
+        (read(Binding::JsonRpc, 200, rpc(-32602)), Trouble::Refused(DeliveryReason::MessageRefused)),
+        (read(Binding::JsonRpc, 200, rpc(-32603)), Trouble::Refused(DeliveryReason::AgentError)),
+        (read(Binding::JsonRpc, 200, rpc(-1)), Trouble::Refused(DeliveryReason::AgentError)),
+        (
+            read(Binding::HttpJson, 404, detailed("TASK_NOT_FOUND")),
+            Trouble::Refused(DeliveryReason::TaskUnknown),
+        ),
         (read(Binding::HttpJson, 400, detailed("AGENT_BUSY")), Trouble::Busy { retry_after_ms: None }),
-        (read(Binding::HttpJson, 422, json!({ "detail": "what?" })), Trouble::Refused("message_refused")),
-        (read(Binding::HttpJson, 500, json!("oh")), Trouble::Refused("agent_error")),
+        (
+            read(Binding::HttpJson, 422, json!({ "detail": "what?" })),
+            Trouble::Refused(DeliveryReason::MessageRefused),
+        ),
+        (read(Binding::HttpJson, 500, json!("oh")), Trouble::Refused(DeliveryReason::AgentError)),
         (read(Binding::JsonRpc, 200, json!({ "jsonrpc": "2.0" })), Trouble::BadAnswer),
         (read(Binding::JsonRpc, 200, json!({ "result": { "id": 5 } })), Trouble::BadAnswer),
         (read(Binding::HttpJson, 200, json!([])), Trouble::BadAnswer),

@@ -158,6 +158,10 @@ fn message_to_user() -> (Value, Value) {
         "text": { "type": "string", "minLength": 1 },
         "conversation_id": { "type": "string", "description": "Absent: the youngest conversation." },
         "attachments": { "type": "array", "items": file, "maxItems": 20 },
+        "message_id": {
+            "type": "string", "minLength": 1, "maxLength": 128,
+            "description": "Of your own making; the same one again tells it only once.",
+        },
     });
     (properties, json!(["text"]))
 }

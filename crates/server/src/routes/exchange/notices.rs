@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use warren_api::{Attachment, ChatMessage, Feed, FeedLine, Notify, Problem};
 use warren_exchange::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
-use warren_exchange::{Line, Notice};
+use warren_exchange::{Line, Notice, Noticed, Once};
 use warren_fleet::access::Action;
 use warren_fleet::upload_rules::SCHEME;
 use warren_model as model;
@@ -16,7 +16,7 @@ use warren_model::{Content, ErrorCode, Part};
 use warren_workspace::WorkspacePath;
 use warren_workspace::fs::{ByteRange, EntryKind, Fs};
 
-use super::id_in_body;
+use super::{id_in_body, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert_chat as convert;
@@ -27,25 +27,46 @@ use crate::routes::files::fs_of;
 /// Tell people something, with files of one's own workspace.
 ///
 /// For the workspace's runtime alone. All files are looked at first; if one is not there, too large or not what it is said
-/// to be, nothing is told. Who follows the events hears of it once it is written.
+/// to be, nothing is told. Who follows the events hears of it once it is written. The same `Idempotency-Key`, or the same
+/// `message_id`, is the same notice: it stands once, and is answered as the first was.
 #[utoipa::path(
     post, path = "/api/v1/workspaces/{id}/notify", operation_id = "notify", tag = "chat",
-    params(("id" = String, Path)), request_body = Notify,
-    responses((status = 201, body = ChatMessage), (status = "default", body = Problem, content_type = "application/problem+json"))
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), request_body = Notify,
+    responses(
+        (status = 200, body = ChatMessage, description = "It was told before."),
+        (status = 201, body = ChatMessage),
+        (status = "default", body = Problem, content_type = "application/problem+json"),
+    )
 )]
 pub(crate) async fn notify(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
+    headers: HeaderMap,
     Json(wish): Json<Notify>,
 ) -> Result<Response, Failure> {
     app.fleet.workspace(&who, Action::UseWorkspace, id).await?;
     let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
+    let once = once(&headers, &wish)?;
+    if let Some(message) = app.exchange.told_before(&who, id, &once).await? {
+        return Ok(answer(&Noticed { message, is_repeat: true }));
+    }
     let mut parts = vec![Part::text(wish.text)];
     parts.extend(checked_files(&app, id, &wish.attachments).await?);
-    let notice = Notice { workspace_id: id, conversation_id, parts };
-    let message = app.exchange.notify(&who, notice).await?;
-    Ok((StatusCode::CREATED, axum::Json(convert::chat_message(&message))).into_response())
+    let notice = Notice { workspace_id: id, conversation_id, parts, once };
+    Ok(answer(&app.exchange.notify(&who, notice).await?))
+}
+
+/// By what the notice is known: what it asks for, whatever ids it goes under.
+fn once(headers: &HeaderMap, wish: &Notify) -> Result<Once, Failure> {
+    let key = idempotency_key(headers)?;
+    let asked = serde_json::json!(Notify { message_id: None, ..wish.clone() });
+    Ok(Once::new(wish.message_id.as_deref(), key.as_deref(), &asked)?)
+}
+
+fn answer(noticed: &Noticed) -> Response {
+    let status = if noticed.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
+    (status, axum::Json(convert::chat_message(&noticed.message))).into_response()
 }
 
 /// Each file, or what is wrong with the first that cannot go.

@@ -50,7 +50,7 @@ pub(crate) async fn list(
     };
     let page = app.exchange.deliveries(&who, query).await?;
     Ok(axum::Json(QueuePage {
-        items: page.rows.iter().map(convert::delivery).collect(),
+        items: page.rows.iter().map(convert::placed).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
     }))
 }
@@ -82,7 +82,7 @@ pub(crate) async fn show(
     Caller(who): Caller,
     PathPair(id, delivery): PathPair<model::DeliveryKind>,
 ) -> Result<axum::Json<QueuedMessage>, Failure> {
-    Ok(axum::Json(convert::delivery(&app.exchange.delivery(&who, id, delivery).await?)))
+    Ok(axum::Json(convert::placed(&app.exchange.placed_delivery(&who, id, delivery).await?)))
 }
 
 /// Take a message that waits out of the queue. It ends as cancelled.

@@ -9,7 +9,7 @@ use warren_api::{
 };
 use warren_exchange::{Answer, Outcome};
 use warren_model as model;
-use warren_model::{ErrorCode, TaskState, TaskUpdate};
+use warren_model::{DeliveryReason, ErrorCode, TaskState, TaskUpdate};
 
 use crate::App;
 use crate::auth::Caller;
@@ -76,7 +76,7 @@ pub(crate) async fn answer(
     let outcome = match answer.outcome {
         AnswerOutcome::Answered => Outcome::Answered,
         AnswerOutcome::Busy => Outcome::Busy { retry_after_ms: answer.retry_after_ms },
-        AnswerOutcome::Failed => Outcome::Failed { reason: "failed" },
+        AnswerOutcome::Failed => Outcome::Failed { reason: DeliveryReason::Failed },
     };
     let state = match (answer.outcome, answer.state.map(convert::task_state_from)) {
         (AnswerOutcome::Answered, Some(state)) if state.is_final() || state.is_interrupted() => state,

@@ -69,7 +69,7 @@ impl Transport for Agent {
             return Outcome::Answered;
         }
         if verb == "refuse" {
-            return Outcome::Failed { reason: "unauthorized" };
+            return Outcome::Failed { reason: warren_model::DeliveryReason::Unauthorized };
         }
         let remote = turn.remote_id.clone().unwrap_or_else(|| format!("far-{}", turn.task_id));
         sink.tell(Told::RemoteId(remote)).await;

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use warren_exchange::{Send, Sender, Terms};
-use warren_model::{Message, OrgId, Part, Principal, PrincipalKind, Role, TaskState, WorkspaceId};
+use warren_model::{
+    DeliveryReason, Message, OrgId, Part, Principal, PrincipalKind, Role, Status, TaskState, WorkspaceId,
+};
 use warren_testkit::{Act, Answer, ScriptedAgent, Warren};
 
 use super::{agent, boot, said, send, task_in, with_agent};
@@ -145,7 +147,7 @@ async fn whatever_comes_under_the_context_is_shown_with_its_true_author() {
     let tick = warren.exchange.send_as(&sender, tick).await.unwrap();
     warren.exchange.settled(tick.task.id, None).await.unwrap();
     // By another agent, which claims to be a person.
-    peer.next([Act::Outcome(warren_exchange::Outcome::Failed { reason: "failed" })]);
+    peer.next([Act::Outcome(warren_exchange::Outcome::Failed { reason: DeliveryReason::Failed })]);
     body =
         json!({ "message": { "role": "user", "parts": [{ "text": "from next door" }] }, "context_id": chat });
     let path = format!("/api/v1/workspaces/{id}/messages");
@@ -360,6 +362,48 @@ async fn an_agent_tells_people_with_files_and_is_seen_as_an_agent() {
     assert_eq!(fetched.header("x-content-type-options").unwrap(), "nosniff");
 }
 
+// X31, X16
+#[tokio::test]
+async fn the_same_notice_again_stands_once_even_when_its_file_is_gone() {
+    let clock = crate::fleet::clock();
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let (id, secret) = reporting(&warren).await;
+    let path = format!("/api/v1/workspaces/{id}/notify");
+    let file = format!("/api/v1/workspaces/{id}/files?path=plan.txt");
+    let written = warren.call("PUT", &file).token(&warren.token).body("the plan").send().await;
+    assert_eq!(written.status, 201);
+    let tell = async |key: Option<&str>, body: Value| {
+        let call = warren.call("POST", &path).token(&secret).json(&body);
+        key.into_iter().fold(call, |call, key| call.header("idempotency-key", key)).send().await
+    };
+    let body = json!({ "text": "done", "attachments": [{ "path": "plan.txt" }] });
+    let twins = tokio::join!(tell(Some("k"), body.clone()), tell(Some("k"), body.clone()));
+    let mut statuses = [twins.0.status, twins.1.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 201], "of two at once one tells");
+    assert_eq!(twins.0.json(), twins.1.json());
+    let removed = warren.call("DELETE", &file).token(&warren.token).send().await;
+    assert!(matches!(removed.status, 200 | 204), "{}", removed.text());
+    let again = tell(Some("k"), body.clone()).await;
+    assert_eq!((again.status, again.json()), (200, twins.0.json()));
+    let other = tell(Some("k"), json!({ "text": "else" })).await;
+    assert_eq!((other.status, other.code().as_str()), (422, "idempotency_key_reused"));
+    // The sender's own id does the same, also for those who cannot send a header.
+    let named = json!({ "text": "done", "message_id": "m-1" });
+    let (first, second) = (tell(None, named.clone()).await, tell(None, named).await);
+    assert_eq!((first.status, second.status, first.json()), (201, 200, second.json()));
+    let plain = json!({ "text": "done" });
+    assert_ne!(tell(None, plain.clone()).await.json()["id"], tell(None, plain).await.json()["id"]);
+    let chat = first.json()["conversation_id"].as_str().unwrap().to_owned();
+    assert_eq!(read(&warren, id, &chat).await.len(), 4);
+    // What somebody removed is not brought back by a retry, and after the window the key is free.
+    let gone = format!("/api/v1/workspaces/{id}/conversations/{chat}");
+    assert_eq!(warren.call("DELETE", &gone).token(&warren.token).send().await.status, 204);
+    assert_eq!(tell(None, json!({ "text": "done", "message_id": "m-1" })).await.status, 404);
+    clock.advance_ms(24 * 3_600_000 + 1);
+    assert_eq!(tell(None, json!({ "text": "done", "message_id": "m-1" })).await.status, 201);
+}
+
 // X31
 #[tokio::test]
 async fn a_file_that_cannot_go_is_named_and_nothing_is_told() {
@@ -439,12 +483,25 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
 #[tokio::test]
 async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
     let (warren, peer) = with_agent().await;
-    let canary = "canary-4f1d9c2b7e";
-    let set = warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token);
-    let set = set.json(&json!({ "value": canary })).send().await;
-    assert!(matches!(set.status, 200 | 201), "{}", set.text());
-    let (id, _) = agent(&warren, json!({})).await;
-    peer.next([Act::Work(format!("calling with {canary} now")), Act::Hold, Act::Say("done".into())]);
+    let (canary, own) = ("canary-4f1d9c2b7e", "canary-of-its-own-77");
+    // A change of secrets brings an agent up anew, so that they are set before it comes.
+    let body = json!({ "name": "agent", "provider": { "kind": "local" }, "runtime": "external" });
+    let id = create(&warren, &body).await;
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
+    let places = [("/api/v1/secrets/API_KEY".to_owned(), canary)];
+    let of_workspace = (format!("/api/v1/workspaces/{id}/secrets/OWN_KEY"), own);
+    for (path, value) in places.into_iter().chain([of_workspace]) {
+        let set = warren.call("PUT", &path).token(&warren.token);
+        let set = set.json(&json!({ "value": value })).send().await;
+        assert!(matches!(set.status, 200 | 201), "{}", set.text());
+    }
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
+    boot(&warren, id, json!({})).await;
+    peer.next([
+        Act::Work(format!("calling with {canary} and {own} now")),
+        Act::Hold,
+        Act::Say("done".into()),
+    ]);
     let accepted = super::say(&warren, id, "go").await;
     let told = async || {
         let all = crate::fleet::events(&warren, Some(id)).await;
@@ -453,7 +510,7 @@ async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
     eventually("its progress", async || told().await.is_some()).await;
     let line = told().await.unwrap()["data"]["line"].as_str().unwrap().to_owned();
     assert!(
-        line.starts_with("calling with ") && line.ends_with(" now") && !line.contains("canary"),
+        line.starts_with("calling with *") && line.ends_with("* now") && !line.contains("canary"),
         "{line}"
     );
     peer.let_go();

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use warren_exchange::Outcome;
 use warren_model::{Status, TaskState};
 use warren_testkit::{Act, ScriptedAgent, Warren};
@@ -373,4 +373,27 @@ async fn a_follower_hears_of_the_end_that_comes_with_an_artifact() {
     };
     let heard = tokio::time::timeout(std::time::Duration::from_secs(10), hearing).await.expect("it ends");
     assert_eq!(heard, [None, Some(TaskState::Completed)]);
+}
+
+// X12, X14
+#[tokio::test]
+async fn a_message_that_waits_tells_how_many_are_claimed_before_it() {
+    let (warren, peer) = with_agent().await;
+    let (id, _) = agent(&warren, json!({})).await;
+    peer.next([Act::Hold, Act::Say("done".into())]);
+    let at_work = say(&warren, id, "at work").await;
+    let mut waiting = Vec::new();
+    for (text, priority) in [("first", 0), ("second", 0), ("urgent", 50)] {
+        let mut body = said(text);
+        body["priority"] = json!(priority);
+        waiting.push(send(&warren, id, &body).await.json()["queue_id"].clone());
+    }
+    let queue = warren.get(&format!("/api/v1/workspaces/{id}/queue")).await.json();
+    let places: Vec<_> =
+        queue["items"].as_array().unwrap().iter().map(|one| one["position"].clone()).collect();
+    assert_eq!(places, [1, 2, 0], "{queue}");
+    let one = |queue_id: &Value| format!("/api/v1/workspaces/{id}/queue/{}", queue_id.as_str().unwrap());
+    assert_eq!(warren.get(&one(&waiting[1])).await.json()["position"], 2);
+    assert_eq!(warren.get(&one(&at_work["queue_id"])).await.json()["position"], Value::Null);
+    peer.let_go();
 }

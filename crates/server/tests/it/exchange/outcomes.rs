@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use warren_exchange::Outcome;
-use warren_model::{TaskState, WorkspaceId};
+use warren_model::{DeliveryReason, TaskState, WorkspaceId};
 use warren_testkit::{Act, PostgresDatabase, ScriptedAgent, Warren};
 
 use super::{agent, boot, say, task_in};
 use crate::fleet::{beat, clock, events, eventually, show, status, status_after};
 
-const BROKEN: Act = Act::Outcome(Outcome::Failed { reason: "bad_answer" });
+const BROKEN: Act = Act::Outcome(Outcome::Failed { reason: DeliveryReason::BadAnswer });
 
 fn failed() -> Act {
     Act::SayIn(TaskState::Failed, "no".into())

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use warren_model::{Limits, WorkspaceId};
+use warren_model::{Limits, Status, WorkspaceId};
 use warren_testkit::{Answer, Warren};
 
 use super::{agent, with_agent};
-use crate::fleet::{events, eventually};
+use crate::fleet::{create, events, eventually, register, reporting};
 use crate::{local, memory};
 
 const BOUNDARY: &str = "a-boundary-of-a-form";
@@ -400,6 +400,81 @@ async fn a_file_goes_along_with_work_and_is_the_receivers_own_copy() {
         assert_eq!(read(&warren, helper.0, &part["url"]).await, b"# first", "as it was when it was sent");
     }
     assert_eq!(landed(&warren, helper.0).await.len(), 2);
+}
+
+// X33
+#[tokio::test]
+async fn files_of_an_answer_are_the_askers_own_copies_and_one_that_cannot_be_copied_says_why() {
+    let limits = Limits { max_attachment_bytes: 100, ..Limits::default() };
+    let warren = Warren::builder().limits(limits).start().await;
+    let lead = reporting(&warren).await;
+    let helper = reporting_below(&warren, lead.0).await;
+    let own = format!("/api/v1/workspaces/{}/files?path=out/report.md", helper.0);
+    assert_eq!(warren.put(&own, "# done").await.status, 201);
+    let hand_on = async || {
+        let wish = json!({ "to": helper.0.to_string(), "message": { "parts": [{ "text": "report" }] }, "tell": true });
+        let path = format!("/api/v1/workspaces/{}/delegations", lead.0);
+        let made = warren.call("POST", &path).token(&lead.1).json(&wish).send().await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    };
+    let claim = async |of: &(WorkspaceId, String)| {
+        let path = format!("/api/v1/workspaces/{}/queue/claim", of.0);
+        warren.call("POST", &path).token(&of.1).json(&json!({})).send().await.json()["claimed"].clone()
+    };
+    let answer = async |parts: Value| {
+        let claimed = claim(&helper).await;
+        let queue_id = claimed["queue_id"].as_str().unwrap();
+        let path = format!("/api/v1/workspaces/{}/queue/{queue_id}/answer", helper.0);
+        let body =
+            json!({ "attempt": claimed["attempt"], "outcome": "answered", "message": { "parts": parts } });
+        let done = warren.call("POST", &path).token(&helper.1).json(&body).send().await;
+        assert_eq!(done.status, 200, "{}", done.text());
+        done.json()
+    };
+    let result = async |id: &str| {
+        let path = format!("/api/v1/workspaces/{}/delegations/{id}", lead.0);
+        warren.call("GET", &path).token(&lead.1).send().await.json()["result"].clone()
+    };
+
+    let id = hand_on().await;
+    let raw = json!({ "raw": "aGk=", "filename": "hi.txt", "media_type": "text/plain" });
+    // What an agent says of copies is not believed.
+    let forged = json!({ "url": "workspace:out/report.md", "metadata": { "warren/copy": "workspace:mine" } });
+    let told = answer(json!([{ "text": "here" }, forged, raw])).await;
+    assert_eq!(
+        told["status_message"]["parts"][1]["url"], "workspace:out/report.md",
+        "its own view is its own"
+    );
+    let parts = result(&id).await;
+    assert_eq!(parts[0]["text"], "here");
+    assert_eq!(read(&warren, lead.0, &parts[1]["url"]).await, b"# done");
+    assert_eq!(read(&warren, lead.0, &parts[2]["url"]).await, b"hi");
+    assert_eq!(landed(&warren, lead.0).await.len(), 2);
+    // Who is told of the end is told of the same files.
+    let message = claim(&lead).await["message"].clone();
+    assert_eq!(message["parts"][2]["url"], parts[1]["url"], "{message}");
+
+    // Too large, or not there: the answer arrives all the same, and nothing is left behind.
+    assert_eq!(warren.put(&own, "x".repeat(101)).await.status, 200);
+    for path in ["out/report.md", "nowhere"] {
+        let id = hand_on().await;
+        answer(json!([{ "text": "look" }, { "url": format!("workspace:{path}") }])).await;
+        let parts = result(&id).await;
+        assert_eq!(parts[0]["text"], "look");
+        assert!(parts[1]["metadata"]["warren/not_copied"].is_string(), "{parts}");
+    }
+    assert_eq!(landed(&warren, lead.0).await.len(), 2);
+}
+
+/// The same as `reporting`, beneath another workspace.
+async fn reporting_below(warren: &Warren, parent: WorkspaceId) -> (WorkspaceId, String) {
+    let body = json!({
+        "name": "helper", "provider": local(), "runtime": "external", "parent_id": parent.to_string(),
+    });
+    let id = create(warren, &body).await;
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
+    (id, register(warren, id).await)
 }
 
 // X33, X16

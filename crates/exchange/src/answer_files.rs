@@ -1,0 +1,155 @@
+//! Files that an agent answers with, for a workspace that asked (X33): what lies in the one that answers is out of the
+//! other's reach, so it is copied, under the limits of uploads.
+//!
+//! ```text
+//!   answer: workspace:out/report.pdf ─ copied ─▶ workspace:uploads/<answer>/report.pdf of the workspace that asked
+//!           └─ the part keeps its address, for those who look at the one that answered, and notes the copy beside it
+//! ```
+//!
+//! An answer is never lost over a file: where it cannot be copied, its part says why.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+use warren_fleet::{Error, HandedFile, IncomingFile, Landing, upload_rules as uploads};
+use warren_model::{
+    Content, DeliveryId, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate, Workspace,
+};
+
+use crate::Exchange;
+use crate::files::folder_name;
+
+/// Where the copy of a file is, in the workspace that asked.
+const COPY: &str = "warren/copy";
+/// Why there is none.
+const NOT_COPIED: &str = "warren/not_copied";
+
+impl Exchange {
+    /// Brings the files of what an agent said to the workspace that asked for it. What names none costs nothing.
+    pub(crate) async fn bring_answer(
+        &self,
+        delivery_id: DeliveryId,
+        updates: &mut [TaskUpdate],
+    ) -> Result<(), Error> {
+        let mut parts: Vec<&mut Part> =
+            updates.iter_mut().flat_map(parts_of).filter(|part| is_file(part)).collect();
+        if parts.is_empty() {
+            return Ok(());
+        }
+        for part in &mut parts {
+            part.metadata.remove(COPY);
+            part.metadata.remove(NOT_COPIED);
+        }
+        let Some((from, to)) = self.asked_by_workspace(delivery_id).await? else { return Ok(()) };
+        let by = Principal::workspace(from.id);
+        let (key, value): (_, Vec<Value>) = match self.copy(&from, to, delivery_id, &parts).await {
+            Ok(landing) => {
+                let files = landing.keep(&by);
+                (COPY, files.iter().map(|file| json!(format!("{}{}", uploads::SCHEME, file.path))).collect())
+            }
+            Err(error) => {
+                let problem = error.detail.as_deref().unwrap_or(error.code.entry().sentence);
+                (NOT_COPIED, vec![json!(problem); parts.len()])
+            }
+        };
+        for (part, value) in parts.into_iter().zip(value) {
+            part.metadata.insert(key.to_owned(), value);
+        }
+        Ok(())
+    }
+
+    /// Who answers, and the workspace that asked, if it was another one.
+    async fn asked_by_workspace(&self, id: DeliveryId) -> Result<Option<(Workspace, Workspace)>, Error> {
+        self.store()
+            .read(move |tx| {
+                let Some(delivery) = tx.delivery(id)? else { return Ok(None) };
+                if delivery.author.kind != PrincipalKind::Workspace {
+                    return Ok(None);
+                }
+                let Ok(asker) = delivery.author.id.parse() else { return Ok(None) };
+                let rows = (tx.workspace(delivery.workspace_id)?, tx.workspace(asker)?);
+                let (Some(from), Some(to)) = rows else { return Ok(None) };
+                let is_other = to.id != from.id && to.org_id == from.org_id && to.status != Status::Removed;
+                Ok(is_other.then_some((from, to)))
+            })
+            .await
+    }
+
+    /// All of them, in the order of their parts, or none.
+    async fn copy(
+        &self,
+        from: &Workspace,
+        to: Workspace,
+        id: DeliveryId,
+        parts: &[&mut Part],
+    ) -> Result<Landing, Error> {
+        let said = json!(parts.iter().map(|part| (&part.content, &part.filename)).collect::<Vec<_>>());
+        let whole = json!([id, said]).to_string();
+        let folder = folder_name(digest(&SHA256, whole.as_bytes()).as_ref());
+        let mut landing = self.fleet().land(to, &folder).await?;
+        for part in parts {
+            if let Err(error) = self.copy_one(from, &mut landing, part).await {
+                landing.take_back().await;
+                return Err(error);
+            }
+        }
+        Ok(landing)
+    }
+
+    async fn copy_one(&self, from: &Workspace, landing: &mut Landing, part: &Part) -> Result<(), Error> {
+        let media_type = part.media_type.clone();
+        match &part.content {
+            Content::Url(url) => {
+                let path = url.strip_prefix(uploads::SCHEME).unwrap_or_default().to_owned();
+                self.fleet().bring_file(from, landing, &HandedFile { path, media_type }).await
+            }
+            Content::Raw(base64) => {
+                let wrong = |problem: &str| Error::with_detail(ErrorCode::InvalidUpload, problem);
+                let bytes = STANDARD.decode(base64).map_err(|_| wrong("the bytes are no base64"))?;
+                let name = uploads::safe_name(part.filename.as_deref().unwrap_or_default())
+                    .map_err(|problem| wrong(&problem.to_string()))?;
+                let contents = Box::pin(futures_util::stream::iter([Ok(Bytes::from(bytes))]));
+                landing.store(IncomingFile { name, media_type, contents }).await
+            }
+            Content::Text(_) | Content::Data(_) => Ok(()),
+        }
+    }
+}
+
+/// Files by their address in the workspace, and bytes that have a name.
+fn is_file(part: &Part) -> bool {
+    match &part.content {
+        Content::Url(url) => url.starts_with(uploads::SCHEME),
+        Content::Raw(_) => part.filename.is_some(),
+        Content::Text(_) | Content::Data(_) => false,
+    }
+}
+
+fn parts_of(update: &mut TaskUpdate) -> &mut [Part] {
+    match update {
+        TaskUpdate::Status { message: Some(message), .. } | TaskUpdate::Message(message) => {
+            message.parts.as_mut_slice()
+        }
+        TaskUpdate::Artifact { artifact, .. } => artifact.parts.as_mut_slice(),
+        TaskUpdate::Status { message: None, .. } | TaskUpdate::Metadata(_) => &mut [],
+    }
+}
+
+/// A part as the workspace sees it that asked: a file is the copy in its own.
+pub(crate) fn for_asker(mut part: Part) -> Part {
+    if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
+        part.content = Content::Url(copy);
+    }
+    part
+}
+
+/// A whole task, as the workspace sees it that asked.
+pub(crate) fn task_for_asker(mut task: Task) -> Task {
+    let said = task.history.iter_mut().chain(&mut task.status_message).map(|message| &mut message.parts);
+    for parts in said.chain(task.artifacts.iter_mut().map(|artifact| &mut artifact.parts)) {
+        *parts = std::mem::take(parts).into_iter().map(for_asker).collect();
+    }
+    task
+}

@@ -1,0 +1,218 @@
+//! What an agent tells people of its own accord (X31): a message without work behind it.
+
+use serde_json::{Value, json};
+use warren_fleet::{Error, Identity};
+use warren_model::{
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
+    Role, Timestamp, Workspace, WorkspaceId, fingerprint,
+};
+use warren_rules::tasks;
+use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
+
+use crate::Exchange;
+use crate::chat::{Told, post, unknown};
+use crate::send::{check_key, invalid_message};
+
+/// What the first conversation is called if an agent begins it.
+const NOTICES: &str = "Notices";
+
+/// What an agent tells people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    pub workspace_id: WorkspaceId,
+    /// Where it is told; absent: in the youngest conversation.
+    pub conversation_id: Option<ConversationId>,
+    pub parts: Vec<Part>,
+    pub once: Once,
+}
+
+/// By what a notice is known when it comes again (X16).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Once {
+    keys: Vec<String>,
+    fingerprint: String,
+}
+
+impl Once {
+    /// `message_id` and `key` are the sender's; `wish` is what was asked, by which the same key for something else is
+    /// told from the same notice.
+    pub fn new(message_id: Option<&str>, key: Option<&str>, wish: &Value) -> Result<Self, Error> {
+        let wrong = || Error::with_detail(ErrorCode::InvalidRequest, "message_id: expected 1 to 128 bytes");
+        if message_id.is_some_and(|id| !(1..=Message::MAX_ID_BYTES).contains(&id.len())) {
+            return Err(wrong());
+        }
+        check_key(key)?;
+        let keys = message_id.map(|id| format!("message/{id}")).into_iter();
+        let keys = keys.chain(key.map(|key| format!("key/{key}"))).collect();
+        Ok(Self { keys, fingerprint: fingerprint(wish) })
+    }
+
+    /// The message that was told under one of the keys within the window.
+    fn find(
+        &self,
+        tx: &mut dyn ReadTx,
+        workspace_id: WorkspaceId,
+        oldest: Timestamp,
+    ) -> Result<Option<ChatMessage>, Error> {
+        for key in &self.keys {
+            let known = tx.notice_key(workspace_id, key)?.filter(|known| known.at > oldest);
+            let Some(known) = known else { continue };
+            if known.fingerprint != self.fingerprint {
+                return Err(Error::new(ErrorCode::KeyReused));
+            }
+            // Removed since, with its conversation: to tell it again would bring back what somebody took away.
+            return tx.chat_message(known.message_id)?.map(Some).ok_or_else(unknown);
+        }
+        Ok(None)
+    }
+
+    fn remember(&self, tx: &mut dyn WriteTx, message: &ChatMessage) -> Result<(), Error> {
+        for key in &self.keys {
+            tx.put_notice_key(&NoticeKey {
+                workspace_id: message.workspace_id,
+                key: key.clone(),
+                fingerprint: self.fingerprint.clone(),
+                message_id: message.id,
+                at: message.created_at,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What became of a notice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noticed {
+    pub message: ChatMessage,
+    /// It was told before, under the same key.
+    pub is_repeat: bool,
+}
+
+impl Exchange {
+    /// What was told under these keys already, if anything was. A caller asks before it looks at files: they may have
+    /// changed since.
+    pub async fn told_before(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        once: &Once,
+    ) -> Result<Option<ChatMessage>, Error> {
+        self.own(who, workspace_id).await?;
+        if once.keys.is_empty() {
+            return Ok(None);
+        }
+        let (once, oldest) = (once.clone(), self.oldest_key());
+        self.store().read(move |tx| once.find(tx, workspace_id, oldest)).await
+    }
+
+    /// An agent tells people something of its own accord (X31). Who listens hears of it once it is written.
+    pub async fn notify(&self, who: &Identity, notice: Notice) -> Result<Noticed, Error> {
+        let workspace = self.own(who, notice.workspace_id).await?;
+        let message = Message::new("notice", Role::Agent, notice.parts.clone());
+        tasks::check(&message, None, self.terms().max_message_bytes)
+            .map_err(|problem| invalid_message(&problem))?;
+        let (now, oldest) = (self.clock().now(), self.oldest_key());
+        let telling = Telling {
+            author: Principal::workspace(workspace.id),
+            workspace,
+            new_conversation: self.entropy().id(now),
+            message_id: self.entropy().id(now),
+            max: self.terms().max_chat_messages,
+            now,
+            notice,
+        };
+        self.store()
+            .write(move |tx| {
+                let once = &telling.notice.once;
+                if !once.keys.is_empty() {
+                    // Of two at once with the same key, the second waits here and finds what the first has told.
+                    tx.hold_lane(telling.workspace.id)?;
+                    if let Some(message) = once.find(tx, telling.workspace.id, oldest)? {
+                        return Ok(Noticed { message, is_repeat: true });
+                    }
+                }
+                let message = telling.tell(tx)?;
+                once.remember(tx, &message)?;
+                Ok(Noticed { message, is_repeat: false })
+            })
+            .await
+    }
+
+    /// Keys from before this are free again.
+    fn oldest_key(&self) -> Timestamp {
+        self.clock().now().plus_ms(-self.terms().repeat_window_ms)
+    }
+}
+
+/// One notice on its way in, with all that the transaction may not make up itself: it can be run twice.
+#[derive(Debug, Clone)]
+struct Telling {
+    notice: Notice,
+    workspace: Workspace,
+    author: Principal,
+    new_conversation: ConversationId,
+    message_id: ChatMessageId,
+    max: u64,
+    now: Timestamp,
+}
+
+impl Telling {
+    fn tell(&self, tx: &mut dyn WriteTx) -> Result<ChatMessage, Error> {
+        let row = match place_of(tx, self.workspace.id, self.notice.conversation_id)? {
+            Some(row) => row,
+            None => self.begin_conversation(tx)?,
+        };
+        if row.messages >= self.max {
+            let detail = format!("a conversation has at most {} messages", self.max);
+            return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
+        }
+        let message = ChatMessage {
+            id: self.message_id,
+            conversation_id: row.id,
+            org_id: row.org_id,
+            workspace_id: row.workspace_id,
+            author: self.author.clone(),
+            role: Role::Agent,
+            parts: self.notice.parts.clone(),
+            task_id: None,
+            created_at: self.now,
+        };
+        post(tx, row, message)
+    }
+
+    fn begin_conversation(&self, tx: &mut dyn WriteTx) -> Result<Conversation, Error> {
+        let row = Conversation {
+            id: self.new_conversation,
+            org_id: self.workspace.org_id,
+            workspace_id: self.workspace.id,
+            title: NOTICES.to_owned(),
+            author: self.author.clone(),
+            messages: 0,
+            last_message: None,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        };
+        tx.insert_conversation(&row)?;
+        let told = Told { by: &self.author, now: self.now };
+        told.append(tx, EventKind::ConversationCreated, &row, json!({}))?;
+        Ok(row)
+    }
+}
+
+/// Where a notice goes: where it says, else to the youngest conversation.
+fn place_of(
+    tx: &mut dyn WriteTx,
+    workspace_id: WorkspaceId,
+    named: Option<ConversationId>,
+) -> Result<Option<Conversation>, Error> {
+    if let Some(id) = named {
+        let row = tx.hold_conversation(id)?.filter(|row| row.workspace_id == workspace_id);
+        return row.map(Some).ok_or_else(unknown);
+    }
+    let youngest = tx.conversations(&ConversationQuery { workspace_id, before: None, limit: 1 })?;
+    match youngest.rows.first() {
+        Some(row) => Ok(tx.hold_conversation(row.id)?),
+        None => Ok(None),
+    }
+}
