@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   callers ──▶ bounded queue ──▶ writer thread:  BEGIN IMMEDIATE
-//!                                                   work of caller 1 (or ROLLBACK)
-//!                                                   SAVEPOINT · work of caller 2 · RELEASE (or ROLLBACK TO)
+//!                                                   work of caller 1 · work of caller 2 · …
 //!                                                 COMMIT (one fsync) ──▶ everybody is answered
+//!                                                 one wrote and wants it undone: ROLLBACK, and again with savepoints
 //!   readers ──▶ read-only connections on blocking threads, each read one snapshot; glances on the caller's own
 //! ```
 

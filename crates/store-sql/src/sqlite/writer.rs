@@ -4,8 +4,8 @@
 //! itself failed, nothing further is accepted: see `ends_trust`.
 //!
 //! Callers that were answered together tend to come back together, a little apart. So the writer waits for as many
-//! as shared the last commit, but for no longer than half of what that commit took: a commit of a few that came
-//! early would cost more. A lone caller is never waited for.
+//! as shared the last commit, while they keep coming: a commit of a few that came early would cost more. Whoever has
+//! something else to do first is not waited for, since the others would stand still with them; nor is a lone caller.
 
 use std::time::{Duration, Instant};
 
@@ -47,17 +47,27 @@ struct LastGroup {
     commit_time: Duration,
 }
 
-/// The longest wait for callers that are expected.
-const MAX_WAIT: Duration = Duration::from_millis(1);
+/// The longest wait for the next caller that is expected. Those who come together are a few microseconds apart.
+const MAX_WAIT: Duration = Duration::from_micros(50);
 
-/// SQLite undoes a transaction by itself when it cannot go on, as on a full disk.
-const UNDONE: &str = "the database undid the transaction";
-
-/// The callers of one commit, in the order in which their work ran.
+/// The callers of one commit, in the order in which their work ran, each with its result.
 #[derive(Default)]
 struct Group {
-    answers: Vec<(Reply, Result<(), Error>)>,
+    served: Vec<(Job, Result<(), Error>)>,
     newest_event: Option<u64>,
+    has_written: bool,
+}
+
+/// What came of one caller's work.
+enum Step {
+    /// With the number of its newest event.
+    Kept(Option<u64>),
+    /// It wants nothing kept, and there is nothing.
+    WroteNothing(Result<(), Error>),
+    /// It wants nothing kept of what it has written.
+    MustGo(Result<(), Error>),
+    /// The transaction is gone, with everybody's work.
+    Undone(Error),
 }
 
 impl Writer {
@@ -96,20 +106,77 @@ impl Writer {
             return answer(first.reply, Err(translate(error)));
         }
         let mut group = Group::default();
-        if !self.run_first(first, &mut group) {
-            return;
-        }
-        let mut next = self.next_of_group(group.answers.len());
-        while let Some(Job { mut work, reply }) = next {
-            let result = self.run_in_savepoint(&mut work, &mut group);
-            group.answers.push((reply, result));
-            if self.connection.is_autocommit() {
-                // SQLite undid the whole transaction by itself, as it does when the disk is full.
-                return group.fail();
+        let mut next = Some(first);
+        while let Some(mut job) = next {
+            match self.run_plain(&mut job.work) {
+                Step::Kept(newest) => {
+                    group.has_written = true;
+                    group.newest_event = newest.or(group.newest_event);
+                    group.served.push((job, Ok(())));
+                }
+                Step::WroteNothing(result) => group.served.push((job, result)),
+                Step::MustGo(result) => {
+                    group.served.push((job, result));
+                    return self.take_back(group);
+                }
+                Step::Undone(error) => {
+                    group.served.push((job, Ok(())));
+                    return group.fail_with(&error);
+                }
             }
-            next = self.next_of_group(group.answers.len());
+            next = self.next_of_group(group.served.len());
         }
         self.commit_group(group);
+    }
+
+    /// Runs one caller's work as it is. Work may be run again, and hardly any wants to be undone after it has written: so a
+    /// savepoint, which costs a copy of each page, is left to those groups in which one does.
+    fn run_plain(&mut self, work: &mut WriteWork) -> Step {
+        let before = self.connection.total_changes();
+        let ending = run_write_work(&mut SqliteSession::new(&self.connection), work);
+        if self.connection.is_autocommit() {
+            // SQLite undid the whole transaction by itself, as it does when the disk is full.
+            return Step::Undone(ending.undone());
+        }
+        let result = match ending {
+            Ending::Commit(newest) => return Step::Kept(newest),
+            Ending::Rollback => Ok(()),
+            Ending::Fail(error) => Err(error),
+        };
+        if self.connection.total_changes() == before {
+            Step::WroteNothing(result)
+        } else {
+            Step::MustGo(result)
+        }
+    }
+
+    /// The last of the group wants to be undone. If others have written before, all is done again, each so that it can be
+    /// undone by itself.
+    fn take_back(&mut self, group: Group) {
+        if let Err(error) = run(&self.connection, "ROLLBACK") {
+            self.note(&error);
+            return group.fail_with(&translate(error));
+        }
+        if !group.has_written {
+            return group.succeed();
+        }
+        if let Err(error) = run(&self.connection, "BEGIN IMMEDIATE") {
+            self.note(&error);
+            return group.fail_with(&translate(error));
+        }
+        let mut again = Group::default();
+        let mut left = group.served.into_iter();
+        while let Some((mut job, _)) = left.next() {
+            let result = self.run_in_savepoint(&mut job.work, &mut again);
+            if self.connection.is_autocommit() {
+                let reason = result.err().unwrap_or_else(undone);
+                again.served.push((job, Ok(())));
+                again.served.extend(left);
+                return again.fail_with(&reason);
+            }
+            again.served.push((job, result));
+        }
+        self.commit_group(again);
     }
 
     fn next_of_group(&mut self, size: usize) -> Option<Job> {
@@ -133,7 +200,7 @@ impl Writer {
     fn commit_group(&mut self, group: Group) {
         let started = Instant::now();
         let committed = (self.commit)(&self.connection);
-        self.last = LastGroup { size: group.answers.len(), commit_time: started.elapsed() };
+        self.last = LastGroup { size: group.served.len(), commit_time: started.elapsed() };
         match committed {
             Ok(()) => {
                 if let Some(newest) = group.newest_event {
@@ -152,41 +219,12 @@ impl Writer {
         }
     }
 
-    /// Runs the work of whoever came first. Nothing stands before it that would have to stay if it is undone, so that it
-    /// needs no savepoint, which costs a copy of each page. Answers whether the group goes on.
-    fn run_first(&mut self, Job { mut work, reply }: Job, group: &mut Group) -> bool {
-        let ending = run_write_work(&mut SqliteSession::new(&self.connection), &mut work);
-        let undone = self.connection.is_autocommit();
-        let result = match ending {
-            Ending::Commit(_) if undone => Err(Error::Unavailable(UNDONE.into())),
-            Ending::Commit(newest) => {
-                group.newest_event = newest;
-                group.answers.push((reply, Ok(())));
-                return true;
-            }
-            Ending::Rollback if undone => Err(Error::Unavailable(UNDONE.into())),
-            Ending::Rollback => run(&self.connection, "ROLLBACK").map_err(translate),
-            Ending::Fail(error) => {
-                if !undone {
-                    // The error that led here says more than a failing rollback could; the next BEGIN says that one.
-                    let _ = run(&self.connection, "ROLLBACK");
-                }
-                Err(error)
-            }
-        };
-        answer(reply, result);
-        false
-    }
-
     /// Runs one caller's work so that it can be undone without its neighbours'.
     fn run_in_savepoint(&mut self, work: &mut WriteWork, group: &mut Group) -> Result<(), Error> {
         run(&self.connection, "SAVEPOINT work").map_err(translate)?;
         let ending = run_write_work(&mut SqliteSession::new(&self.connection), work);
         if self.connection.is_autocommit() {
-            return Err(match ending {
-                Ending::Fail(error) => error,
-                Ending::Commit(_) | Ending::Rollback => Error::Unavailable(UNDONE.into()),
-            });
+            return Err(ending.undone());
         }
         let (end, result) = match ending {
             Ending::Commit(newest) => {
@@ -219,25 +257,31 @@ impl LastGroup {
 
 impl Group {
     fn succeed(self) {
-        for (reply, result) in self.answers {
-            answer(reply, result);
+        for (job, result) in self.served {
+            answer(job.reply, result);
         }
     }
 
-    /// Nothing of the group was kept; the last one met the reason.
-    fn fail(self) {
-        let reason = match self.answers.last() {
-            Some((_, Err(error))) => error.clone(),
-            Some((_, Ok(()))) | None => Error::Unavailable(UNDONE.into()),
-        };
-        self.fail_with(&reason);
-    }
-
+    /// Nothing of the group was kept.
     fn fail_with(self, reason: &Error) {
-        for (reply, _) in self.answers {
-            answer(reply, Err(reason.clone()));
+        for (job, _) in self.served {
+            answer(job.reply, Err(reason.clone()));
         }
     }
+}
+
+impl Ending {
+    /// What to tell whoever's work ended in a transaction that is gone.
+    fn undone(self) -> Error {
+        match self {
+            Self::Fail(error) => error,
+            Self::Commit(_) | Self::Rollback => undone(),
+        }
+    }
+}
+
+fn undone() -> Error {
+    Error::Unavailable("the database undid the transaction".into())
 }
 
 /// A caller that hung up does not want its answer.
@@ -352,7 +396,7 @@ mod tests {
             [bed.enqueue_undone("first"), bed.enqueue("a"), bed.enqueue_undone("later"), bed.enqueue("b")];
         bed.serve();
         assert!(answers.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
-        assert_eq!(COMMITS.get(), 1, "the first had nothing to commit");
+        assert_eq!(COMMITS.get(), 2, "those before and those after whoever is undone last");
         let connection = Connection::open(&path).unwrap();
         let mut statement = connection.prepare("SELECT owner FROM leases ORDER BY owner").unwrap();
         let owners: Vec<String> =
