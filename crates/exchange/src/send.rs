@@ -317,16 +317,24 @@ pub(crate) struct Request {
     pub(crate) origin: Option<TaskOrigin>,
 }
 
+impl Request {
+    /// Keys of this moment and before count no more.
+    fn oldest_repeat(&self) -> Timestamp {
+        self.now.plus_ms(-self.terms.repeat_window_ms)
+    }
+}
+
 /// Whether a runtime with this card can be called.
 pub(crate) type CanCall<'a> = dyn Fn(&serde_json::Value) -> bool + 'a;
 
 /// Accepts a message inside a transaction.
 pub(crate) fn take(tx: &mut dyn WriteTx, request: &Request, can_call: &CanCall<'_>) -> Result<Taken, Error> {
+    let id = request.send.workspace_id;
+    let lane = tx.hold_lane(id)?;
+    // Only now: of two at once, the second waits at the lane and then finds the first.
     if let Some(repeated) = find_repeat(tx, request)? {
         return Ok(Taken::Repeated(repeated));
     }
-    let id = request.send.workspace_id;
-    let lane = tx.hold_lane(id)?;
     let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
     let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
     if row.org_id != request.sender.org_id && request.sender.principal.kind != PrincipalKind::User {
@@ -379,14 +387,17 @@ fn write(
     delivery.due_at = dispatch::due_at(&delivery);
     tx.insert_delivery(&delivery)?;
     for key in keys(request) {
-        tx.insert_repeat(&Repeat {
+        let repeat = Repeat {
             sender: request.sender.principal.clone(),
             key,
             fingerprint: request.send.message.fingerprint(),
             task_id: task.id,
             delivery_id: delivery.id,
             at: request.now,
-        })?;
+        };
+        if !tx.insert_repeat(&repeat, request.oldest_repeat())? {
+            return Err(warren_store::Error::Conflict.into());
+        }
     }
     let position = if starts { None } else { Some(tx.position(&delivery)?) };
     tx.append_event(&NewEvent {
@@ -513,9 +524,9 @@ fn keys(request: &Request) -> impl Iterator<Item = String> {
 }
 
 fn find_repeat(tx: &mut dyn WriteTx, request: &Request) -> Result<Option<Accepted>, Error> {
-    let oldest = request.now.plus_ms(-request.terms.repeat_window_ms);
     for key in keys(request) {
-        let known = tx.repeat(&request.sender.principal, &key)?.filter(|known| known.at > oldest);
+        let known = tx.repeat(&request.sender.principal, &key)?;
+        let known = known.filter(|known| known.at > request.oldest_repeat());
         let Some(known) = known else { continue };
         if known.fingerprint != request.send.message.fingerprint() {
             return Err(Error::new(ErrorCode::KeyReused));

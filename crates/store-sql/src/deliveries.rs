@@ -71,7 +71,8 @@ const PUT_LANE: &str = "UPDATE lanes SET turn = $1, not_before = $2 WHERE worksp
 const GET_REPEAT: &str =
     "SELECT sender, key, fingerprint, task_id, delivery_id, at FROM repeats WHERE sender = $1 AND key = $2";
 const INSERT_REPEAT: &str = "INSERT INTO repeats (sender, key, fingerprint, task_id, delivery_id, at) \
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (sender, key) DO NOTHING";
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (sender, key) DO UPDATE SET fingerprint = excluded.fingerprint, \
+     task_id = excluded.task_id, delivery_id = excluded.delivery_id, at = excluded.at WHERE repeats.at <= $7";
 const PRUNE_REPEATS: &str = "DELETE FROM repeats WHERE (sender, key) IN \
      (SELECT sender, key FROM repeats WHERE at < $1 ORDER BY at LIMIT $2)";
 
@@ -234,7 +235,7 @@ impl RepeatReads for Transaction<'_> {
 }
 
 impl RepeatWrites for Transaction<'_> {
-    fn insert_repeat(&mut self, repeat: &Repeat) -> Result<bool, Error> {
+    fn insert_repeat(&mut self, repeat: &Repeat, forgotten: Timestamp) -> Result<bool, Error> {
         let sender = repeat.sender.to_string();
         let values = [
             sender.as_str().into(),
@@ -243,6 +244,7 @@ impl RepeatWrites for Transaction<'_> {
             repeat.task_id.into(),
             repeat.delivery_id.into(),
             repeat.at.into(),
+            forgotten.into(),
         ];
         Ok(self.execute(INSERT_REPEAT, &values)? > 0)
     }

@@ -144,8 +144,9 @@ pub trait RepeatReads {
 }
 
 pub trait RepeatWrites {
-    /// Answers whether this call did it: of two at once, one gets `true`.
-    fn insert_repeat(&mut self, repeat: &Repeat) -> Result<bool, Error>;
+    /// Takes a key that nobody has, or that counts no more since it is from this moment or before. Answers whether this
+    /// call did it: of two at once, one gets `true`.
+    fn insert_repeat(&mut self, repeat: &Repeat, forgotten: Timestamp) -> Result<bool, Error>;
     /// Forgets those before this moment, at most `limit`. Answers how many.
     fn prune_repeats(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

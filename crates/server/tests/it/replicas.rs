@@ -75,6 +75,32 @@ async fn two_servers_serve_one_stream_in_order_without_gap_or_repeat() {
     assert_eq!(moved.history().await, (last - 4..=last).collect::<Vec<_>>());
 }
 
+// X16
+#[tokio::test]
+async fn the_same_message_through_two_replicas_at_once_is_one_message() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let (first, second) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let body = json!({ "name": "asked", "provider": memory(), "runtime": "external" });
+    let id = create(&first, &body).await;
+    let path = format!("/api/v1/workspaces/{id}/messages");
+    for round in 0..10 {
+        let body = json!({ "message": { "id": format!("m-{round}"), "parts": [{ "text": "once" }] } });
+        let sent = join_all((0..8).map(|number| {
+            let warren = if number % 2 == 0 { &first } else { &second };
+            let (path, body) = (&path, &body);
+            async move { warren.post(path, body).await }
+        }))
+        .await;
+        let answers: Vec<Value> = sent.iter().map(warren_testkit::Answer::json).collect();
+        let firsts = answers.iter().filter(|answer| answer["is_repeat"] != json!(true)).count();
+        assert_eq!(firsts, 1, "{answers:?}");
+        assert!(answers.iter().all(|answer| answer["queue_id"] == answers[0]["queue_id"]), "{answers:?}");
+    }
+    let waiting = first.get(&format!("/api/v1/workspaces/{id}/queue")).await.json();
+    assert_eq!(waiting["items"].as_array().map(Vec::len), Some(10), "{waiting}");
+}
+
 // F22
 #[tokio::test]
 async fn a_sweep_that_both_replicas_run_at_once_does_its_work_once() {
