@@ -69,13 +69,15 @@ pub enum FileCall {
         to: Vec<u8>,
         overwrite: bool,
     },
-    /// Makes the parents of `to`. No file in it may be longer than `max_file_bytes`.
+    /// Makes the parents of `to`. No file in it may be longer than `max_file_bytes`; what would take more than `max_bytes` of
+    /// the disk in all is given up and cleared away (EDQUOT).
     Copy {
         from: Vec<u8>,
         to: Vec<u8>,
         recursive: bool,
         overwrite: bool,
         max_file_bytes: u64,
+        max_bytes: u64,
     },
     /// Changes below a directory, from now on. Ends with `FileAnswer::Opened`.
     Watch {

@@ -18,9 +18,9 @@ use warren_init::Facts;
 use super::descriptors;
 use super::memory::OutOfMemoryScore;
 use super::options::{Channel, Landlock, Options};
+use super::own_filter;
 use super::owner::{self, Ends};
 use super::signals;
-use super::terminal_guard;
 
 /// What the loop begins with.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     descriptors::let_go_of_stderr(&nothing).map_err(SetupError::Channel)?;
     let facts = Facts { landlock_abi, is_process_1, ..facts() };
     // After the facts: they tell what the box was shut with from outside.
-    terminal_guard::put_on().map_err(|errno| SetupError::Kernel("filtering system calls", errno))?;
+    own_filter::put_on().map_err(|errno| SetupError::Kernel("filtering system calls", errno))?;
     Ok(Prepared { ends, root, nothing, signals, score, facts })
 }
 
@@ -105,8 +105,15 @@ fn give_up_privileges() -> Result<(), SetupError> {
         .map_err(|errno| SetupError::Kernel("hiding from tracers", errno))?;
     rustix::thread::set_no_new_privs(true)
         .map_err(|errno| SetupError::Kernel("giving up new privileges", errno))?;
-    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })
+    rustix::process::setrlimit(Resource::Core, no_core_files())
         .map_err(|errno| SetupError::Kernel("turning core files off", errno))
+}
+
+/// 1 is too little for a file, and the one value with which the kernel pipes none to a program of the host either (0 does
+/// not keep it from that). Where the hard limit is 0 already, nobody but root could raise it.
+fn no_core_files() -> Rlimit {
+    let limit = rustix::process::getrlimit(Resource::Core).maximum.unwrap_or(1).min(1);
+    Rlimit { current: Some(limit), maximum: Some(limit) }
 }
 
 /// Writable in every box: devices and terminals, what `/proc` itself guards, and places for temporary files.

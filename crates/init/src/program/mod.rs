@@ -21,6 +21,7 @@ mod limits;
 mod memory;
 mod options;
 mod output;
+mod own_filter;
 mod owner;
 mod ring;
 mod serve;
@@ -28,7 +29,6 @@ mod signals;
 mod system_v;
 mod table;
 mod terminal;
-mod terminal_guard;
 
 use std::process::ExitCode;
 

@@ -76,6 +76,7 @@ fn commands_and_files_go_on_beside_each_other() {
         recursive: true,
         overwrite: false,
         max_file_bytes: 100,
+        max_bytes: 1 << 24,
     };
     let copying = inside.owner.send(Call::File(copy));
     for _ in 0..20 {

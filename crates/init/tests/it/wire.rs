@@ -69,7 +69,7 @@ fn file_call() -> impl Strategy<Value = FileCall> {
         }),
         (file_path(), file_path(), any::<bool>(), any::<bool>()).prop_map(
             |(from, to, recursive, overwrite)| {
-                FileCall::Copy { from, to, recursive, overwrite, max_file_bytes: 1 << 20 }
+                FileCall::Copy { from, to, recursive, overwrite, max_file_bytes: 1 << 20, max_bytes: 1 << 24 }
             }
         ),
         file_path().prop_map(|path| FileCall::Watch { path }),

@@ -75,13 +75,18 @@ impl BoxConfig<'_> {
         FileLimits::from_mb(self.max_file_mb, self.max_grep_file_mb)
     }
 
+    /// What its files may take in all.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        u64::from(self.limits.disk_mb) * MIB
+    }
+
     /// For its commands. A single file is limited by the kernel to what all of them may take.
     pub(crate) fn rules(&self, limits: SpawnLimits) -> BoxRules {
         BoxRules {
             pass_env: self.pass_env.to_vec(),
             max_timeout_ms: self.max_timeout_ms,
             max_output_bytes: self.max_output_bytes,
-            limits: SpawnLimits { file_bytes: Some(u64::from(self.limits.disk_mb) * MIB), ..limits },
+            limits: SpawnLimits { file_bytes: Some(self.disk_bytes()), ..limits },
         }
     }
 

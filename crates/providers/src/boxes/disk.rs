@@ -4,14 +4,14 @@
 //! box of one that is over its limit is ended, and commands are refused until files are deleted. What is written between
 //! two looks is the price. A single file is limited at once, by the kernel (`SpawnLimits::file_bytes`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, MIB, WorkspaceId};
@@ -31,6 +31,8 @@ const DIRECTORY: OFlags =
 const MAX_FAMILY: usize = 100_000;
 /// What an entry costs besides its contents.
 const ENTRY_BYTES: u64 = 2_048;
+/// Files with several names that are told apart, about a megabyte of them. Names of further ones count as files.
+const MAX_LINKED_FILES: usize = 1 << 16;
 
 /// How much one workspace may hold, and whether it holds more.
 #[derive(Debug)]
@@ -237,6 +239,7 @@ fn measure_below(folder: &Path, enough: u64) -> Result<u64, Errno> {
     let root = rustix::fs::open(folder, DIRECTORY, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
     let mut total: u64 = 0;
+    let mut linked = LinkedFiles::default();
     let mut open = vec![Dir::new(root)?];
     while let Some(directory) = open.last_mut() {
         let Some(entry) = directory.read().transpose()? else {
@@ -254,7 +257,12 @@ fn measure_below(folder: &Path, enough: u64) -> Result<u64, Errno> {
             Ok(_) | Err(Errno::NOENT) => continue,
             Err(errno) => return Err(errno),
         };
-        total = total.saturating_add(u64::try_from(facts.st_blocks).unwrap_or(0) * 512 + ENTRY_BYTES);
+        let contents = if linked.is_another_name(&facts) {
+            0
+        } else {
+            u64::try_from(facts.st_blocks).unwrap_or(0) * 512
+        };
+        total = total.saturating_add(contents + ENTRY_BYTES);
         if total > enough {
             return Ok(total);
         }
@@ -272,6 +280,25 @@ fn measure_below(folder: &Path, enough: u64) -> Result<u64, Errno> {
         }
     }
     Ok(total)
+}
+
+/// The files with several names that were met so far, all of one file system.
+#[derive(Debug, Default)]
+struct LinkedFiles(HashSet<u64>);
+
+impl LinkedFiles {
+    /// Whether a file was met by another of its names. To divide its size by their number would need no memory, but some may
+    /// be elsewhere: backups are made of such links.
+    fn is_another_name(&mut self, facts: &Stat) -> bool {
+        let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
+        if !is_file || facts.st_nlink < 2 {
+            return false;
+        }
+        if self.0.len() >= MAX_LINKED_FILES {
+            return self.0.contains(&facts.st_ino);
+        }
+        !self.0.insert(facts.st_ino)
+    }
 }
 
 #[cfg(test)]
@@ -316,5 +343,44 @@ mod tests {
             std::fs::write(folder.path().join(number.to_string()), "").unwrap();
         }
         assert!(bytes_below(folder.path(), u64::MAX) >= 100 * ENTRY_BYTES);
+    }
+
+    // sec/S16
+    #[test]
+    fn a_file_counts_once_however_many_names_it_has_and_each_name_a_little() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("file"), vec![1; 1 << 20]).unwrap();
+        std::fs::create_dir(path("deep")).unwrap();
+        let alone = bytes_below(folder.path(), u64::MAX);
+        for name in ["second", "deep/third"] {
+            std::fs::hard_link(path("file"), path(name)).unwrap();
+        }
+        assert_eq!(bytes_below(folder.path(), u64::MAX), alone + 2 * ENTRY_BYTES);
+        // A name elsewhere makes it no smaller.
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::hard_link(path("file"), elsewhere.path().join("backup")).unwrap();
+        assert_eq!(bytes_below(folder.path(), u64::MAX), alone + 2 * ENTRY_BYTES);
+        // And what has the same size is another file.
+        std::fs::write(path("like it"), vec![1; 1 << 20]).unwrap();
+        assert!(bytes_below(folder.path(), u64::MAX) > alone + (1 << 20));
+    }
+
+    // sec/S16
+    #[test]
+    fn so_many_files_with_several_names_are_told_apart_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        std::fs::hard_link(folder.path().join("file"), folder.path().join("second")).unwrap();
+        let mut facts = rustix::fs::stat(folder.path().join("file")).unwrap();
+        let mut linked = LinkedFiles::default();
+        let mut meet = |number: u64| {
+            facts.st_ino = number;
+            linked.is_another_name(&facts)
+        };
+        assert!((0..MAX_LINKED_FILES as u64).all(|number| !meet(number)));
+        assert!(meet(0), "those that are known stay known");
+        let one_more = MAX_LINKED_FILES as u64;
+        assert!(!meet(one_more) && !meet(one_more), "the next one counts by each name");
     }
 }

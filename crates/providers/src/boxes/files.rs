@@ -45,6 +45,8 @@ const TREE_PATIENCE: Duration = Duration::from_secs(600);
 pub(crate) struct BoxFs {
     channel: Channel,
     limits: FileLimits,
+    /// What a copy may take: all that the workspace's files may.
+    max_copy_bytes: u64,
     /// Held while something is put in place, so that an edit cannot lose a write that came in between.
     changes: Arc<Mutex<()>>,
 }
@@ -64,8 +66,8 @@ impl Drop for Handle {
 }
 
 impl BoxFs {
-    pub(crate) fn new(channel: Channel, limits: FileLimits) -> Self {
-        Self { channel, limits, changes: Arc::default() }
+    pub(crate) fn new(channel: Channel, limits: FileLimits, max_copy_bytes: u64) -> Self {
+        Self { channel, limits, max_copy_bytes, changes: Arc::default() }
     }
 
     async fn ask(&self, call: FileCall, path: &WorkspacePath) -> Result<Answer, Error> {
@@ -357,9 +359,15 @@ impl Fs for BoxFs {
         }
         let _changes = self.changes.lock().await;
         let CpOptions { recursive, overwrite } = options;
-        let max_file_bytes = self.limits.max_file_bytes;
-        let (from, to_bytes) = (bytes_of(from), bytes_of(to));
-        self.done(FileCall::Copy { from, to: to_bytes, recursive, overwrite, max_file_bytes }, to).await
+        let call = FileCall::Copy {
+            from: bytes_of(from),
+            to: bytes_of(to),
+            recursive,
+            overwrite,
+            max_file_bytes: self.limits.max_file_bytes,
+            max_bytes: self.max_copy_bytes,
+        };
+        self.done(call, to).await
     }
 
     async fn watch(&self, path: &WorkspacePath) -> Result<ChangeStream, Error> {

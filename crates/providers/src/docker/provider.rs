@@ -173,7 +173,8 @@ impl DockerProvider {
 
     /// Files in a volume of the daemon, reached through the box.
     fn elsewhere(&self, config: &DockerConfig, entered: Entered) -> (Files, Option<Boxed>) {
-        let fs = BoxFs::new(entered.channel.clone(), BoxConfig::from(config).file_limits());
+        let bounds = BoxConfig::from(config);
+        let fs = BoxFs::new(entered.channel.clone(), bounds.file_limits(), bounds.disk_bytes());
         let boxed = self.boxed(config, entered, fs.spill_opener(), None);
         (Files::Elsewhere(fs), Some(boxed))
     }

@@ -262,7 +262,8 @@ fn ulimits(config: &DockerConfig) -> Vec<ResourcesUlimits> {
     };
     let relaxed = &config.relax.ulimits;
     let is_relaxed = |name: &str| relaxed.iter().any(|ulimit| ulimit.name == name);
-    let hardened = [("nofile", OPEN_FILES), ("core", (0, 0))];
+    // 1 rather than 0, which would let the host's handler for core dumps run: process 1 says more.
+    let hardened = [("nofile", OPEN_FILES), ("core", (1, 1))];
     hardened
         .into_iter()
         .filter(|(name, _)| !is_relaxed(name))

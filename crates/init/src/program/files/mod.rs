@@ -10,6 +10,7 @@
 //! The tree is hostile ground. Paths are resolved by the kernel beneath the root, every further step goes by handle, no
 //! link is followed out, and nothing but a regular file or a directory is ever opened.
 
+mod copying;
 mod listing;
 mod reading;
 mod resolve;

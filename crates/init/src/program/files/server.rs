@@ -15,8 +15,8 @@ use warren_init::{
     encode,
 };
 
+use super::copying::{self, Copy};
 use super::resolve::Root;
-use super::trees::Copy;
 use super::watching::Watch;
 use super::writing::{self, Staged};
 use super::{listing, reading, trees};
@@ -336,9 +336,9 @@ impl Server {
             FileCall::Rename { from, to, overwrite } => {
                 Ok(trees::rename(root, &from, &to, overwrite).map(|()| Answer::Done)?)
             }
-            FileCall::Copy { from, to, recursive, overwrite, max_file_bytes } => {
-                let copy = Copy { from: &from, to: &to, recursive, overwrite, max_file_bytes };
-                Ok(trees::copy(root, &copy).map(|()| Answer::Done)?)
+            FileCall::Copy { from, to, recursive, overwrite, max_file_bytes, max_bytes } => {
+                let copy = Copy { from: &from, to: &to, recursive, overwrite, max_file_bytes, max_bytes };
+                Ok(copying::copy(root, &copy).map(|()| Answer::Done)?)
             }
             FileCall::Watch { path } => {
                 let FileAnswer::Entry(entry) = listing::stat(root, &path)? else {

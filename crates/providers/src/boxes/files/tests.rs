@@ -22,6 +22,7 @@ use crate::boxes::program;
 use crate::directory::FileLimits;
 
 const LIMITS: FileLimits = FileLimits::from_mb(2, 1);
+const MAX_COPY_BYTES: u64 = 1 << 30;
 
 /// A workspace whose files are reached through an init only, as in a container on another host.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ async fn start(folder: &Path, root: &Path) -> (BoxFs, tokio::process::Child) {
     let (reading, writing) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
     let patience = Duration::from_secs(20);
     let (channel, _) = Channel::open(Box::new(reading), Box::new(writing), patience).await.unwrap();
-    (BoxFs::new(channel, LIMITS), child)
+    (BoxFs::new(channel, LIMITS, MAX_COPY_BYTES), child)
 }
 
 #[async_trait]

@@ -14,6 +14,7 @@ use warren_model::{
 use warren_providers::docker::Patience;
 use warren_providers::{DockerProvider, DockerSettings};
 use warren_workspace::contract::Harness;
+use warren_workspace::fs::CpOptions;
 use warren_workspace::shell::Command;
 use warren_workspace::{Error, OpenRequest, Provider, Workspace};
 
@@ -364,6 +365,37 @@ async fn a_single_file_is_limited_there_and_what_is_not_is_told() {
         opened.workspace.limits()["box"]["limits"]["disk"]["enforced_by"],
         "per file by rlimit; not in all"
     );
+}
+
+// sec/B01, W83
+#[tokio::test]
+async fn a_copy_in_a_volume_takes_no_more_than_what_is_copied_and_less_than_the_disk_limit() {
+    let (docker, _tunnel) = remote();
+    let limits = BoxLimits { disk_mb: 16, ..BoxLimits::default() };
+    let opened = docker.open_with(DockerConfig { limits, ..config() }).await.unwrap();
+    let fs = opened.workspace.fs().unwrap();
+    let taken = async || {
+        text(&opened.run("du -s -k .").await).split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    opened
+        .run(
+            "mkdir holes names; cd holes; for i in $(seq 20); do truncate -s 5000000 $i; done; echo end >> 7",
+        )
+        .await;
+    opened.run("cd names; head -c 5000000 /dev/urandom > 0; for i in $(seq 9); do ln 0 $i; done").await;
+    let before = taken().await;
+    let recursive = CpOptions { recursive: true, overwrite: false };
+    fs.cp(&path("holes"), &path("copy"), recursive).await.unwrap();
+    assert!(taken().await < before + 1_000, "holes stay holes");
+    assert_eq!(text(&opened.run("cmp holes/7 copy/7 && wc -c < copy/7").await), "5000004");
+    fs.cp(&path("names/3"), &path("alone"), recursive).await.unwrap();
+    assert_eq!(text(&opened.run("cmp names/0 alone && echo same").await), "same");
+    // Fifty megabytes, were each of its names to become a file.
+    let before = taken().await;
+    let refused = fs.cp(&path("names"), &path("names-copy"), recursive).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::StorageFull, "{refused}");
+    assert_eq!(taken().await, before, "what was begun is cleared away");
+    assert_eq!(text(&opened.run("ls -A").await), "alone\ncopy\nholes\nnames");
 }
 
 fn addressed(host: &str, base: &Path) -> DockerProvider {

@@ -9,8 +9,8 @@ use warren_workspace::shell::{Command, Poll, Start};
 use super::case::{Boxed, Case, Shape};
 use super::in_each_box;
 use super::oracles::{SECRET, assert_no_canary};
-use super::outside::{as_user, require_root, says};
-use super::probe;
+use super::outside::{as_user, program, require_root, says};
+use super::probe::{self, results};
 
 in_each_box!(
     no_directory_is_handed_from_box_to_box,
@@ -18,6 +18,7 @@ in_each_box!(
     no_control_group_can_be_left,
     nothing_outside_of_the_workspace_gets_a_second_name_in_it,
     no_program_of_the_hosts_groups_can_be_made_in_a_shared_folder,
+    a_crash_hands_nothing_to_the_hosts_handler_of_core_dumps,
 );
 
 /// Listens in a box; answers once it does.
@@ -145,4 +146,33 @@ fn a_member_of_the_group_can_make_such_a_program() {
     let script = format!("cp /bin/true {0} && chmod 2755 {0}", made.display());
     says(as_user(GROUP, "sh").arg("-c").arg(script));
     assert_eq!(std::fs::metadata(&made).unwrap().mode() & 0o2010, 0o2010);
+}
+
+/// The kernel pipes a core dump to the host's handler whatever the limit is, but for this one. The handler itself cannot be
+/// tried here: `kernel.core_pattern` is one for the whole host, and other tests crash programs too.
+const NOTHING_IS_PIPED: &str = "1 1";
+
+// sec/B14
+async fn a_crash_hands_nothing_to_the_hosts_handler_of_core_dumps(case: Case) {
+    let boxed = case.open().await;
+    let told = results(&boxed.probe(&["cores"]).await);
+    assert_eq!(told.len(), 12, "{told:?}");
+    for (way, limit) in told {
+        assert_eq!(limit, NOTHING_IS_PIPED, "{way}");
+    }
+    // Those who want no core file are not kept from their work, and other limits are theirs to lower.
+    let said = boxed.says("set -e; ulimit -c 0; ulimit -n 77; ulimit -n").await;
+    assert_eq!(said, "77");
+    // Of a process that somebody started, and of one that process 1 did not start itself.
+    let said = boxed.says("sh -c 'grep \"Max core\" /proc/self/limits'").await;
+    assert_eq!(said.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["1", "1"], "{said}");
+}
+
+// control: sec/B14
+#[test]
+fn outside_of_a_box_a_program_lowers_the_limit_to_the_one_with_which_its_core_is_piped() {
+    let mut command = program("prlimit");
+    let told = results(&says(command.args(["--core=1:1", "--"]).arg(probe::path()).arg("cores")));
+    assert_eq!(told["setrlimit_nothing"], "0 1");
+    assert_eq!(told["prlimit_nothing_high"], "0 1");
 }
