@@ -16,6 +16,7 @@
 //!   warren-probe listen ADDRESS        unix:PATH or abstract:NAME; hands its working directory to whoever comes
 //!   warren-probe take ADDRESS          connects there, and lists the directory that it is handed
 //!   warren-probe map PATH              maps a file, makes it shorter, and reads on
+//!   warren-probe cores                 sets how large a core file may be, in every way, and tells what it is then
 //!   warren-probe reserve PATH MB       space beyond the end of a file, which stays empty
 //! ```
 //!
@@ -49,6 +50,7 @@ fn main() -> std::process::ExitCode {
         ["sockets"] => primitives::sockets(),
         ["foreign"] => foreign::calls(),
         ["terminal"] => sight::terminal(),
+        ["cores"] => sight::cores(),
         ["descriptors"] => sight::descriptors(),
         ["identity"] => sight::identity(),
         ["secrets"] => sight::secrets(),

@@ -1,4 +1,4 @@
-//! What can be seen and opened from where the program stands (sec/S01, S02, S04, S05, S07, S21).
+//! What can be seen and opened from where the program stands (sec/S01, S02, S04, S05, S07, S21, B14).
 
 #![expect(unsafe_code, reason = "descriptors and terminals are looked at by bare calls")]
 #![expect(clippy::print_stdout, reason = "a probe answers on its standard output")]
@@ -56,6 +56,35 @@ pub(crate) fn terminal() {
     }
     // So that a test knows that there was one.
     tell("is_terminal", call(libc::SYS_ioctl, [0, 0x5401, settings, 0, 0, 0]));
+}
+
+/// A limit of 0 has the host's handler for core dumps run, where it has one; any way to get there from 1 is an attack.
+pub(crate) fn cores() {
+    const CORE: c_long = libc::RLIMIT_CORE as c_long;
+    let nothing = libc::rlimit { rlim_cur: 0, rlim_max: 1 };
+    let everything = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    let me = c_long::from(std::process::id());
+    for (name, limit) in [("nothing", at(&nothing)), ("everything", at(&everything))] {
+        for (suffix, core) in [("", CORE), ("_high", CORE | 1 << 32)] {
+            let set = [
+                ("setrlimit", libc::SYS_setrlimit, [core, limit, 0, 0, 0, 0]),
+                ("prlimit", libc::SYS_prlimit64, [0, core, limit, 0, 0, 0]),
+                ("prlimit_of_number", libc::SYS_prlimit64, [me, core, limit, 0, 0, 0]),
+            ];
+            for (way, number, arguments) in set {
+                let _ = call(number, arguments);
+                println!("{way}_{name}{suffix} {}", core_limit());
+            }
+        }
+    }
+}
+
+/// Soft and hard.
+fn core_limit() -> String {
+    let mut now = libc::rlimit { rlim_cur: 7, rlim_max: 7 };
+    // SAFETY: fills the structure it is given.
+    unsafe { libc::getrlimit(libc::RLIMIT_CORE, &raw mut now) };
+    format!("{} {}", now.rlim_cur, now.rlim_max)
 }
 
 /// The text on standard input is looked for as it is and as others write it.

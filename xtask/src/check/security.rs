@@ -17,7 +17,7 @@ use crate::tree::Tree;
 
 const PAGE: &str = "docs/security.md";
 /// Boxes, their side doors, the shell tool, the file operations, calls to others, and uploads.
-const FAMILIES: [(char, u32); 6] = [('S', 29), ('B', 13), ('T', 10), ('F', 13), ('A', 10), ('P', 6)];
+const FAMILIES: [(char, u32); 6] = [('S', 29), ('B', 14), ('T', 10), ('F', 13), ('A', 10), ('P', 6)];
 
 /// What shows one case.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -263,6 +263,6 @@ mod tests {
     fn every_case_has_one_row() {
         let twice = "| S01 | not yet | x | why |\n| S01 | not yet | x | why |\n";
         let findings = check(&Tree::of([(PAGE, twice)]));
-        assert_eq!(findings.len(), 1 + 29 + 10 + 13 + 10 + 6 + 13 - 1);
+        assert_eq!(findings.len(), 1 + 29 + 10 + 13 + 10 + 6 + 14 - 1);
     }
 }

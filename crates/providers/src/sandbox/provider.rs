@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{CWD, Gid, MemfdFlags, Mode, OFlags, Uid, fchown, fstat, memfd_create, mkdirat, open};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, getrlimit};
 use serde::{Deserialize, Serialize};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
@@ -319,7 +319,7 @@ impl Inner {
 
     fn process_limits(&self, config: &SandboxConfig) -> Vec<(Resource, Rlimit)> {
         let fixed = |limit: u64| Rlimit { current: Some(limit), maximum: Some(limit) };
-        let mut limits = vec![(Resource::Core, fixed(0))];
+        let mut limits = vec![(Resource::Core, fixed(core_limit()))];
         if !self.cgroups.has_pids() {
             limits.push((Resource::Nproc, fixed(u64::from(config.limits.pids))));
         }
@@ -438,6 +438,12 @@ struct Home<'a> {
     owner: Owner,
     /// Absent where it has files only.
     live: Option<LiveBox>,
+}
+
+/// 1, as process 1 of the box sets it too: 0 would let the host's handler for core dumps run. Root may raise its own.
+fn core_limit() -> u64 {
+    let most = if super::warren_uid() == 0 { None } else { getrlimit(Resource::Core).maximum };
+    most.unwrap_or(1).min(1)
 }
 
 /// Puts things where bubblewrap finds them: on the stage as root, by path otherwise.
