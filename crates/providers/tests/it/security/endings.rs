@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use warren_model::ProviderConfig;
 use warren_workspace::shell::{Command, RunResult};
 
 use super::case::{Boxed, Case, Shape};
@@ -10,13 +11,14 @@ use super::in_each_box;
 use super::oracles::BoxProcesses;
 use super::outside::program;
 use super::probe::{self, results};
-use crate::fixture::{number_from_env, resident_bytes};
+use crate::fixture::{new_id, number_from_env, resident_bytes};
 
 in_each_box!(
     a_program_that_holds_process_1_gains_no_time,
     a_signal_that_claims_to_come_from_outside_does_not_end_the_box,
     programs_that_refuse_to_end_are_gone_soon_after_their_deadline,
     endless_output_is_capped_and_costs_no_memory,
+    a_callers_timeout_is_clamped_to_the_configured_one,
 );
 
 const DEADLINE_MS: u64 = 500;
@@ -30,6 +32,22 @@ async fn run_to_its_deadline(boxed: &Boxed, script: &str) -> RunResult {
     assert!(late < GRACE, "{script}: {late:?} after its deadline");
     assert!(result.timed_out, "{script}: {result:?}");
     result
+}
+
+// W32
+async fn a_callers_timeout_is_clamped_to_the_configured_one(case: Case) {
+    let mut config = case.config(&Shape::default());
+    match &mut config {
+        ProviderConfig::Sandbox(config) => config.max_timeout_ms = DEADLINE_MS,
+        ProviderConfig::Docker(config) => config.max_timeout_ms = DEADLINE_MS,
+        other => panic!("{other:?}"),
+    }
+    let boxed = case.open_as(new_id(), config).await.unwrap();
+    for timeout_ms in [None, Some(3_600_000), Some(u64::MAX)] {
+        let command = Command { timeout_ms, ..Command::argv(["sleep", "3600"]) };
+        let result = boxed.shell().run(command).await.unwrap();
+        assert!(result.timed_out && result.duration_ms < 60_000, "{timeout_ms:?}: {result:?}");
+    }
 }
 
 // sec/S13
