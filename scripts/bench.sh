@@ -58,8 +58,8 @@ serve() { # SERVICE VARIABLE
   url=$("scripts/$1.sh" url)
   export "$2=$url"
 }
-serve postgres WARREN_TEST_POSTGRES
-serve docker WARREN_TEST_DOCKER
+! { is_wanted commits || is_wanted fleet; } || serve postgres WARREN_TEST_POSTGRES
+! is_wanted docker || serve docker WARREN_TEST_DOCKER
 
 # All of it before the first is measured: what does not build is told at once.
 targets=()
