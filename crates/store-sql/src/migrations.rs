@@ -49,6 +49,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     16 "0016_outcomes",
     17 "0017_places",
     18 "0018_notice_keys",
+    19 "0019_lean_indexes",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -70,6 +71,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     16 "0016_outcomes",
     17 "0017_places",
     18 "0018_notice_keys",
+    19 "0019_lean_indexes",
 );
 
 /// The table that records what was applied; the same text on both engines.
