@@ -102,6 +102,7 @@ impl Place {
         let group = parent.join(name);
         let mut controllers = self.controllers.clone();
         if self.version == Version::Two {
+            self.offer(parent);
             let offered = std::fs::read_to_string(parent.join("cgroup.controllers"))?;
             controllers.retain(|one| offered.split_whitespace().any(|name| name == one.name()));
             self.enable(parent, &controllers)?;
@@ -114,6 +115,17 @@ impl Place {
             return Err(io::ErrorKind::Unsupported.into());
         }
         Ok((self.version, controllers, group))
+    }
+
+    /// A group offers what all above it pass on, and hosts pass on what somebody has asked for. Those that refuse are left as
+    /// they are.
+    fn offer(&self, parent: &Path) {
+        let above: Vec<_> = parent.ancestors().skip(1).collect();
+        for folder in above.into_iter().rev().filter(|folder| folder.starts_with(&self.mount_point)) {
+            for controller in &self.controllers {
+                let _ = enable(folder, std::slice::from_ref(controller));
+            }
+        }
     }
 
     /// Lets what is below `parent` be limited.
