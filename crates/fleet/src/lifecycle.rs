@@ -249,7 +249,7 @@ pub(crate) async fn send_signal(
         let mut row = known.clone();
         apply_signal(tx, &mut row, signal, &moment, &particulars)?;
         if row != known {
-            row.version = tx.update_workspace(&row, row.version)?;
+            row.version = tx.change_workspace(&known, &row)?;
         }
         Ok(row)
     })

@@ -32,6 +32,7 @@ macro_rules! contract_tests {
             workspaces {
                 every_status_comes_back_as_it_was_written
                 every_field_comes_back_as_it_was_written
+                a_change_writes_what_differs_and_nothing_else
                 absence_is_none
                 an_id_is_taken_once
                 an_unknown_parent_is_refused
