@@ -252,6 +252,7 @@ fn workspace(entropy: &dyn Entropy, clock: &dyn Clock, number: usize) -> Workspa
         },
         generation: 1,
         observed_generation: 1,
+        secrets_since: None,
         version: 1,
         status: Status::Online,
         reason: None,

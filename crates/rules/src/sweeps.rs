@@ -219,7 +219,7 @@ pub fn deed(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> O
         }
         Effect::Signal(signal) => (vitals, Act::Signal(signal), Then::Nothing),
         Effect::Restart => {
-            row.generation += 1;
+            row.raise_generation();
             row.mending.attempts = row.mending.attempts.saturating_add(1);
             (vitals, Act::Signal(Signal::Restart), Then::Reconcile)
         }
@@ -365,6 +365,7 @@ mod tests {
             spec,
             generation: 1,
             observed_generation: 1,
+            secrets_since: None,
             version: 1,
             status,
             reason: None,

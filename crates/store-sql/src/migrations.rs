@@ -49,6 +49,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     16 "0016_outcomes",
     17 "0017_places",
     18 "0018_notice_keys",
+    19 "0019_secrets_since",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -70,6 +71,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     16 "0016_outcomes",
     17 "0017_places",
     18 "0018_notice_keys",
+    19 "0019_secrets_since",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -14,7 +14,7 @@ macro_rules! columns {
     () => {
         "id, org_id, parent_id, name, spec, generation, observed_generation, version, status, reason, reference, \
          created_at, updated_at, provisioning_started_at, provision_deadline, mend_attempts, mend_next_at, \
-         removed_at, is_purged"
+         removed_at, is_purged, secrets_since"
     };
 }
 
@@ -24,11 +24,11 @@ const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND statu
 const INSERT: &str = concat!(
     "INSERT INTO workspaces (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
      ON CONFLICT (id) DO NOTHING"
 );
 /// The columns by their places, without the id, which never changes.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "org_id",
     "parent_id",
     "name",
@@ -47,12 +47,14 @@ const COLUMNS: [&str; 18] = [
     "mend_next_at",
     "removed_at",
     "is_purged",
+    "secrets_since",
 ];
 /// Leaves the id alone: to write a key, even with itself, makes SQLite look for rows that point to it.
 const UPDATE: &str = "UPDATE workspaces SET org_id = $1, parent_id = $2, name = $3, spec = $4, generation = $5, \
      observed_generation = $6, version = $7, status = $8, reason = $9, reference = $10, created_at = $11, \
      updated_at = $12, provisioning_started_at = $13, provision_deadline = $14, mend_attempts = $15, \
-     mend_next_at = $16, removed_at = $17, is_purged = $18 WHERE id = $19 AND version = $20";
+     mend_next_at = $16, removed_at = $17, is_purged = $18, secrets_since = $19 WHERE id = $20 \
+     AND version = $21";
 /// In this order, since rows point to the last one.
 const ERASE: [&str; 15] = [
     "DELETE FROM notice_keys WHERE workspace_id = $1",
@@ -141,9 +143,9 @@ impl WorkspaceWrites for Transaction<'_> {
         let version = version_after(expected_version)?;
         let json = StoredJson::of(workspace)?;
         let [id, columns @ ..] = values(workspace, &json, version)?;
-        let mut values = [id; 20];
-        values[..18].copy_from_slice(&columns);
-        values[19] = Value::count(expected_version)?;
+        let mut values = [id; 21];
+        values[..19].copy_from_slice(&columns);
+        values[20] = Value::count(expected_version)?;
         match self.execute(UPDATE, &values)? {
             0 => Err(Error::Conflict),
             _ => Ok(version),
@@ -221,7 +223,7 @@ fn values<'a>(
     workspace: &'a Workspace,
     json: &'a StoredJson,
     version: u64,
-) -> Result<[Value<'a>; 19], Error> {
+) -> Result<[Value<'a>; 20], Error> {
     Ok([
         workspace.id.into(),
         workspace.org_id.into(),
@@ -242,6 +244,7 @@ fn values<'a>(
         workspace.mending.next_at.into(),
         workspace.removed_at.into(),
         Value::Bool(workspace.is_purged),
+        Value::optional_count(workspace.secrets_since)?,
     ])
 }
 
@@ -265,5 +268,6 @@ fn read(row: &mut Columns<'_>) -> Result<Workspace, Error> {
         mending: Mending { attempts: row.small_count()?, next_at: row.optional_time()? },
         removed_at: row.optional_time()?,
         is_purged: row.bool()?,
+        secrets_since: row.optional_count()?,
     })
 }

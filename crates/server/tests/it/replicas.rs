@@ -215,6 +215,8 @@ async fn many_latecomers(warren: &Warren, count: usize) -> Vec<WorkspaceId> {
                 ids.push(id);
             }
             ids.sort_unstable();
+            // What can be held must be there.
+            ids.iter().try_for_each(|id| tx.put_vitals(*id, &warren_model::Vitals::default()))?;
             Ok(ids)
         })
         .await;

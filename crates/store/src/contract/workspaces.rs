@@ -65,6 +65,7 @@ fn full_workspace(parent: &Workspace) -> Workspace {
         },
         generation: 7,
         observed_generation: 7,
+        secrets_since: Some(6),
         version: 41,
         status: Status::Degraded,
         reason: Some(StatusReason::new("déjà vu — 100 % 'sure'")),
