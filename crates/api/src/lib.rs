@@ -85,8 +85,8 @@ pub use webhooks::{
     ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
 };
 pub use workspaces::{
-    Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime, Status,
-    Tier, Workspace, WorkspacePage,
+    BehindOf, Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime,
+    Status, Tier, Workspace, WorkspacePage,
 };
 
 /// The media type of YAML documents.

@@ -102,12 +102,25 @@ pub struct Workspace {
     pub generation: u64,
     /// The generation that was last brought about.
     pub observed_generation: u64,
+    /// Why the one is not the other yet; absent when it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind_of: Option<BehindOf>,
     /// Raised by every change; also the ETag.
     pub version: u64,
     /// RFC 3339.
     pub created_at: String,
     pub updated_at: String,
     pub removed_at: Option<String>,
+}
+
+/// Why a workspace runs with something older than is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BehindOf {
+    /// Secrets were changed, and nothing else: it is restarted in its turn, or goes on if nothing in it has the old values.
+    Secrets,
+    /// Something else was asked of it, such as a restart.
+    Change,
 }
 
 /// A workspace to be made.

@@ -239,8 +239,10 @@ async fn open(folder: &Path, name: &str, max_group: usize) -> Arc<dyn Store> {
 fn workspace(entropy: &dyn Entropy, clock: &dyn Clock, number: usize) -> Workspace {
     let now = clock.now();
     let provider = ProviderConfig::Memory(MemoryConfig::default());
+    // One after the other, as they are made in a life: rows made together have ids that lie together.
+    let id = entropy.id(now.plus_ms(i64::try_from(number).unwrap_or(i64::MAX)));
     Workspace {
-        id: entropy.id(now),
+        id,
         org_id: OrgId::DEFAULT,
         parent_id: None,
         name: format!("w{number}").parse().expect("a good name"),
@@ -250,6 +252,7 @@ fn workspace(entropy: &dyn Entropy, clock: &dyn Clock, number: usize) -> Workspa
         },
         generation: 1,
         observed_generation: 1,
+        secrets_since: None,
         version: 1,
         status: Status::Online,
         reason: None,

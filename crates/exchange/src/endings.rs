@@ -360,11 +360,15 @@ fn tell_delegator(
     // Nobody is called from here: it waits in the queue, and whoever settles this kicks the lane.
     match take(tx, &request, &|_| false) {
         Ok(Taken::Queued { .. } | Taken::Started(..) | Taken::Repeated(_)) => Ok(vec![row.from]),
-        // The delegator is gone, full, or keeps its own session: the result stands in the delegation, to be asked for.
+        // The delegator is gone, full, out of budget, or keeps its own session: the result stands in the delegation, to be
+        // asked for.
         Err(error)
             if matches!(
                 error.code,
-                ErrorCode::WorkspaceNotFound | ErrorCode::QueueFull | ErrorCode::RuntimeBusy
+                ErrorCode::WorkspaceNotFound
+                    | ErrorCode::QueueFull
+                    | ErrorCode::RuntimeBusy
+                    | ErrorCode::BudgetExhausted
             ) =>
         {
             Ok(Vec::new())

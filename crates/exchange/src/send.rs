@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity, upload_rules as uploads};
+use warren_fleet::{Error, Identity, require_budget, upload_rules as uploads};
 use warren_model::{
     ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
     OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
@@ -340,6 +340,8 @@ pub(crate) fn take(tx: &mut dyn WriteTx, request: &Request, can_call: &CanCall<'
     if row.org_id != request.sender.org_id && request.sender.principal.kind != PrincipalKind::User {
         return Err(Error::new(ErrorCode::WorkspaceNotFound));
     }
+    // Told now rather than by work that waits for a month and expires (F36).
+    require_budget(tx, &row, request.now)?;
     let vitals = tx.vitals(id)?;
     let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
     let (running, waiting) = tx.crowd(id, request.terms.max_waiting)?;

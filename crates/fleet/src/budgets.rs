@@ -1,9 +1,10 @@
 //! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
 
 use serde_json::json;
-use warren_model::{AuditAction, ErrorCode, EventKind, Principal, Workspace, WorkspaceId};
+use warren_model::{AuditAction, ErrorCode, EventKind, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::Action;
 use warren_rules::budget::{Month, Standing, standing};
+use warren_store::SpendingReads;
 
 use crate::audit::Actor;
 use crate::lifecycle::event_of;
@@ -85,14 +86,8 @@ impl Fleet {
         if row.spec.monthly_budget_micros.is_none() {
             return Ok(());
         }
-        let budget = self.budget_of(row).await?;
-        match budget.standing {
-            Standing::Unlimited | Standing::Within { .. } => Ok(()),
-            Standing::Exhausted => {
-                let detail = format!("{} of it were spent in {}", budget.spent_micros, budget.month);
-                Err(Error::with_detail(ErrorCode::BudgetExhausted, detail))
-            }
-        }
+        let (row, now) = (row.clone(), self.clock().now());
+        self.store().glance(move |tx| require_budget(tx, &row, now)).await
     }
 
     async fn budget_of(&self, row: &Workspace) -> Result<Budget, Error> {
@@ -101,5 +96,26 @@ impl Fleet {
         let asked = month.clone();
         let spent_micros = self.store().read(move |tx| tx.spent(id, &asked).map_err(Error::from)).await?;
         Ok(Budget { month, limit_micros, spent_micros, standing: standing(limit_micros, spent_micros) })
+    }
+}
+
+/// As [`Fleet::check_budget`], for those who accept work in a transaction of their own.
+pub fn require_budget(
+    tx: &mut (impl SpendingReads + ?Sized),
+    row: &Workspace,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let limit = row.spec.monthly_budget_micros;
+    if limit.is_none() {
+        return Ok(());
+    }
+    let month = Month::of(now).to_string();
+    let spent = tx.spent(row.id, &month)?;
+    match standing(limit, spent) {
+        Standing::Unlimited | Standing::Within { .. } => Ok(()),
+        Standing::Exhausted => {
+            let detail = format!("{spent} of it were spent in {month}");
+            Err(Error::with_detail(ErrorCode::BudgetExhausted, detail))
+        }
     }
 }

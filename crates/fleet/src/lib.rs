@@ -31,7 +31,7 @@ mod uploads;
 mod workspaces;
 
 pub use audit::Actor;
-pub use budgets::Budget;
+pub use budgets::{Budget, require_budget};
 pub use error::Error;
 pub use identity::{Identity, MintToken, Minted};
 pub use imports::{Import, ImportReport, ImportedNode};

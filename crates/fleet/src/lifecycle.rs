@@ -154,7 +154,7 @@ impl Fleet {
         let restarted = self
             .write_with_retries(true, move |tx| {
                 let mut row = live_row(tx, id)?;
-                row.generation += 1;
+                row.raise_generation();
                 row.mending = Mending::default();
                 let (action, details) = (AuditAction::WorkspaceRestarted, json!({}));
                 tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
@@ -249,7 +249,7 @@ pub(crate) async fn send_signal(
         let mut row = known.clone();
         apply_signal(tx, &mut row, signal, &moment, &particulars)?;
         if row != known {
-            row.version = tx.update_workspace(&row, row.version)?;
+            row.version = tx.change_workspace(&known, &row)?;
         }
         Ok(row)
     })
@@ -298,7 +298,7 @@ pub(crate) fn follow_wish(
         let signal = by.filter(|_| is_root).or_else(|| lifecycle::signal_towards(row.status, desired));
         let known = row.clone();
         row.spec.desired = desired;
-        row.generation += 1;
+        row.raise_generation();
         row.updated_at = moment.now;
         if let Some(signal) = signal {
             apply_signal(tx, &mut row, signal, moment, &particulars)?;

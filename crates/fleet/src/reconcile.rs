@@ -280,16 +280,19 @@ impl Fleet {
         }
         match action {
             StartAction::Nothing => {}
-            // Both are declared before the reaper's first pass: what it does not know, it may take for a leftover.
+            // All are declared before the reaper's first pass: what it does not know, it may take for a leftover.
             // A provider that is not here today: the workspace says so and is not lost.
-            action @ (StartAction::Keep | StartAction::Reconcile) => match self.declare(row) {
-                Ok(()) if action == StartAction::Reconcile => self.reconcile_in_background(row.id),
-                Ok(()) if is_started(&row.spec, row.status) => self.attend_resident(row),
-                Ok(()) => {}
-                Err(error) => {
-                    self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?;
+            action @ (StartAction::Keep | StartAction::Settle | StartAction::Reconcile) => {
+                match self.declare(row) {
+                    Ok(()) if action == StartAction::Reconcile => self.reconcile_in_background(row.id),
+                    Ok(()) if action == StartAction::Settle => self.mark_observed(row).await?,
+                    Ok(()) if is_started(&row.spec, row.status) => self.attend_resident(row),
+                    Ok(()) => {}
+                    Err(error) => {
+                        self.signal(row.id, Signal::PlaceFailed, by, Some(error.to_string())).await?;
+                    }
                 }
-            },
+            }
             StartAction::MarkLost => {
                 let reason =
                     "Its files lived in memory and ended with the process; remove it or create a new one.";

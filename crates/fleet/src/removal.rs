@@ -170,7 +170,7 @@ fn mark_removed(
     row.is_purged |= is_purged;
     if row.status != Status::Removed {
         row.spec.desired = Desired::Removed;
-        row.generation += 1;
+        row.raise_generation();
         apply_signal(tx, &mut row, Signal::Remove, moment, &Particulars::default())?;
         let secrets = tx.delete_secrets_of(row.id)?;
         let details = json!({ "name": row.name.as_str(), "secrets": secrets, "is_purged": is_purged });

@@ -230,6 +230,7 @@ impl Fleet {
             },
             generation: 1,
             observed_generation: 0,
+            secrets_since: None,
             version: 1,
             status: Status::Provisioning,
             reason: None,

@@ -83,6 +83,6 @@ pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, Toke
 pub use vitals::{Displaced, Outcomes, RuntimeState, Vitals, WorkOutcome};
 pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
 pub use workspace::{
-    Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
+    BehindOf, Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,
 };

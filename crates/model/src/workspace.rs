@@ -202,6 +202,8 @@ pub struct Workspace {
     pub generation: u64,
     /// The generation that was last brought about.
     pub observed_generation: u64,
+    /// The generation since which nothing but secrets raised it (F33). Absent where something else did last.
+    pub secrets_since: Option<u64>,
     /// Raised by every write; a writer names the version it read.
     pub version: u64,
     pub status: Status,
@@ -219,6 +221,31 @@ pub struct Workspace {
     pub removed_at: Option<Timestamp>,
     /// Somebody wants the rows erased once nothing is left behind them (F8).
     pub is_purged: bool,
+}
+
+/// Why a workspace runs with something older than is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BehindOf {
+    /// Secrets alone.
+    Secrets,
+    /// Something else, whatever its secrets.
+    Change,
+}
+
+impl Workspace {
+    /// Something changed that it must be brought up for; secrets have a way of their own.
+    pub fn raise_generation(&mut self) {
+        self.generation += 1;
+        self.secrets_since = None;
+    }
+
+    pub fn behind_of(&self) -> Option<BehindOf> {
+        match self.secrets_since {
+            _ if self.observed_generation >= self.generation => None,
+            Some(since) if self.observed_generation >= since => Some(BehindOf::Secrets),
+            Some(_) | None => Some(BehindOf::Change),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -166,6 +166,7 @@ mod tests {
             spec: WorkspaceSpec::new(provider, CapabilitySet::EMPTY),
             generation,
             observed_generation,
+            secrets_since: None,
             version: 1,
             status,
             reason: None,

@@ -110,6 +110,7 @@ mod tests {
             spec: warren_model::WorkspaceSpec::new(provider.clone(), warren_model::CapabilitySet::EMPTY),
             generation: 2,
             observed_generation: 1,
+            secrets_since: None,
             version: 1,
             status,
             reason: None,

@@ -10,7 +10,10 @@
 
 use std::collections::BTreeMap;
 
-use warren_model::{Capability, Runtime, SealedSecret, SecretName, Status, Workspace, WorkspaceId};
+use warren_model::{
+    BehindOf, Capability, ProviderConfig, Reuse, Runtime, SealedSecret, SecretName, Status, Workspace,
+    WorkspaceId, WorkspaceSpec,
+};
 
 use crate::command_policy::{Refusal, RefusalKind, is_reserved_variable};
 
@@ -61,21 +64,40 @@ pub enum Background {
 }
 
 /// What can be said of it without asking; absent: its processes are to be looked at.
-pub const fn known_background(runtime: Runtime, is_open: bool) -> Option<Background> {
-    match (runtime, is_open) {
+pub fn known_background(spec: &WorkspaceSpec, is_open: bool) -> Option<Background> {
+    match (spec.runtime, is_open) {
         // Its own agent has the values of its start, whatever else runs.
         (Runtime::Resident | Runtime::External, _) => Some(Background::Unknown),
+        // Its box may be there all the same, with what a Warren before this one started in it.
+        (Runtime::Hosted, false) if may_outlive_its_owner(&spec.provider) => Some(Background::Unknown),
         (Runtime::Hosted, false) => Some(Background::NotOpen),
         (Runtime::Hosted, true) => None,
     }
 }
 
-/// Why a workspace is behind, as far as whoever brings it up knows.
+fn may_outlive_its_owner(provider: &ProviderConfig) -> bool {
+    match provider {
+        ProviderConfig::Docker(docker) => docker.reuse == Reuse::Reconnect,
+        ProviderConfig::Memory(_) | ProviderConfig::Local(_) | ProviderConfig::Sandbox(_) => false,
+    }
+}
+
+/// Whether a workspace that a starting Warren finds behind needs no more than a note: its secrets alone have changed, and
+/// nothing that has the old ones outlived the process before this one.
+pub fn is_settled_by_a_start(workspace: &Workspace) -> bool {
+    let known = known_background(&workspace.spec, false);
+    workspace.behind_of() == Some(BehindOf::Secrets)
+        && known.is_some_and(|background| {
+            bring_up(workspace.spec.runtime, Behind::OfSecrets(background)) == BringUp::Note
+        })
+}
+
+/// Why a workspace is behind, with what whoever brings it up must know of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behind {
-    /// Secrets changed.
+    /// Secrets changed, and nothing else.
     OfSecrets(Background),
-    /// Something did: its carrier died, or works elsewhere.
+    /// Something else did: its carrier died, or works elsewhere.
     OfSomething { is_open: bool },
 }
 
@@ -168,7 +190,8 @@ fn is_behind(workspace: &Workspace) -> bool {
 mod tests {
     use proptest::prelude::*;
     use warren_model::{
-        KeyId, LocalConfig, Mending, OrgId, Principal, ProviderConfig, SecretOwner, Timestamp, WorkspaceSpec,
+        DockerConfig, KeyId, LocalConfig, Mending, OrgId, Principal, ProviderConfig, SecretOwner, Timestamp,
+        WorkspaceSpec,
     };
 
     use super::*;
@@ -189,6 +212,7 @@ mod tests {
             spec: WorkspaceSpec::new(ProviderConfig::Local(LocalConfig::default()), capabilities),
             generation: 2,
             observed_generation: if is_behind { 1 } else { 2 },
+            secrets_since: None,
             version: 1,
             status,
             reason: None,
@@ -284,13 +308,43 @@ mod tests {
     // F33
     #[test]
     fn only_an_open_place_of_no_agent_is_asked_what_runs_there() {
+        let spec = |runtime, provider| WorkspaceSpec {
+            runtime,
+            ..WorkspaceSpec::new(provider, warren_model::CapabilitySet::EMPTY)
+        };
+        let local = || ProviderConfig::Local(LocalConfig::default());
         for runtime in Runtime::ALL {
             for is_open in [false, true] {
-                let is_asked = known_background(*runtime, is_open).is_none();
+                let is_asked = known_background(&spec(*runtime, local()), is_open).is_none();
                 assert_eq!(is_asked, *runtime == Runtime::Hosted && is_open, "{runtime:?} {is_open}");
             }
         }
-        assert_eq!(known_background(Runtime::Hosted, false), Some(Background::NotOpen));
+        let closed = |provider| known_background(&spec(Runtime::Hosted, provider), false);
+        assert_eq!(closed(local()), Some(Background::NotOpen));
+        let docker = |reuse| ProviderConfig::Docker(DockerConfig { reuse, ..DockerConfig::default() });
+        assert_eq!(closed(docker(Reuse::Recreate)), Some(Background::NotOpen));
+        assert_eq!(closed(docker(Reuse::Reconnect)), Some(Background::Unknown), "its box lives on");
+    }
+
+    // F33
+    #[test]
+    fn a_start_owes_no_restart_to_what_is_behind_of_secrets_alone_and_holds_no_old_ones() {
+        use crate::startup::{StartAction, plan};
+        let behind = |secrets_since| Workspace { secrets_since, ..workspace(1, Status::Online, true) };
+        assert_eq!(plan(&behind(Some(1))), StartAction::Settle);
+        assert_eq!(plan(&behind(None)), StartAction::Reconcile, "something else changed");
+        assert_eq!(
+            plan(&behind(Some(2))),
+            StartAction::Reconcile,
+            "something else changed before the secrets did"
+        );
+        let mut agent = behind(Some(1));
+        agent.spec.runtime = Runtime::Resident;
+        assert_eq!(plan(&agent), StartAction::Reconcile, "its agent was started with what was before");
+        let booting = Workspace { status: Status::Provisioning, ..behind(Some(1)) };
+        assert_eq!(plan(&booting), StartAction::Reconcile);
+        let caught_up = Workspace { observed_generation: 2, ..behind(Some(1)) };
+        assert_eq!(plan(&caught_up), StartAction::Keep);
     }
 
     // F33

@@ -2,11 +2,15 @@
 
 use warren_model::{Desired, ProviderKind, Status, Workspace};
 
+use crate::secrets::is_settled_by_a_start;
+
 /// What a starting Warren owes a workspace it finds in its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartAction {
     /// Known to the registry, opened when first used.
     Keep,
+    /// As `Keep`, and it has what is wanted by that alone: it is only written down.
+    Settle,
     /// Bring it to what is wanted.
     Reconcile,
     /// Its files lived in the process that ended: say so (W70).
@@ -27,9 +31,13 @@ pub fn plan(workspace: &Workspace) -> StartAction {
     if is_volatile && was_opened && workspace.status != Status::Failed {
         return StartAction::MarkLost;
     }
-    let is_behind = workspace.observed_generation < workspace.generation;
-    if workspace.status == Status::Provisioning || (is_behind && workspace.spec.desired == Desired::Running) {
+    let is_behind = workspace.behind_of().is_some() && workspace.spec.desired == Desired::Running;
+    if workspace.status == Status::Provisioning {
         return StartAction::Reconcile;
     }
-    StartAction::Keep
+    match is_behind {
+        true if is_settled_by_a_start(workspace) => StartAction::Settle,
+        true => StartAction::Reconcile,
+        false => StartAction::Keep,
+    }
 }

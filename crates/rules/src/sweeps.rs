@@ -121,6 +121,41 @@ pub fn cleared_before(days: Option<u32>, now: Timestamp) -> Option<Timestamp> {
     days.map(|days| now.plus_ms(-DAY_MS * i64::from(days)))
 }
 
+/// How long a replica may be at one sweep without a word before another takes over (F22).
+pub const LEASE_MS: i64 = 30_000;
+
+/// The lease on a sweep as it stands in the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub fence: u64,
+    pub expires_at: Timestamp,
+}
+
+/// What a run does about its lease before each batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// It lasts.
+    Keep,
+    /// It is near its end, or past it with nobody else having come.
+    Renew { until: Timestamp },
+    /// Somebody else had it since: the run ends here, and what it planned is theirs.
+    Stop,
+}
+
+/// `fence` is the one under which the run began; `standing` is absent when nobody has the lease.
+pub fn hold(fence: u64, standing: Option<Standing>, now: Timestamp) -> Hold {
+    match standing {
+        Some(standing) if standing.fence == fence => {
+            if standing.expires_at.ms_since(now) > LEASE_MS / 2 {
+                Hold::Keep
+            } else {
+                Hold::Renew { until: now.plus_ms(LEASE_MS) }
+            }
+        }
+        Some(_) | None => Hold::Stop,
+    }
+}
+
 /// How long a carrier has before somebody else may take its work up.
 const CARRIER_MS: i64 = 60_000;
 
@@ -184,7 +219,7 @@ pub fn deed(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> O
         }
         Effect::Signal(signal) => (vitals, Act::Signal(signal), Then::Nothing),
         Effect::Restart => {
-            row.generation += 1;
+            row.raise_generation();
             row.mending.attempts = row.mending.attempts.saturating_add(1);
             (vitals, Act::Signal(Signal::Restart), Then::Reconcile)
         }
@@ -330,6 +365,7 @@ mod tests {
             spec,
             generation: 1,
             observed_generation: 1,
+            secrets_since: None,
             version: 1,
             status,
             reason: None,
@@ -450,6 +486,35 @@ mod tests {
         ] {
             let row = Workspace { mending: due, ..row(Status::Offline, runtime) };
             assert_eq!(plan(Sweep::Mending, &row, &Vitals::default(), NOW), expected);
+        }
+    }
+
+    proptest! {
+        // F22, Q6
+        #[test]
+        fn a_run_keeps_its_lease_for_as_long_as_it_goes_on_and_stops_once_somebody_else_had_it(
+            pauses in proptest::collection::vec((0..40_000_i64, proptest::bool::weighted(0.2)), 1..40),
+        ) {
+            let mine = 7;
+            let mut lease = Standing { fence: mine, expires_at: NOW.plus_ms(LEASE_MS) };
+            let mut now = NOW;
+            for (pause_ms, rival_looks) in pauses {
+                now = now.plus_ms(pause_ms);
+                let may_be_taken = lease.expires_at <= now;
+                if rival_looks && may_be_taken {
+                    lease = Standing { fence: lease.fence + 1, expires_at: now.plus_ms(LEASE_MS) };
+                }
+                match hold(mine, Some(lease), now) {
+                    Hold::Stop => prop_assert_ne!(lease.fence, mine),
+                    Hold::Keep => prop_assert!(lease.expires_at.ms_since(now) > 0),
+                    Hold::Renew { until } => lease.expires_at = until,
+                }
+                if lease.fence == mine {
+                    // A batch has half the time at least before anybody else may begin.
+                    prop_assert!(lease.expires_at.ms_since(now) >= LEASE_MS / 2);
+                }
+            }
+            prop_assert_eq!(hold(mine, None, now), Hold::Stop);
         }
     }
 

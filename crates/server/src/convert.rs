@@ -126,10 +126,18 @@ pub(crate) fn workspace(
         vitals: vitals.map(self::vitals),
         generation: row.generation,
         observed_generation: row.observed_generation,
+        behind_of: row.behind_of().map(behind_of),
         version: row.version,
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
         removed_at: row.removed_at.map(|at| at.to_string()),
+    }
+}
+
+fn behind_of(cause: model::BehindOf) -> api::BehindOf {
+    match cause {
+        model::BehindOf::Secrets => api::BehindOf::Secrets,
+        model::BehindOf::Change => api::BehindOf::Change,
     }
 }
 

@@ -156,6 +156,7 @@ fn workspace() -> Workspace {
         spec: WorkspaceSpec::new(ProviderConfig::Local(LocalConfig::default()), CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 1,
+        secrets_since: None,
         version: 1,
         status: Status::Online,
         reason: None,

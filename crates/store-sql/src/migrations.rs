@@ -51,6 +51,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     17 "0017_places",
     18 "0018_notice_keys",
     19 "0019_lean_indexes",
+    20 "0020_secrets_since",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -73,6 +74,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     17 "0017_places",
     18 "0018_notice_keys",
     19 "0019_lean_indexes",
+    20 "0020_secrets_since",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -34,7 +34,8 @@ const DELETE_OF_WORKSPACE: &str = "DELETE FROM secrets WHERE workspace_id = $1";
 macro_rules! raise {
     ($condition:literal) => {
         concat!(
-            "UPDATE workspaces SET generation = generation + 1, version = version + 1, updated_at = $1 WHERE ",
+            "UPDATE workspaces SET secrets_since = coalesce(secrets_since, generation), generation = generation + 1, \
+             version = version + 1, updated_at = $1 WHERE ",
             $condition,
             " AND status IN ('provisioning', 'awaiting_agent', 'online', 'degraded', 'offline') \
              AND CAST(spec AS text) LIKE '%\"shell\"%'"

@@ -45,7 +45,7 @@ pub(crate) struct WordsCondition {
 pub(crate) type Visit<'v> = dyn FnMut(&dyn Row) -> Result<(), Error> + 'v;
 
 /// A value to bind. An absent one has a type too: Postgres wants to know it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Value<'a> {
     Int(Option<i64>),
     Real(f64),

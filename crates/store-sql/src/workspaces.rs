@@ -1,5 +1,7 @@
 //! Workspaces in SQL.
 
+use std::fmt::Write as _;
+
 use warren_model::{Mending, OrgId, Status, StatusReason, Workspace, WorkspaceId, WorkspaceSpec};
 use warren_store::{Error, Page, WorkspaceQuery, WorkspaceReads, WorkspaceWrites};
 
@@ -7,12 +9,12 @@ use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
-/// The order in which `read` takes them.
+/// The order in which `read` takes them and `values` gives them.
 macro_rules! columns {
     () => {
         "id, org_id, parent_id, name, spec, generation, observed_generation, version, status, reason, reference, \
          created_at, updated_at, provisioning_started_at, provision_deadline, mend_attempts, mend_next_at, \
-         removed_at, is_purged"
+         removed_at, is_purged, secrets_since"
     };
 }
 
@@ -22,14 +24,37 @@ const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND statu
 const INSERT: &str = concat!(
     "INSERT INTO workspaces (",
     columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
      ON CONFLICT (id) DO NOTHING"
 );
+/// The columns by their places, without the id, which never changes.
+const COLUMNS: [&str; 19] = [
+    "org_id",
+    "parent_id",
+    "name",
+    "spec",
+    "generation",
+    "observed_generation",
+    "version",
+    "status",
+    "reason",
+    "reference",
+    "created_at",
+    "updated_at",
+    "provisioning_started_at",
+    "provision_deadline",
+    "mend_attempts",
+    "mend_next_at",
+    "removed_at",
+    "is_purged",
+    "secrets_since",
+];
 /// Leaves the id alone: to write a key, even with itself, makes SQLite look for rows that point to it.
 const UPDATE: &str = "UPDATE workspaces SET org_id = $1, parent_id = $2, name = $3, spec = $4, generation = $5, \
      observed_generation = $6, version = $7, status = $8, reason = $9, reference = $10, created_at = $11, \
      updated_at = $12, provisioning_started_at = $13, provision_deadline = $14, mend_attempts = $15, \
-     mend_next_at = $16, removed_at = $17, is_purged = $18 WHERE id = $19 AND version = $20";
+     mend_next_at = $16, removed_at = $17, is_purged = $18, secrets_since = $19 WHERE id = $20 \
+     AND version = $21";
 /// In this order, since rows point to the last one.
 const ERASE: [&str; 15] = [
     "DELETE FROM notice_keys WHERE workspace_id = $1",
@@ -115,15 +140,38 @@ impl WorkspaceWrites for Transaction<'_> {
     }
 
     fn update_workspace(&mut self, workspace: &Workspace, expected_version: u64) -> Result<u64, Error> {
-        let version = expected_version
-            .checked_add(1)
-            .ok_or_else(|| Error::Refused("the version cannot grow further".into()))?;
+        let version = version_after(expected_version)?;
         let json = StoredJson::of(workspace)?;
         let [id, columns @ ..] = values(workspace, &json, version)?;
-        let mut values = [id; 20];
-        values[..18].copy_from_slice(&columns);
-        values[19] = Value::count(expected_version)?;
+        let mut values = [id; 21];
+        values[..19].copy_from_slice(&columns);
+        values[20] = Value::count(expected_version)?;
         match self.execute(UPDATE, &values)? {
+            0 => Err(Error::Conflict),
+            _ => Ok(version),
+        }
+    }
+
+    fn change_workspace(&mut self, from: &Workspace, to: &Workspace) -> Result<u64, Error> {
+        let version = version_after(from.version)?;
+        let json = StoredJson::of_what_differs(from, to)?;
+        let (before, after) = (values(from, &StoredJson::NONE, from.version)?, values(to, &json, version)?);
+        let (mut sql, mut changed) = (String::from("UPDATE workspaces SET "), Vec::with_capacity(8));
+        for (at, column) in COLUMNS.iter().enumerate() {
+            let is_written = match *column {
+                "spec" => json.spec.is_some(),
+                "reference" => from.reference != to.reference,
+                _ => before[at + 1] != after[at + 1],
+            };
+            if is_written {
+                let separator = if changed.is_empty() { "" } else { ", " };
+                changed.push(after[at + 1]);
+                let _ = write!(sql, "{separator}{column} = ${}", changed.len());
+            }
+        }
+        let _ = write!(sql, " WHERE id = ${} AND version = ${}", changed.len() + 1, changed.len() + 2);
+        changed.extend([after[0], Value::count(from.version)?]);
+        match self.execute(&sql, &changed)? {
             0 => Err(Error::Conflict),
             _ => Ok(version),
         }
@@ -141,36 +189,47 @@ impl WorkspaceWrites for Transaction<'_> {
     }
 }
 
-/// The two columns that hold JSON, written out.
+fn version_after(version: u64) -> Result<u64, Error> {
+    version.checked_add(1).ok_or_else(|| Error::Refused("the version cannot grow further".into()))
+}
+
+/// The two columns that hold JSON, written out as far as they are to be stored.
 struct StoredJson {
-    spec: String,
+    spec: Option<String>,
     reference: Option<String>,
 }
 
 impl StoredJson {
+    const NONE: Self = Self { spec: None, reference: None };
+
     fn of(workspace: &Workspace) -> Result<Self, Error> {
-        let unwritable = |problem| Error::Refused(format!("a value cannot be written as JSON: {problem}"));
-        Ok(Self {
-            spec: serde_json::to_string(&workspace.spec).map_err(unwritable)?,
-            reference: match &workspace.reference {
-                Some(reference) => Some(serde_json::to_string(reference).map_err(unwritable)?),
-                None => None,
-            },
-        })
+        let reference = workspace.reference.as_ref().map(json).transpose()?;
+        Ok(Self { spec: Some(json(&workspace.spec)?), reference })
     }
+
+    fn of_what_differs(from: &Workspace, to: &Workspace) -> Result<Self, Error> {
+        let spec = (from.spec != to.spec).then(|| json(&to.spec)).transpose()?;
+        let reference = to.reference.as_ref().filter(|_| from.reference != to.reference);
+        Ok(Self { spec, reference: reference.map(json).transpose()? })
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string(value)
+        .map_err(|problem| Error::Refused(format!("a value cannot be written as JSON: {problem}")))
 }
 
 fn values<'a>(
     workspace: &'a Workspace,
     json: &'a StoredJson,
     version: u64,
-) -> Result<[Value<'a>; 19], Error> {
+) -> Result<[Value<'a>; 20], Error> {
     Ok([
         workspace.id.into(),
         workspace.org_id.into(),
         workspace.parent_id.into(),
         workspace.name.as_str().into(),
-        Value::Json(Some(&json.spec)),
+        Value::Json(json.spec.as_deref()),
         Value::count(workspace.generation)?,
         Value::count(workspace.observed_generation)?,
         Value::count(version)?,
@@ -185,6 +244,7 @@ fn values<'a>(
         workspace.mending.next_at.into(),
         workspace.removed_at.into(),
         Value::Bool(workspace.is_purged),
+        Value::optional_count(workspace.secrets_since)?,
     ])
 }
 
@@ -208,5 +268,6 @@ fn read(row: &mut Columns<'_>) -> Result<Workspace, Error> {
         mending: Mending { attempts: row.small_count()?, next_at: row.optional_time()? },
         removed_at: row.optional_time()?,
         is_purged: row.bool()?,
+        secrets_since: row.optional_count()?,
     })
 }

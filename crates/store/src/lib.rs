@@ -25,6 +25,7 @@ mod schedules;
 mod secrets;
 mod templates;
 mod transaction;
+mod waker;
 mod webhooks;
 
 pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
@@ -47,6 +48,7 @@ pub use transaction::{
     RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,
     WorkspaceReads, WorkspaceWrites, WriteTx,
 };
+pub use waker::{WakeUps, Waker};
 pub use webhooks::{WebhookCallQuery, WebhookReads, WebhookWrites};
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -64,8 +64,9 @@ pub trait SecretWrites {
     fn delete_secret(&mut self, owner: SecretOwner, name: &SecretName) -> Result<bool, Error>;
     /// Removes all secrets of a workspace and answers with how many there were.
     fn delete_secrets_of(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error>;
-    /// Raises generation and version of every workspace that the change reaches: those that are up or on their way up,
-    /// have the `shell` capability and, for an org's secret, have none of their own by that name. Answers with how many. One statement whatever
-    /// their number, so that nobody comes between reading and writing a row.
+    /// Raises generation and version of every workspace that the change reaches, and notes that it was for secrets: those
+    /// that are up or on their way up, have the `shell` capability and, for an org's secret, have none of their own by
+    /// that name. Answers with how many. One statement whatever their number, so that nobody comes between reading and
+    /// writing a row.
     fn raise_generations(&mut self, reach: &Reach, at: Timestamp) -> Result<u64, Error>;
 }

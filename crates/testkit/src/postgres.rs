@@ -100,6 +100,13 @@ impl PostgresDatabase {
     pub fn url(&self) -> String {
         self.url.clone()
     }
+
+    /// How many of its connections wait for what another one holds.
+    pub fn waiting_for_locks(&self) -> usize {
+        let sql = "SELECT count(*) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        execute(&self.url, sql).trim().parse().expect("a count is a number")
+    }
 }
 
 impl Drop for PostgresDatabase {
@@ -116,8 +123,10 @@ fn script(verb: &str, folder: &Path) -> Command {
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests prepare the database by its own tool")]
-fn execute(server: &str, sql: &str) {
-    let ended = Command::new("psql").args(["--no-psqlrc", "--quiet", "--command", sql, server]).output();
+fn execute(server: &str, sql: &str) -> String {
+    let options = ["--no-psqlrc", "--quiet", "--tuples-only", "--command"];
+    let ended = Command::new("psql").args(options).args([sql, server]).output();
     let ended = ended.expect("psql can be started: install the Debian package postgresql-client");
     assert!(ended.status.success(), "{ended:?}");
+    String::from_utf8(ended.stdout).expect("psql writes text")
 }

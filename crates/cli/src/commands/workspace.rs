@@ -267,7 +267,7 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
         facts.extend(vitals.sample_error.clone().map(|error| ("its error", error)));
     }
     facts.extend([
-        ("generation", format!("{} (observed {})", workspace.generation, workspace.observed_generation)),
+        ("generation", generations(workspace)),
         ("version", workspace.version.to_string()),
         ("created", workspace.created_at.clone()),
         ("updated", workspace.updated_at.clone()),
@@ -280,6 +280,14 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
         facts.extend(registry.last_error.clone().map(|error| ("last error", error)));
     }
     facts
+}
+
+fn generations(workspace: &api::Workspace) -> String {
+    let (wanted, observed) = (workspace.generation, workspace.observed_generation);
+    match workspace.behind_of {
+        None => format!("{wanted} (observed {observed})"),
+        Some(cause) => format!("{wanted} (observed {observed}, behind of {})", name_of(cause)),
+    }
 }
 
 /// What can be asked of a workspace as a whole.

@@ -1,12 +1,12 @@
 //! The carrier of `rules::secrets::roll_out`: what a change of secrets reaches is restarted a few at a time (F33).
 //!
-//! Who is behind stands in the rows. If this process dies, the next start brings up what is behind, and before that the
-//! sweep `catching_up` of any replica.
+//! Who is behind, and whether of secrets alone, stands in the rows. If this process dies, the next start goes on with it,
+//! and before that the sweep `catching_up` of any replica.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use warren_model::{OrgId, Vitals, Workspace, WorkspaceId};
+use warren_model::{BehindOf, OrgId, Vitals, Workspace, WorkspaceId};
 use warren_rules::replicas::takes_up;
 use warren_rules::secrets::{Background, Behind, BringUp, Pace, bring_up, known_background, roll_out};
 use warren_store::WorkspaceQuery;
@@ -40,7 +40,7 @@ impl Fleet {
             }
         }
         if self.0.rolling_out.load(Ordering::SeqCst) > 0 {
-            // Somebody brings them up already, and knows more: what a secret does not concern need not restart.
+            // Somebody brings them up already, a few at a time.
             return Ok((rows.len() as u64, 0));
         }
         let mut restarted = 0;
@@ -48,15 +48,14 @@ impl Fleet {
         let all = rows.iter().map(|row| (row, tasks(row)));
         let plan = roll_out(all, &BTreeMap::new(), Pace::default());
         for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
-            self.bring_up(row, Behind::OfSomething { is_open: self.is_open(row.id) }).await?;
-            restarted += 1;
+            restarted += u64::from(self.bring_up(row).await?);
         }
         Ok((rows.len() as u64, restarted))
     }
 
     /// Answers whether it is being restarted.
-    async fn bring_up(&self, row: &Workspace, behind: Behind) -> Result<bool, Error> {
-        match bring_up(row.spec.runtime, behind) {
+    async fn bring_up(&self, row: &Workspace) -> Result<bool, Error> {
+        match bring_up(row.spec.runtime, self.behind(row).await) {
             BringUp::Restart => {
                 self.reconcile_in_background(row.id);
                 Ok(true)
@@ -77,7 +76,7 @@ impl Fleet {
             let mut restarting = Vec::new();
             for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
                 tried.insert(row.id, row.generation);
-                if self.bring_up(row, Behind::OfSecrets(self.background_of(row).await)).await? {
+                if self.bring_up(row).await? {
                     restarting.push(row.id);
                 }
             }
@@ -87,13 +86,20 @@ impl Fleet {
         }
     }
 
+    async fn behind(&self, row: &Workspace) -> Behind {
+        match row.behind_of() {
+            Some(BehindOf::Secrets) => Behind::OfSecrets(self.background_of(row).await),
+            Some(BehindOf::Change) | None => Behind::OfSomething { is_open: self.is_open(row.id) },
+        }
+    }
+
     fn is_open(&self, id: WorkspaceId) -> bool {
         self.registry().describe(id).is_some_and(|known| known.opened_at.is_some())
     }
 
     async fn background_of(&self, row: &Workspace) -> Background {
         let id = row.id;
-        if let Some(known) = known_background(row.spec.runtime, self.is_open(id)) {
+        if let Some(known) = known_background(&row.spec, self.is_open(id)) {
             return known;
         }
         let listed = self.registry().with(id, |workspace| async move {

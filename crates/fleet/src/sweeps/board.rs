@@ -13,7 +13,7 @@ pub enum SweepOutcome {
         acted_on: u64,
         failed: u64,
     },
-    /// Another replica ran it.
+    /// Another replica ran it, or took it over.
     Elsewhere {
         owner: String,
     },

@@ -4,17 +4,25 @@ use warren_model::{Principal, WorkspaceId};
 use warren_rules::sweeps::{Act, Sweep, Then, deed};
 use warren_store::{Due, Lease, WriteTx};
 
-use super::{Ran, Tally};
+use super::{Ran, Tally, lease};
 use crate::lifecycle::{Moment, Particulars, Wish, apply_signal_knowing, follow_wish};
 use crate::{Error, Fleet};
 
 /// Workspaces dealt with in one transaction: enough that its commit does not count, few enough that other writers wait for
 /// some 20 ms at most.
-const BATCH: u32 = 500;
-/// How long a replica may be at one sweep before another takes over.
-const LEASE_MS: i64 = 30_000;
-/// Batches of one run. What is left is due again at the next.
-const MAX_BATCHES: usize = 10_000;
+const BATCH: usize = 500;
+/// Workspaces that are put in order together.
+const STRETCH: u32 = 20_000;
+/// Stretches of one run. What is left is due again at the next.
+const MAX_STRETCHES: usize = 250;
+
+/// Whether a run goes on after a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Go {
+    On,
+    /// Another replica has taken the sweep over.
+    Home,
+}
 
 /// What became of one workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +47,26 @@ impl Fleet {
             Ok(lease) => lease,
             Err(owner) => return Ok(Ran::Elsewhere { owner }),
         };
-        for _ in 0..MAX_BATCHES {
-            let ids = self.due(due, BATCH).await?;
-            if ids.is_empty() || self.0.stopping.is_cancelled() {
-                break;
+        for _ in 0..MAX_STRETCHES {
+            let mut ids = self.due(due, STRETCH).await?;
+            // Those that were made together lie together on disk, so that a batch of neighbours touches few pages.
+            ids.sort_unstable();
+            let is_last = ids.len() < STRETCH as usize;
+            for batch in ids.chunks(BATCH) {
+                if self.0.stopping.is_cancelled() {
+                    break;
+                }
+                match self.sweep_batch(sweep, &lease, batch, &mut tally).await? {
+                    Go::On => tally.looked_at += batch.len() as u64,
+                    Go::Home => return Ok(Ran::Elsewhere { owner: self.who_sweeps(&lease).await? }),
+                }
             }
-            tally.looked_at += ids.len() as u64;
-            self.sweep_batch(sweep, &lease, ids, &mut tally).await?;
             // What failed is due still; to go on would meet the same again and again.
-            if tally.failed > 0 {
+            if is_last || tally.failed > 0 || self.0.stopping.is_cancelled() {
                 break;
             }
         }
-        self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await?;
+        self.give_back(lease).await?;
         Ok(Ran::Done(tally))
     }
 
@@ -60,37 +75,25 @@ impl Fleet {
         self.store().read(move |tx| tx.due(due, now, limit).map_err(Error::from)).await
     }
 
-    /// The lease, or who has it.
-    pub(super) async fn take_sweep(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
-        let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.0.instance.clone());
-        let now = self.clock().now();
-        self.store()
-            .write(move |tx| {
-                Ok(match tx.take_lease(&name, &owner, now, now.plus_ms(LEASE_MS))? {
-                    Some(lease) => Ok(lease),
-                    None => Err(tx.lease(&name)?.map_or_else(String::new, |held| held.owner)),
-                })
-            })
-            .await
-    }
-
     /// One transaction for all; if that fails, one for each, so that one bad row costs nobody else its turn.
     async fn sweep_batch(
         &self,
         sweep: Sweep,
         lease: &Lease,
-        ids: Vec<WorkspaceId>,
+        ids: &[WorkspaceId],
         tally: &mut Tally,
-    ) -> Result<(), Error> {
+    ) -> Result<Go, Error> {
         let moment = self.moment(&Principal::system(sweep.as_str()));
         let work = Work { sweep, lease: lease.clone(), moment };
-        match self.deal_with(&work, ids.clone()).await {
-            Ok(dealt) => self.count(&dealt, tally),
+        match self.deal_with(&work, ids.to_vec()).await {
+            Ok(Some(dealt)) => self.count(&dealt, tally),
+            Ok(None) => return Ok(Go::Home),
             Err(error) if error.code == warren_model::ErrorCode::PlatformUnavailable => return Err(error),
             Err(_) => {
-                for id in ids {
+                for id in ids.iter().copied() {
                     match self.deal_with(&work, vec![id]).await {
-                        Ok(dealt) => self.count(&dealt, tally),
+                        Ok(Some(dealt)) => self.count(&dealt, tally),
+                        Ok(None) => return Ok(Go::Home),
                         Err(error) => {
                             tracing::warn!(workspace.id = %id, sweep = sweep.as_str(), %error, "a sweep could not deal with a workspace");
                             tally.failed += 1;
@@ -99,14 +102,17 @@ impl Fleet {
                 }
             }
         }
-        Ok(())
+        Ok(Go::On)
     }
 
-    async fn deal_with(&self, work: &Work, ids: Vec<WorkspaceId>) -> Result<Vec<Dealt>, Error> {
+    /// Absent: the sweep is somebody else's by now, and nothing was written.
+    async fn deal_with(&self, work: &Work, ids: Vec<WorkspaceId>) -> Result<Option<Vec<Dealt>>, Error> {
         let work = work.clone();
         self.write_with_retries(true, move |tx| {
-            tx.check_lease(&work.lease, work.moment.now)?;
-            ids.iter().map(|id| deal_with_one(tx, &work, *id)).collect()
+            if !lease::keep(tx, &work.lease, work.moment.now)? {
+                return Ok(None);
+            }
+            ids.iter().map(|id| deal_with_one(tx, &work, *id)).collect::<Result<_, _>>().map(Some)
         })
         .await
     }
@@ -156,7 +162,7 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
         tx.put_vitals(id, vitals)?;
     }
     if row != known {
-        tx.update_workspace(&row, known.version)?;
+        tx.change_workspace(&known, &row)?;
     }
     Ok(match (deed.then, deed.act) {
         (Then::Reconcile, _) => Dealt::Handed(id),

@@ -73,7 +73,7 @@ impl Fleet {
         let (id, moment): (WorkspaceId, _) = (one.id, self.moment(&Principal::system("images")));
         self.write_with_retries(true, move |tx| {
             let mut row = live_row(tx, id)?;
-            row.generation += 1;
+            row.raise_generation();
             let kind = EventKind::WorkspaceImageRefreshed;
             tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data.clone()))?;
             apply_signal(tx, &mut row, Signal::Restart, &moment, &Particulars::default())?;

@@ -7,7 +7,7 @@
 //!                   take the lease ──taken by another replica──▶ leave it to them
 //!                          │
 //!                          ▼
-//!            per batch, one transaction: check the lease's fence, load, plan, apply
+//!            per batch, one transaction: keep the lease (renewed in time; lost: stop), load, plan, apply
 //! ```
 //!
 //! An error in one workspace costs that workspace its turn and nobody else's; an error in one sweep costs no other
@@ -17,6 +17,7 @@ mod board;
 mod due;
 mod health;
 mod images;
+mod lease;
 mod old;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
@@ -63,7 +64,7 @@ pub(crate) enum Occasion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ran {
     Done(Tally),
-    /// Another replica is at it.
+    /// Another replica is at it, or has taken it over.
     Elsewhere {
         owner: String,
     },

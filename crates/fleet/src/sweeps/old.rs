@@ -3,7 +3,7 @@
 use warren_rules::sweeps::{Sweep, cleared_before};
 use warren_store::{Lease, WriteTx};
 
-use super::{Ran, Tally};
+use super::{Ran, Tally, lease};
 use crate::{Error, Fleet};
 
 const BATCH: u32 = 1_000;
@@ -26,36 +26,42 @@ impl Fleet {
         let mut tally = Tally::default();
         for (days, prune) in tables {
             if let Some(before) = cleared_before(days, now) {
-                let cleared = self.clear(&lease, before, prune).await?;
+                let Some(cleared) = self.clear(&lease, before, prune).await? else {
+                    return Ok(Ran::Elsewhere { owner: self.who_sweeps(&lease).await? });
+                };
                 tally.looked_at += cleared;
                 tally.acted_on += cleared;
             }
         }
-        self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await?;
+        self.give_back(lease).await?;
         Ok(Ran::Done(tally))
     }
 
+    /// How many were cleared away; absent when the sweep was taken over.
     async fn clear(
         &self,
         lease: &Lease,
         before: warren_model::Timestamp,
         prune: Prune,
-    ) -> Result<u64, Error> {
+    ) -> Result<Option<u64>, Error> {
         let mut cleared = 0;
         for _ in 0..MAX_BATCHES {
             let (held, now) = (lease.clone(), self.clock().now());
             let batch = self
                 .store()
                 .write(move |tx| {
-                    tx.check_lease(&held, now)?;
-                    prune(tx, before, BATCH).map_err(Error::from)
+                    if !lease::keep(tx, &held, now)? {
+                        return Ok(None);
+                    }
+                    prune(tx, before, BATCH).map(Some).map_err(Error::from)
                 })
                 .await?;
+            let Some(batch) = batch else { return Ok(None) };
             cleared += batch;
             if batch == 0 || self.0.stopping.is_cancelled() {
                 break;
             }
         }
-        Ok(cleared)
+        Ok(Some(cleared))
     }
 }

@@ -684,6 +684,7 @@ fn workspace_in(org_id: OrgId, id: WorkspaceId) -> Workspace {
         spec: WorkspaceSpec::new(provider, CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 1,
+        secrets_since: None,
         version: 1,
         status: Status::Online,
         reason: None,

@@ -198,6 +198,114 @@ async fn what_a_killed_replica_left_of_its_sweep_the_other_finishes() {
     assert_eq!(arrivals(&other, id, "offline").await, 1);
 }
 
+/// So many copies of a workspace whose agent is late, in order of their ids.
+async fn many_latecomers(warren: &Warren, count: usize) -> Vec<WorkspaceId> {
+    let first = latecomers(warren, 1).await[0];
+    let copied: Result<Vec<WorkspaceId>, warren_store::Error> = warren
+        .store
+        .write(move |tx| {
+            let row = tx.workspace(first)?.expect("it is there");
+            let mut ids = vec![first];
+            for number in 1..count {
+                let id = WorkspaceId::from_parts(
+                    row.created_at.plus_ms(i64::try_from(number).unwrap_or(i64::MAX)),
+                    [7; 10],
+                );
+                tx.insert_workspace(&warren_model::Workspace { id, version: 1, ..row.clone() })?;
+                ids.push(id);
+            }
+            ids.sort_unstable();
+            // What can be held must be there.
+            ids.iter().try_for_each(|id| tx.put_vitals(*id, &warren_model::Vitals::default()))?;
+            Ok(ids)
+        })
+        .await;
+    copied.unwrap()
+}
+
+fn outcome_of(report: &warren_fleet::SweepReport) -> warren_fleet::SweepOutcome {
+    report.last_run.clone().expect("it ran").outcome
+}
+
+/// As many as a sweep deals with in one transaction.
+const BATCH: usize = 500;
+
+// F22: a run that takes longer than the lease lasts
+#[tokio::test]
+async fn a_long_sweep_keeps_its_lease_and_nobody_else_begins_it() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let sweeper = replica(&database.url(), &clock).await;
+    let (other, holder) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let ids = many_latecomers(&sweeper, 2 * BATCH + 1).await;
+    clock.advance_ms(60_000);
+    let mut held = Vec::new();
+    for batch in 0..3 {
+        held.push(hold_record(&holder, ids[batch * BATCH]).await);
+    }
+    let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+    let fleet = sweeper.fleet.clone();
+    let run = tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await });
+    let dealt_with = async |count: usize| {
+        let (first, last) = (ids[(count - 1) * BATCH], ids[count * BATCH - 1]);
+        status(&other, first).await == "failed" && status(&other, last).await == "failed"
+    };
+    // Each batch but the last goes through 20 s after the one before it: 40 s in all, with a lease of 30.
+    for (number, release) in held.into_iter().enumerate() {
+        if number < 2 {
+            clock.advance_ms(20_000);
+            drop(release);
+            eventually("the next batch is written", async || dealt_with(number + 1).await).await;
+        } else {
+            let elsewhere = sweep(&other, "provisioning").await;
+            assert_eq!(elsewhere["last_run"]["outcome"]["kind"], "elsewhere", "{elsewhere}");
+            drop(release);
+        }
+    }
+    let report = run.await.unwrap().unwrap();
+    let total = ids.len() as u64;
+    let done = warren_fleet::SweepOutcome::Done { looked_at: total, acted_on: total, failed: 0 };
+    assert_eq!(outcome_of(&report), done);
+}
+
+// F22: a run that stood still for so long that another one took over
+#[tokio::test]
+async fn a_sweep_that_was_taken_over_stops_and_leaves_the_rest_to_its_heir() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let (sweeper, holder) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let ids = many_latecomers(&sweeper, BATCH + 1).await;
+    clock.advance_ms(60_000);
+    let release = hold_record(&holder, ids[0]).await;
+    let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+    let fleet = sweeper.fleet.clone();
+    let run = tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await });
+    let lease = async || {
+        let found: Result<_, warren_store::Error> =
+            holder.store.read(|tx| tx.lease("sweep/provisioning")).await;
+        found.unwrap()
+    };
+    eventually("it is in its first batch", async || lease().await.is_some()).await;
+    clock.advance_ms(31_000);
+    // Waits for the batch that is being written, and is served before the next one.
+    let (store, now) = (Arc::clone(&holder.store), warren_doors::Clock::now(&*clock));
+    let heir = tokio::spawn(async move {
+        let taken: Result<_, warren_store::Error> = store
+            .write(move |tx| tx.take_lease("sweep/provisioning", "heir", now, now.plus_ms(30_000)))
+            .await;
+        taken
+    });
+    let waiting = async || database.waiting_for_locks() >= 2;
+    eventually("the heir waits for the lease", waiting).await;
+    drop(release);
+    let taken = heir.await.unwrap().unwrap().expect("the lease had run out");
+    let report = run.await.unwrap().unwrap();
+    assert_eq!(outcome_of(&report), warren_fleet::SweepOutcome::Elsewhere { owner: "heir".into() });
+    assert_eq!(status(&holder, ids[0]).await, "failed", "what was begun in time was finished");
+    assert_eq!(status(&holder, ids[BATCH]).await, "awaiting_agent", "the rest is the heir's");
+    assert_eq!(lease().await, Some(taken));
+}
+
 // F34, F41, Q22: "Postgres stopped and started"
 #[tokio::test]
 async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_back() {

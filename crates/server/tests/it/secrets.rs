@@ -373,6 +373,60 @@ async fn a_running_process_ends_and_its_workspace_comes_up_again_when_a_secret_c
     assert_eq!(after.1.generation, before.1.generation, "nothing there has an environment");
 }
 
+/// A change of a secret whose carrier died before it told anybody.
+async fn change_unseen(warren: &Warren, name: &'static str) {
+    let changed: Result<u64, warren_store::Error> = warren
+        .store
+        .write(move |tx| {
+            let reach = warren_store::Reach { owner: ORG, name: name.parse().unwrap() };
+            tx.raise_generations(&reach, warren_model::Timestamp::from_micros(1))
+        })
+        .await;
+    assert!(changed.unwrap() > 0);
+}
+
+// F33: killed between a change of secrets and its roll-out
+#[tokio::test]
+async fn a_start_after_a_change_of_secrets_notes_it_where_nothing_has_the_old_ones_and_restarts_nothing() {
+    let warren = Warren::start().await;
+    let (id, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
+    let ups = crate::fleet::arrivals(&warren, id, "provisioning").await;
+    change_unseen(&warren, "A").await;
+    let shown = crate::fleet::show(&warren, id).await;
+    assert_eq!(shown["behind_of"], "secrets", "{shown}");
+    crate::fleet::ask(&warren, other, "restart").await;
+    assert_ne!(crate::fleet::show(&warren, other).await["behind_of"], "secrets", "it is restarted anyway");
+    let warren = warren.restart().await;
+    crate::fleet::eventually("it is noted", async || {
+        crate::fleet::show(&warren, id).await["behind_of"] == Value::Null
+    })
+    .await;
+    let shown = crate::fleet::show(&warren, id).await;
+    assert_eq!((&shown["behind_of"], &shown["status"]), (&Value::Null, &json!("online")), "{shown}");
+    assert_eq!(shown["observed_generation"], shown["generation"]);
+    assert_eq!(crate::fleet::arrivals(&warren, id, "provisioning").await, ups, "it was not restarted");
+}
+
+// F33: the carrier died, and its workspaces live
+#[tokio::test]
+async fn a_sweep_restarts_after_a_change_of_secrets_only_what_has_the_old_ones() {
+    let warren = Warren::start().await;
+    let (idle, busy) = (warren.workspace(local()).await, warren.workspace(local()).await);
+    let processes = format!("/api/v1/workspaces/{busy}/processes");
+    assert_eq!(warren.post(&processes, &json!({ "argv": ["sleep", "600"] })).await.status, 201);
+    let ups = async |id| crate::fleet::arrivals(&warren, id, "provisioning").await;
+    let before = (ups(idle).await, ups(busy).await);
+    change_unseen(&warren, "A").await;
+    crate::fleet::sweep(&warren, "catching_up").await;
+    let is_caught_up = async |id| crate::fleet::show(&warren, id).await["behind_of"] == Value::Null;
+    crate::fleet::eventually("both have caught up", async || {
+        is_caught_up(idle).await && is_caught_up(busy).await
+    })
+    .await;
+    assert_eq!((ups(idle).await, ups(busy).await), (before.0, before.1 + 1));
+    assert_eq!(warren.get(&processes).await.json()["items"], json!([]), "what had the old value is gone");
+}
+
 // F32
 #[tokio::test]
 async fn a_rotation_seals_everything_anew_and_values_versions_and_generations_stay() {

@@ -4,7 +4,7 @@
 //!   run_write ──▶ a connection of the pool ──▶ blocking thread: work · number events · COMMIT
 //!                                                   │ asked to run again (deadlock): roll back, wait, repeat
 //!                                                   ▼
-//!                             newest event ──▶ watchers here ──▶ NOTIFY ──▶ other replicas read the counter
+//!                             newest event ──▶ watchers here ──▶ waker ──▶ other replicas read the counter
 //! ```
 //!
 //! Writes run as READ COMMITTED and rely on compare-and-set; reads run as REPEATABLE READ, READ ONLY. The lock on
@@ -13,9 +13,11 @@
 
 mod connect;
 mod error;
+mod notify;
 mod session;
 mod wake;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -23,11 +25,12 @@ use async_trait::async_trait;
 use sqlx::PgPool;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
+use warren_store::{Error, ReadWork, Store, StoreHealth, Waker, WriteWork};
 
 use crate::migrations::schema_version;
 use crate::transaction::{Ending, run_read_work, run_write_work};
 use error::translate;
+use notify::Notifications;
 use session::PostgresSession;
 use wake::Wake;
 
@@ -73,14 +76,29 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, brings the schema up to date and begins to listen for wake-ups.
+    /// Connects, brings the schema up to date and begins to listen for wake-ups, which the database itself carries.
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, Error> {
         let pool = connect::open_pool(url, &options).await?;
+        let waker = Arc::new(Notifications::of(pool.clone()));
+        Self::start(pool, options, waker).await
+    }
+
+    /// As `connect`, with wake-ups that something else carries.
+    pub async fn connect_with_waker(
+        url: &str,
+        options: PostgresOptions,
+        waker: Arc<dyn Waker>,
+    ) -> Result<Self, Error> {
+        let pool = connect::open_pool(url, &options).await?;
+        Self::start(pool, options, waker).await
+    }
+
+    async fn start(pool: PgPool, options: PostgresOptions, waker: Arc<dyn Waker>) -> Result<Self, Error> {
         connect::migrate(&pool, &options).await?;
         let newest = wake::read_newest(&pool).await?;
         let poll_interval = Duration::from_millis(options.poll_interval_ms.max(1));
         Ok(Self {
-            wake: Wake::start(pool.clone(), newest, poll_interval),
+            wake: Wake::start(pool.clone(), waker, newest, poll_interval),
             pool,
             is_closed: AtomicBool::new(false),
         })

@@ -1,26 +1,32 @@
 //! Wake-ups: how readers of events learn that there is more (F41).
 //!
-//! A commit tells the watchers of its own process at once, and the other replicas by a `NOTIFY` without data, which
-//! is sent outside the transaction (inside, it makes commits wait for each other) and at most one at a time, however
-//! many commits came in between. Whoever hears it reads the counter. A slow poll stands behind it, so that a lost
-//! wake-up costs time and nothing else.
+//! ```text
+//!   commit ──▶ watchers here, at once
+//!     └──────▶ teller ── at most one at a time ──▶ Waker::tell   ···▶   another replica's Waker
+//!                                                                              │
+//!   watchers there ◀── read the counter ◀── listener ◀─────────────────────────┘
+//!                                       ◀── poll, as if there were no waker
+//! ```
+//!
+//! What carries them is a [`Waker`] that may be broken in any way: a commit never waits for it, and the poll, which does
+//! not depend on it, makes good what it lost. One that panics is asked again after a pause.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::postgres::PgListener;
 use sqlx::{Executor as _, PgPool, Row as _};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use warren_store::Error;
+use warren_store::{Error, Waker};
 
 use super::error::translate;
 
-const CHANNEL: &str = "warren_events";
-const NOTIFY: &str = "NOTIFY warren_events";
-
 /// The least time between two wake-ups of this process.
 const SPACING: Duration = Duration::from_millis(5);
+/// How long a waker may take to tell, or to begin to listen.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest pause before a waker that failed is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Wake {
@@ -53,12 +59,16 @@ impl Announcer {
 }
 
 impl Wake {
-    pub(super) fn start(pool: PgPool, newest: u64, poll_interval: Duration) -> Self {
+    pub(super) fn start(pool: PgPool, waker: Arc<dyn Waker>, newest: u64, poll_interval: Duration) -> Self {
         let announcer =
             Announcer { newest: Arc::new(watch::channel(newest).0), has_news: Arc::new(Notify::new()) };
+        let counter = Counter { pool, announcer: announcer.clone() };
+        let pause = PAUSE.min(poll_interval);
         let mut tasks = JoinSet::new();
-        tasks.spawn(wake_others(pool.clone(), Arc::clone(&announcer.has_news)));
-        tasks.spawn(listen(pool, announcer.clone(), poll_interval));
+        tasks.spawn(poll(counter.clone(), poll_interval));
+        let (told, has_news) = (Arc::clone(&waker), Arc::clone(&announcer.has_news));
+        tasks.spawn(keep_going(pause, move || wake_others(Arc::clone(&told), Arc::clone(&has_news))));
+        tasks.spawn(keep_going(pause, move || follow(Arc::clone(&waker), counter.clone())));
         Self { announcer, tasks: Mutex::new(tasks) }
     }
 
@@ -76,51 +86,72 @@ impl Wake {
     }
 }
 
-/// Sends one wake-up for all commits since the last. A lost one is made good by the others' poll.
-async fn wake_others(pool: PgPool, has_news: Arc<Notify>) {
+/// Does it again for as long as the store is open, whether it ended or panicked.
+async fn keep_going<F>(pause: Duration, work: impl Fn() -> F)
+where
+    F: Future<Output = Result<(), Error>> + Send + 'static,
+{
+    loop {
+        // Of its own, so that a panic ends no more than this try. It goes when this future goes.
+        let mut task = JoinSet::new();
+        task.spawn(work());
+        match task.join_next().await {
+            Some(Ok(Err(error))) => tracing::debug!(%error, "wake-ups are interrupted; the poll goes on"),
+            Some(Err(error)) if error.is_panic() => {
+                tracing::error!(%error, "the waker panicked; the poll goes on");
+            }
+            Some(Ok(Ok(())) | Err(_)) | None => {}
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Sends one wake-up for all commits since the last.
+async fn wake_others(waker: Arc<dyn Waker>, has_news: Arc<Notify>) -> Result<(), Error> {
     loop {
         has_news.notified().await;
-        if let Err(error) = pool.execute(NOTIFY).await {
-            tracing::debug!(%error, "a wake-up could not be sent");
-        }
+        in_time(waker.tell()).await?;
         tokio::time::sleep(SPACING).await;
     }
 }
 
-/// Follows the counter: at each wake-up, and now and then without one. Connects again for as long as it takes.
-async fn listen(pool: PgPool, announcer: Announcer, poll_interval: Duration) {
-    loop {
-        match PgListener::connect_with(&pool).await {
-            Ok(listener) => follow(listener, &pool, &announcer, poll_interval).await,
-            Err(error) => tracing::debug!(%error, "not listening for wake-ups"),
-        }
-        tokio::time::sleep(poll_interval).await;
-        refresh(&pool, &announcer).await;
-    }
-}
-
-/// Ends when the connection is lost.
-async fn follow(mut listener: PgListener, pool: &PgPool, announcer: &Announcer, poll_interval: Duration) {
-    if let Err(error) = listener.listen(CHANNEL).await {
-        tracing::debug!(%error, "not listening for wake-ups");
-        return;
-    }
+/// Reads the counter at each wake-up. Ends when there will be no more.
+async fn follow(waker: Arc<dyn Waker>, counter: Counter) -> Result<(), Error> {
+    let mut wake_ups = in_time(waker.listen()).await?;
     loop {
         // What was committed before the listening began had no wake-up for us.
-        refresh(pool, announcer).await;
-        match tokio::time::timeout(poll_interval, listener.try_recv()).await {
-            Ok(Ok(Some(_))) | Err(_) => {}
-            Ok(Ok(None)) => return tracing::debug!("the connection for wake-ups was lost"),
-            Ok(Err(error)) => return tracing::debug!(%error, "the connection for wake-ups was lost"),
-        }
-        while listener.next_buffered().is_some() {}
+        counter.read().await;
+        wake_ups.next().await?;
     }
 }
 
-async fn refresh(pool: &PgPool, announcer: &Announcer) {
-    match read_newest(pool).await {
-        Ok(newest) => announcer.raise(newest),
-        Err(error) => tracing::debug!(%error, "the counter of events could not be read"),
+async fn poll(counter: Counter, interval: Duration) {
+    loop {
+        tokio::time::sleep(interval).await;
+        counter.read().await;
+    }
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(done) => done,
+        Err(_) => Err(Error::Unavailable("the waker takes too long".into())),
+    }
+}
+
+/// The counter of events in the database, and whom to tell of it.
+#[derive(Debug, Clone)]
+struct Counter {
+    pool: PgPool,
+    announcer: Announcer,
+}
+
+impl Counter {
+    async fn read(&self) {
+        match read_newest(&self.pool).await {
+            Ok(newest) => self.announcer.raise(newest),
+            Err(error) => tracing::debug!(%error, "the counter of events could not be read"),
+        }
     }
 }
 

@@ -110,9 +110,10 @@ fn connect(path: &Path, mode: OpenFlags, options: &SqliteOptions) -> Result<Conn
 /// that way is done again, and whatever is written after it takes it to the disk: the log has an order.
 fn keep_log(connection: &Connection) -> Result<(), Error> {
     // The log is moved into the file every 16 MB instead of every 4, since that costs fsyncs of its own; the size
-    // limit gives back the space of a log that once grew large.
+    // limit gives back the space of a log that once grew large. Pages that are written to are kept in up to 16 MB of
+    // memory instead of 2: a sweep over a large fleet otherwise reads the same ones again and again.
     let settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; \
-                    PRAGMA journal_size_limit = 67108864;";
+                    PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384;";
     connection.execute_batch(settings).map_err(translate)
 }
 

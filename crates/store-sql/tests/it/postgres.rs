@@ -97,19 +97,6 @@ async fn a_commit_wakes_the_readers_of_other_replicas() {
     }
 }
 
-// F41
-#[tokio::test(flavor = "multi_thread")]
-async fn a_lost_wake_up_is_made_good_by_the_poll() {
-    let mut database = Database::create().await;
-    let store = database.open(PostgresOptions { poll_interval_ms: 20, ..options() }).await;
-    let mut signal = store.newest_event();
-    // Somebody commits and dies before the wake-up.
-    let mut other = database.connect().await;
-    other.execute("UPDATE event_sequence SET newest = 7").await.unwrap();
-    let heard = tokio::time::timeout(PATIENCE, signal.wait_for(|newest| *newest == 7)).await;
-    assert!(heard.is_ok(), "the poll found nothing");
-}
-
 async fn wait_for_listeners(database: &Database, count: i64) {
     let mut connection = database.connect().await;
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \

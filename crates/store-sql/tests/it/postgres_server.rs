@@ -14,7 +14,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
 use warren_doors::Environment;
 use warren_model::RequestId;
-use warren_store::Store;
+use warren_store::{Store, Waker};
 use warren_store_sql::postgres::{PostgresOptions, PostgresStore};
 
 use crate::rows;
@@ -129,6 +129,18 @@ impl Database {
     /// Opens another replica on this database.
     pub(crate) async fn open(&mut self, options: PostgresOptions) -> Arc<dyn Store> {
         let store: Arc<dyn Store> = Arc::new(PostgresStore::connect(&self.url(), options).await.unwrap());
+        self.stores.push(Arc::clone(&store));
+        store
+    }
+
+    /// As `open`, with something else than the database to carry wake-ups.
+    pub(crate) async fn open_with_waker(
+        &mut self,
+        options: PostgresOptions,
+        waker: Arc<dyn Waker>,
+    ) -> Arc<dyn Store> {
+        let store = PostgresStore::connect_with_waker(&self.url(), options, waker).await.unwrap();
+        let store: Arc<dyn Store> = Arc::new(store);
         self.stores.push(Arc::clone(&store));
         store
     }

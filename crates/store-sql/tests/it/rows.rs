@@ -27,6 +27,7 @@ pub(crate) fn workspace() -> Workspace {
         spec: WorkspaceSpec::new(ProviderConfig::Memory(MemoryConfig::default()), CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 0,
+        secrets_since: None,
         version: 1,
         status: Status::Online,
         reason: None,

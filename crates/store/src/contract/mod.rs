@@ -32,6 +32,7 @@ macro_rules! contract_tests {
             workspaces {
                 every_status_comes_back_as_it_was_written
                 every_field_comes_back_as_it_was_written
+                a_change_writes_what_differs_and_nothing_else
                 absence_is_none
                 an_id_is_taken_once
                 an_unknown_parent_is_refused
@@ -107,6 +108,7 @@ macro_rules! contract_tests {
                 a_secret_is_removed_once_and_a_workspaces_all_together
                 what_another_key_sealed_is_found_in_pages_and_counted
                 a_change_raises_the_generation_of_those_it_reaches
+                whether_a_workspace_is_behind_of_secrets_alone_stands_in_its_row
             }
             audit {
                 every_field_comes_back_as_it_was_written_and_hashed

@@ -33,6 +33,7 @@ pub(super) fn workspace() -> Workspace {
         ),
         generation: 1,
         observed_generation: 0,
+        secrets_since: None,
         version: 1,
         status: Status::Provisioning,
         reason: None,

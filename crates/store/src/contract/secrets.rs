@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use warren_model::{
-    Capability, KeyId, OrgId, Principal, SealedSecret, SecretName, SecretOwner, Status, Workspace,
+    BehindOf, Capability, KeyId, OrgId, Principal, SealedSecret, SecretName, SecretOwner, Status, Workspace,
     WorkspaceId,
 };
 
-use super::samples::{NOW, get, id, insert, workspace};
+use super::samples::{NOW, get, id, insert, update, workspace};
 use crate::{Error, Reach, SecretKey, SecretQuery, Store};
 
 fn name(text: &str) -> SecretName {
@@ -245,6 +245,7 @@ pub async fn a_change_raises_the_generation_of_those_it_reaches(store: Arc<dyn S
         assert_eq!(after.version, before.version + step, "{}: a reader of before conflicts", before.status);
         assert_eq!(after.updated_at == later, is_reached, "{}", before.status);
         assert_eq!(after.observed_generation, before.observed_generation);
+        assert_eq!(after.secrets_since, is_reached.then_some(before.generation), "{}", before.status);
     }
     assert_eq!(get(&*store, shadowing.id).await.map(|row| row.generation), Some(1), "it has its own");
     assert_eq!(get(&*store, elsewhere.id).await.map(|row| row.generation), Some(1));
@@ -252,4 +253,36 @@ pub async fn a_change_raises_the_generation_of_those_it_reaches(store: Arc<dyn S
     assert_eq!(untouched, Some(1), "nothing there has an environment");
     assert_eq!(raise(own).await, Ok(1));
     assert_eq!(get(&*store, shadowing.id).await.map(|row| row.generation), Some(2));
+}
+
+// F33
+pub async fn whether_a_workspace_is_behind_of_secrets_alone_stands_in_its_row(store: Arc<dyn Store>) {
+    let row = Workspace { status: Status::Online, observed_generation: 1, ..workspace() };
+    insert(&*store, &row).await;
+    let reach = Reach { owner: SecretOwner::Workspace { id: row.id, org_id: row.org_id }, name: name("A") };
+    let secrets_change = async || {
+        let reach = reach.clone();
+        let raised: Result<u64, Error> = store.write(move |tx| tx.raise_generations(&reach, NOW)).await;
+        assert_eq!(raised, Ok(1));
+    };
+    let change = async |change: fn(&mut Workspace)| {
+        let mut row = get(&*store, row.id).await.expect("the row is there");
+        change(&mut row);
+        assert!(update(&*store, &row).await.is_ok());
+    };
+    let behind_of = async || get(&*store, row.id).await.expect("the row is there").behind_of();
+    assert_eq!(behind_of().await, None);
+    secrets_change().await;
+    secrets_change().await;
+    assert_eq!(behind_of().await, Some(BehindOf::Secrets), "twice is no more than that");
+    change(|row| row.observed_generation = 2).await;
+    assert_eq!(behind_of().await, Some(BehindOf::Secrets), "the second change came while it was brought up");
+    change(Workspace::raise_generation).await;
+    assert_eq!(behind_of().await, Some(BehindOf::Change));
+    secrets_change().await;
+    assert_eq!(behind_of().await, Some(BehindOf::Change), "what else changed is owed still");
+    change(|row| row.observed_generation = 4).await;
+    assert_eq!(behind_of().await, Some(BehindOf::Secrets), "only the secrets came after that");
+    change(|row| row.observed_generation = row.generation).await;
+    assert_eq!(behind_of().await, None);
 }

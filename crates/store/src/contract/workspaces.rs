@@ -65,6 +65,7 @@ fn full_workspace(parent: &Workspace) -> Workspace {
         },
         generation: 7,
         observed_generation: 7,
+        secrets_since: Some(6),
         version: 41,
         status: Status::Degraded,
         reason: Some(StatusReason::new("déjà vu — 100 % 'sure'")),
@@ -82,6 +83,37 @@ fn full_workspace(parent: &Workspace) -> Workspace {
         is_purged: true,
         ..plain
     }
+}
+
+async fn change(store: &dyn Store, from: &Workspace, to: &Workspace) -> Result<u64, Error> {
+    let (from, to) = (from.clone(), to.clone());
+    store.write(move |tx| tx.change_workspace(&from, &to)).await
+}
+
+/// Rule 3, and rule 6: what a change does not mention stays as it is.
+pub async fn a_change_writes_what_differs_and_nothing_else(store: Arc<dyn Store>) {
+    let (parent, row) = (workspace(), workspace());
+    insert(&*store, &parent).await;
+    insert(&*store, &row).await;
+    let full = Workspace { id: row.id, ..full_workspace(&parent) };
+    let sparse = Workspace { reference: None, reason: None, parent_id: None, ..full.clone() };
+    let mut known = row.clone();
+    // All columns, some to nothing, and none of them.
+    for to in [&full, &sparse, &sparse, &row] {
+        let version = change(&*store, &known, to).await;
+        assert_eq!(version, Ok(known.version + 1));
+        known = Workspace { version: known.version + 1, ..to.clone() };
+        assert_eq!(get(&*store, row.id).await.as_ref(), Some(&known));
+    }
+    let misread = Workspace { name: "misread".parse().expect("a good name"), ..known.clone() };
+    let moved = Workspace { status: Status::Offline, ..misread.clone() };
+    assert_eq!(change(&*store, &misread, &moved).await, Ok(known.version + 1));
+    let expected = Workspace { status: Status::Offline, version: known.version + 1, ..known.clone() };
+    assert_eq!(get(&*store, row.id).await.as_ref(), Some(&expected), "its name was not written");
+    assert_eq!(change(&*store, &known, &full).await, Err(Error::Conflict), "it has moved on since");
+    assert_eq!(get(&*store, row.id).await, Some(expected));
+    let stranger = workspace();
+    assert_eq!(change(&*store, &stranger, &full_workspace(&parent)).await, Err(Error::Conflict));
 }
 
 pub async fn absence_is_none(store: Arc<dyn Store>) {

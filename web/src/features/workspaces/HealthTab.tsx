@@ -93,10 +93,12 @@ function Facts({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) {
   );
 }
 
-function generations({ generation, observed_generation }: Workspace): string {
-  return generation === observed_generation
-    ? String(generation)
-    : `${observed_generation}, going to ${generation}`;
+function generations({ generation, observed_generation, behind_of }: Workspace): string {
+  if (generation === observed_generation) {
+    return String(generation);
+  }
+  const why = behind_of === "secrets" ? " for changed secrets" : "";
+  return `${observed_generation}, going to ${generation}${why}`;
 }
 
 function moment(at: string | null | undefined): ReactNode {

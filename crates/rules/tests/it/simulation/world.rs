@@ -146,6 +146,7 @@ impl World {
             spec: WorkspaceSpec { runtime, ..WorkspaceSpec::new(provider, CapabilitySet::EMPTY) },
             generation: 1,
             observed_generation: 0,
+            secrets_since: None,
             version: 1,
             status: Status::Provisioning,
             reason: None,
@@ -257,6 +258,10 @@ impl World {
             match plan_start(&self.places[at].row) {
                 StartAction::Reconcile | StartAction::FinishRemoval => self.reconcile(at),
                 StartAction::Keep | StartAction::MarkLost | StartAction::Nothing => {}
+                StartAction::Settle => {
+                    let row = &mut self.places[at].row;
+                    row.observed_generation = row.generation;
+                }
             }
         }
         let wait = self.chance.between(HOUR_MS, 6 * HOUR_MS);
