@@ -13,13 +13,15 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use warren_fleet::{Error, HandedFile, IncomingFile, Landing, upload_rules as uploads};
+use warren_fleet::{Error, HandedFile, Identity, IncomingFile, Landing, upload_rules as uploads};
 use warren_model::{
     Content, DeliveryId, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate, Workspace,
+    WorkspaceId,
 };
 
 use crate::Exchange;
 use crate::files::folder_name;
+use crate::send::speaks_for;
 
 /// Where the copy of a file is, in the workspace that asked.
 const COPY: &str = "warren/copy";
@@ -137,19 +139,60 @@ fn parts_of(update: &mut TaskUpdate) -> &mut [Part] {
     }
 }
 
-/// A part as the workspace sees it that asked: a file is the copy in its own.
-pub(crate) fn for_asker(mut part: Part) -> Part {
-    if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
-        part.content = Content::Url(copy);
+/// With whose eyes a task is looked at: wherever it is shown, the same one shows the same files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Of those who use the workspace that answers: a file is where it lies there.
+    Own,
+    /// Of another workspace that asked: a file is the copy in its own.
+    Asker,
+}
+
+impl Sight {
+    /// Of one who looks at tasks of this workspace.
+    pub fn of(who: &Identity, workspace_id: WorkspaceId) -> Self {
+        match speaks_for(who) {
+            Some(own) if own != workspace_id => Self::Asker,
+            Some(_) | None => Self::Own,
+        }
     }
+
+    /// Of one who is told without asking.
+    pub(crate) fn of_principal(who: &Principal, workspace_id: WorkspaceId) -> Self {
+        if who.kind == PrincipalKind::Workspace && *who != Principal::workspace(workspace_id) {
+            Self::Asker
+        } else {
+            Self::Own
+        }
+    }
+
+    pub(crate) fn task(self, mut task: Task) -> Task {
+        if self == Self::Asker {
+            let said = task.history.iter_mut().chain(&mut task.status_message);
+            let parts = said.flat_map(|message| &mut message.parts);
+            parts
+                .chain(task.artifacts.iter_mut().flat_map(|artifact| &mut artifact.parts))
+                .for_each(show_copy);
+        }
+        task
+    }
+
+    pub(crate) fn update(self, mut update: TaskUpdate) -> TaskUpdate {
+        if self == Self::Asker {
+            parts_of(&mut update).iter_mut().for_each(show_copy);
+        }
+        update
+    }
+}
+
+/// A part as the workspace sees it that asked.
+pub(crate) fn for_asker(mut part: Part) -> Part {
+    show_copy(&mut part);
     part
 }
 
-/// A whole task, as the workspace sees it that asked.
-pub(crate) fn task_for_asker(mut task: Task) -> Task {
-    let said = task.history.iter_mut().chain(&mut task.status_message).map(|message| &mut message.parts);
-    for parts in said.chain(task.artifacts.iter_mut().map(|artifact| &mut artifact.parts)) {
-        *parts = std::mem::take(parts).into_iter().map(for_asker).collect();
+fn show_copy(part: &mut Part) {
+    if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
+        part.content = Content::Url(copy);
     }
-    task
 }

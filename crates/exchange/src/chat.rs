@@ -84,7 +84,8 @@ impl Exchange {
     ) -> Result<Page<Conversation, ConversationId>, Error> {
         self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     pub async fn conversation(
@@ -151,7 +152,9 @@ impl Exchange {
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
         self.conversation(who, workspace_id, id).await?;
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
-        self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await
+        let page =
+            self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
@@ -203,7 +206,8 @@ impl Exchange {
         }
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let search = ChatSearch { words, org_id: None, workspace_id: Some(workspace_id), before, limit };
-        self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 }
 

@@ -41,6 +41,7 @@ mod watchers;
 pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
+pub use answer_files::Sight;
 pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 pub use chat::{MAX_CHAT_PAGE, NewConversation};
 pub use delegations::{Delegate, Delegated};

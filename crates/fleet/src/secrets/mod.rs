@@ -116,7 +116,7 @@ impl Fleet {
         let keys = self.keys_for(&page.rows);
         let summary =
             |row: SealedSecret| SecretSummary { is_readable: keys.find(&row.key_id).is_some(), row };
-        Ok(Page { rows: page.rows.into_iter().map(summary).collect(), next: page.next })
+        Ok(page.map(summary))
     }
 
     pub async fn remove_secret(

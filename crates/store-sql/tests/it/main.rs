@@ -7,3 +7,4 @@ mod postgres;
 mod postgres_server;
 mod rows;
 mod sqlite;
+mod unreadable;
