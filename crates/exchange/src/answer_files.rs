@@ -6,17 +6,18 @@
 //!           └─ the part keeps its address, for those who look at the one that answered, and notes the copy beside it
 //! ```
 //!
-//! An answer is never lost over a file: where it cannot be copied, its part says why.
+//! An answer is never lost over a file: where it cannot be copied, its part says why. Copies are made before the answer is
+//! written, and stay only if the task speaks of them afterwards: an answer may come too late, or be too large to be kept.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use warren_fleet::{Error, HandedFile, Identity, IncomingFile, Landing, upload_rules as uploads};
+use warren_fleet::{Error, HandedFile, Identity, IncomingFile, LandedFile, Landing, upload_rules as uploads};
 use warren_model::{
-    Content, DeliveryId, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate, Workspace,
-    WorkspaceId,
+    Content, DeliveryId, DeliveryState, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate,
+    Workspace, WorkspaceId,
 };
 
 use crate::Exchange;
@@ -28,45 +29,94 @@ const COPY: &str = "warren/copy";
 /// Why there is none.
 const NOT_COPIED: &str = "warren/not_copied";
 
+/// Whether files are to be brought with what an agent said. What it says of copies is not believed.
+pub(crate) fn name_files(updates: &mut [TaskUpdate]) -> bool {
+    let mut any = false;
+    for part in updates.iter_mut().flat_map(parts_of) {
+        part.metadata.remove(COPY);
+        part.metadata.remove(NOT_COPIED);
+        any |= is_file(part);
+    }
+    any
+}
+
+/// An attempt at a delivery, of which an agent speaks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempt {
+    pub(crate) delivery_id: DeliveryId,
+    pub(crate) number: u32,
+}
+
+/// Copies of which it is not known yet whether they are needed.
+#[derive(Debug)]
+#[must_use = "what was brought is kept or taken back"]
+pub(crate) struct Brought {
+    landing: Landing,
+    delivery_id: DeliveryId,
+    /// Who answers.
+    by: Principal,
+}
+
 impl Exchange {
-    /// Brings the files of what an agent said to the workspace that asked for it. What names none costs nothing.
+    /// Brings the files of what an agent said to the workspace that asked for it. Not to be dropped half-way: what was
+    /// brought is concluded.
     pub(crate) async fn bring_answer(
         &self,
-        delivery_id: DeliveryId,
+        attempt: Attempt,
         updates: &mut [TaskUpdate],
-    ) -> Result<(), Error> {
-        let mut parts: Vec<&mut Part> =
+    ) -> Result<Option<Brought>, Error> {
+        let parts: Vec<&mut Part> =
             updates.iter_mut().flat_map(parts_of).filter(|part| is_file(part)).collect();
-        if parts.is_empty() {
-            return Ok(());
-        }
-        for part in &mut parts {
-            part.metadata.remove(COPY);
-            part.metadata.remove(NOT_COPIED);
-        }
-        let Some((from, to)) = self.asked_by_workspace(delivery_id).await? else { return Ok(()) };
-        let by = Principal::workspace(from.id);
-        let (key, value): (_, Vec<Value>) = match self.copy(&from, to, delivery_id, &parts).await {
+        let Some((from, to)) = self.asked_by_workspace(attempt).await? else { return Ok(None) };
+        let delivery_id = attempt.delivery_id;
+        let (key, value, brought) = match self.copy(&from, to, delivery_id, &parts).await {
             Ok(landing) => {
-                let files = landing.keep(&by);
-                (COPY, files.iter().map(|file| json!(format!("{}{}", uploads::SCHEME, file.path))).collect())
+                let copies: Vec<Value> = landing.files().iter().map(|file| json!(address(file))).collect();
+                let by = Principal::workspace(from.id);
+                (COPY, copies, Some(Brought { landing, delivery_id, by }))
             }
             Err(error) => {
                 let problem = error.detail.as_deref().unwrap_or(error.code.entry().sentence);
-                (NOT_COPIED, vec![json!(problem); parts.len()])
+                (NOT_COPIED, vec![json!(problem); parts.len()], None)
             }
         };
         for (part, value) in parts.into_iter().zip(value) {
             part.metadata.insert(key.to_owned(), value);
         }
-        Ok(())
+        Ok(brought)
     }
 
-    /// Who answers, and the workspace that asked, if it was another one.
-    async fn asked_by_workspace(&self, id: DeliveryId) -> Result<Option<(Workspace, Workspace)>, Error> {
+    /// Keeps what the task speaks of; otherwise none of it stays. Asked of the row, and not of how the writing went: the
+    /// same answer may have come twice, and of a database that went away nobody knows what it has done.
+    pub(crate) async fn conclude(&self, brought: Option<Brought>) {
+        let Some(Brought { landing, delivery_id, by }) = brought else { return };
+        let task = self
+            .store()
+            .read(move |tx| {
+                let delivery = tx.delivery(delivery_id)?;
+                Ok::<_, Error>(delivery.map(|delivery| tx.task(delivery.task_id)).transpose()?.flatten())
+            })
+            .await;
+        let is_needed = match task {
+            Ok(Some(task)) => speaks_of(&task, landing.files()),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        if is_needed {
+            landing.keep(&by);
+        } else {
+            landing.take_back().await;
+        }
+    }
+
+    /// Who answers, and the workspace that asked, if it was another one and the attempt still counts.
+    async fn asked_by_workspace(&self, attempt: Attempt) -> Result<Option<(Workspace, Workspace)>, Error> {
         self.store()
             .read(move |tx| {
-                let Some(delivery) = tx.delivery(id)? else { return Ok(None) };
+                let Some(delivery) = tx.delivery(attempt.delivery_id)? else { return Ok(None) };
+                if delivery.state == DeliveryState::Ended || delivery.attempts != attempt.number {
+                    return Ok(None);
+                }
                 if delivery.author.kind != PrincipalKind::Workspace {
                     return Ok(None);
                 }
@@ -118,6 +168,18 @@ impl Exchange {
             Content::Text(_) | Content::Data(_) => Ok(()),
         }
     }
+}
+
+/// How a part names a file of its workspace.
+fn address(file: &LandedFile) -> String {
+    format!("{}{}", uploads::SCHEME, file.path)
+}
+
+fn speaks_of(task: &Task, files: &[LandedFile]) -> bool {
+    let said = task.history.iter().chain(&task.status_message).flat_map(|message| &message.parts);
+    let mut parts = said.chain(task.artifacts.iter().flat_map(|artifact| &artifact.parts));
+    let copies: Vec<String> = files.iter().map(address).collect();
+    parts.any(|part| matches!(part.metadata.get(COPY), Some(Value::String(copy)) if copies.contains(copy)))
 }
 
 /// Files by their address in the workspace, and bytes that have a name.

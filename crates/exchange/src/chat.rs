@@ -64,10 +64,8 @@ impl Exchange {
         };
         self.store()
             .write(move |tx| {
-                if tx.count_conversations(conversation.workspace_id)? >= max {
-                    let detail = format!("a workspace has at most {max} conversations");
-                    return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
-                }
+                let known = tx.count_conversations(conversation.workspace_id)?;
+                chat::admit_conversation(known, max).map_err(full)?;
                 tx.insert_conversation(&conversation)?;
                 let told = Told { by: &conversation.author, now };
                 told.append(tx, EventKind::ConversationCreated, &conversation, json!({}))?;
@@ -215,6 +213,10 @@ pub(crate) fn unknown() -> Error {
     Error::new(ErrorCode::ConversationNotFound)
 }
 
+pub(crate) fn full(full: chat::Full) -> Error {
+    Error::with_detail(ErrorCode::ConversationLimit, full.to_string())
+}
+
 fn checked_title(title: String) -> Result<String, Error> {
     match chat::title_problem(&title) {
         Some(problem) => Err(Error::with_detail(ErrorCode::InvalidRequest, problem)),
@@ -243,11 +245,7 @@ pub(crate) fn show_request(
     task: &Task,
 ) -> Result<Option<ChatMessage>, Error> {
     let Some(row) = held(tx, &task.context_id, task.workspace_id)? else { return Ok(None) };
-    let max = request.terms.max_chat_messages;
-    if row.messages >= max {
-        let detail = format!("a conversation has at most {max} messages");
-        return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
-    }
+    chat::admit_message(&row, request.terms.max_chat_messages).map_err(full)?;
     let message = ChatMessage {
         id: request.chat_message_id,
         conversation_id: row.id,

@@ -9,10 +9,10 @@ use warren_model::{
     Vitals, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Knowledge, Next};
-use warren_rules::{delegation, outcomes, queue, tasks};
+use warren_rules::{agent_words, delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
-use crate::answer_files::for_asker;
+use crate::answer_files::{Attempt, for_asker, name_files};
 use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
 use crate::{Exchange, Terms};
@@ -50,7 +50,43 @@ pub(crate) struct Settled {
 impl Exchange {
     /// Writes down what happened. `None`: somebody was faster, and it is settled already.
     pub(crate) async fn settle(&self, mut report: Report) -> Result<Option<Settled>, Error> {
-        self.bring_answer(report.delivery_id, &mut report.updates).await?;
+        self.mask_words(report.delivery_id, &mut report.updates).await?;
+        if !name_files(&mut report.updates) {
+            return self.write_end(report).await;
+        }
+        // Beside the request, so that copies are not left behind by one who hangs up.
+        let exchange = self.clone();
+        let work = async move {
+            let attempt = Attempt { delivery_id: report.delivery_id, number: report.attempt };
+            let brought = exchange.bring_answer(attempt, &mut report.updates).await?;
+            let settled = exchange.write_end(report).await;
+            exchange.conclude(brought).await;
+            settled
+        };
+        self.fleet().unhurried(work).await?
+    }
+
+    /// Masks the secrets of the workspace whose agent speaks (F32). One that has none pays a look for them.
+    pub(crate) async fn mask_words(&self, id: DeliveryId, updates: &mut [TaskUpdate]) -> Result<(), Error> {
+        if !agent_words::say_something(updates) {
+            return Ok(());
+        }
+        let known = self
+            .store()
+            .glance(move |tx| {
+                let Some(delivery) = tx.delivery(id)? else { return Ok(None) };
+                let secrets = tx.secrets_for(delivery.org_id, delivery.workspace_id)?;
+                Ok::<_, Error>(Some((delivery.workspace_id, secrets)))
+            })
+            .await?;
+        let redactor = known.and_then(|(id, secrets)| self.fleet().redactor_from(id, secrets));
+        if let Some(redactor) = redactor {
+            agent_words::mask_updates(updates, &redactor);
+        }
+        Ok(())
+    }
+
+    async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {
         let moment = self.moment();
         let work = report.clone();
         let settled = self.store().write(move |tx| settle(tx, &work, &moment)).await;

@@ -26,19 +26,19 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
         }
         ScheduleCommand::Ls { workspace } => list(context, &client, workspace).await?,
         ScheduleCommand::Show { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             show(context, &client.schedule(&id).await?)?;
         }
         ScheduleCommand::Pause { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             tell(context, &client.pause_schedule(&id).await?)?;
         }
         ScheduleCommand::Resume { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             tell(context, &client.resume_schedule(&id).await?)?;
         }
         ScheduleCommand::Run { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             let run = client.run_schedule(&id).await?;
             if context.output.is_json {
                 context.output.json(&run)?;
@@ -48,12 +48,12 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
             }
         }
         ScheduleCommand::Rm { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             client.remove_schedule(&id).await?;
             context.output.note("The schedule is removed.");
         }
         ScheduleCommand::History { id, limit } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             history(context, &client, &id, limit).await?;
         }
         ScheduleCommand::Next(arguments) => next(context, &client, arguments).await?,
@@ -62,7 +62,7 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
 }
 
 /// The id behind what somebody typed: an id, a name that only one has, or `WORKSPACE/NAME`.
-async fn which(client: &Client, text: &str) -> Outcome<String> {
+async fn which(context: &Context, client: &Client, text: &str) -> Outcome<String> {
     if text.parse::<ScheduleId>().is_ok() {
         return Ok(text.to_owned());
     }

@@ -8,6 +8,7 @@ mod aside;
 mod derived;
 mod key_file;
 mod keys;
+mod known;
 mod own;
 mod rollout;
 mod rotation;
@@ -15,6 +16,7 @@ mod sealing;
 
 pub use key_file::KeyFile;
 pub use keys::{FixedKeys, Key, KeyError, KeySource, Keyring, Keys};
+pub(crate) use known::Known;
 pub use rotation::Rotation;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use warren_store_sql::postgres::PostgresOptions;
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::postgres_server::Database;
-use crate::rows::{NOW, id};
+use crate::rows::{self, NOW, id};
 
 /// Writes five tasks and answers with them, the last changed first.
 async fn five_tasks(store: &Arc<dyn Store>, workspace_id: WorkspaceId) -> Vec<TaskId> {
@@ -61,8 +61,7 @@ async fn assert_each_row_is_told_once(
     let expected: Vec<Told> = ids
         .chunks(2)
         .map(|page| {
-            let (broken, whole): (Vec<TaskId>, Vec<TaskId>) =
-                page.iter().partition(|id| broken.contains(id));
+            let (broken, whole): (Vec<TaskId>, Vec<TaskId>) = page.iter().partition(|id| broken.contains(id));
             (whole, broken.iter().map(ToString::to_string).collect())
         })
         .collect();
@@ -91,7 +90,9 @@ async fn a_list_of_sqlite_names_what_it_cannot_read_and_lacks_nothing_else() {
     let path = folder.path().join("warren.db");
     let store: Arc<dyn Store> =
         Arc::new(SqliteStore::open(path.clone(), SqliteOptions::default()).await.unwrap());
-    let workspace_id = id();
+    let workspace = rows::workspace();
+    rows::insert(&store, &workspace).await;
+    let workspace_id = workspace.id;
     let ids = five_tasks(&store, workspace_id).await;
     for broken in [&ids[2..3], &ids[1..4], &ids[4..]] {
         let file = rusqlite::Connection::open(&path).unwrap();
@@ -109,7 +110,9 @@ async fn a_list_of_sqlite_names_what_it_cannot_read_and_lacks_nothing_else() {
 async fn a_list_of_postgres_names_what_it_cannot_read_and_lacks_nothing_else() {
     let mut database = Database::create().await;
     let store = database.open(PostgresOptions { max_connections: 4, ..PostgresOptions::default() }).await;
-    let workspace_id = id();
+    let workspace = rows::workspace();
+    rows::insert(&store, &workspace).await;
+    let workspace_id = workspace.id;
     let ids = five_tasks(&store, workspace_id).await;
     let mut connection = database.connect().await;
     for broken in [&ids[2..3], &ids[1..4], &ids[4..]] {
