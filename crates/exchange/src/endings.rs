@@ -9,7 +9,7 @@ use warren_model::{
     Vitals, WorkspaceId,
 };
 use warren_rules::dispatch::{self, Happening, Knowledge, Next};
-use warren_rules::{agent_words, delegation, outcomes, queue, tasks};
+use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::answer_files::{Attempt, for_asker, name_files};
@@ -64,26 +64,6 @@ impl Exchange {
             settled
         };
         self.fleet().unhurried(work).await?
-    }
-
-    /// Masks the secrets of the workspace whose agent speaks (F32). One that has none pays a look for them.
-    pub(crate) async fn mask_words(&self, id: DeliveryId, updates: &mut [TaskUpdate]) -> Result<(), Error> {
-        if !agent_words::say_something(updates) {
-            return Ok(());
-        }
-        let known = self
-            .store()
-            .glance(move |tx| {
-                let Some(delivery) = tx.delivery(id)? else { return Ok(None) };
-                let secrets = tx.secrets_for(delivery.org_id, delivery.workspace_id)?;
-                Ok::<_, Error>(Some((delivery.workspace_id, secrets)))
-            })
-            .await?;
-        let redactor = known.and_then(|(id, secrets)| self.fleet().redactor_from(id, secrets));
-        if let Some(redactor) = redactor {
-            agent_words::mask_updates(updates, &redactor);
-        }
-        Ok(())
     }
 
     async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {

@@ -11,6 +11,7 @@
 
 pub mod a2a;
 mod a2a_client;
+mod agent_words;
 mod answer_files;
 mod approvals;
 mod chat;

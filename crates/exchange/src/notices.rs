@@ -6,7 +6,7 @@ use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
     Role, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
-use warren_rules::{agent_words, chat, tasks};
+use warren_rules::{chat, tasks};
 use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
 
 use crate::Exchange;
@@ -108,11 +108,7 @@ impl Exchange {
     /// An agent tells people something of its own accord (X31). Who listens hears of it once it is written.
     pub async fn notify(&self, who: &Identity, mut notice: Notice) -> Result<Noticed, Error> {
         let workspace = self.own(who, notice.workspace_id).await?;
-        let (org_id, id) = (workspace.org_id, workspace.id);
-        let secrets = self.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await?;
-        if let Some(known) = self.fleet().redactor_from(id, secrets) {
-            agent_words::mask_parts(&mut notice.parts, &known);
-        }
+        self.mask_notice(&workspace, &mut notice.parts).await?;
         let message = Message::new("notice", Role::Agent, notice.parts.clone());
         tasks::check(&message, None, self.terms().max_message_bytes)
             .map_err(|problem| invalid_message(&problem))?;
