@@ -29,15 +29,17 @@ const COPY: &str = "warren/copy";
 /// Why there is none.
 const NOT_COPIED: &str = "warren/not_copied";
 
-/// Whether files are to be brought with what an agent said. What it says of copies is not believed.
-pub(crate) fn name_files(updates: &mut [TaskUpdate]) -> bool {
-    let mut any = false;
-    for part in updates.iter_mut().flat_map(parts_of) {
+/// What an agent says of copies is not believed, whatever it says it of.
+pub(crate) fn forget_copies(updates: &mut [TaskUpdate]) {
+    for part in updates.iter_mut().flat_map(parts_of).filter(|part| !part.metadata.is_empty()) {
         part.metadata.remove(COPY);
         part.metadata.remove(NOT_COPIED);
-        any |= is_file(part);
     }
-    any
+}
+
+/// Whether files are to be brought with what an agent said.
+pub(crate) fn has_files(updates: &mut [TaskUpdate]) -> bool {
+    updates.iter_mut().flat_map(parts_of).any(|part| is_file(part))
 }
 
 /// An attempt at a delivery, of which an agent speaks.
@@ -256,5 +258,82 @@ pub(crate) fn for_asker(mut part: Part) -> Part {
 fn show_copy(part: &mut Part) {
     if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
         part.content = Content::Url(copy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warren_model::{Message, OrgId, Role, TaskId, TaskOrigin, TaskState, Timestamp};
+
+    use super::*;
+
+    fn copied() -> Part {
+        let mut part = Part { content: Content::Url("workspace:out/a".into()), ..Part::text("") };
+        part.metadata.insert(COPY.to_owned(), json!("workspace:uploads/1/a"));
+        part
+    }
+
+    fn task() -> Task {
+        let at = Timestamp::from_micros(1);
+        Task {
+            id: TaskId::from_parts(at, [1; 10]),
+            org_id: OrgId::DEFAULT,
+            workspace_id: WorkspaceId::from_parts(at, [2; 10]),
+            context_id: "c".into(),
+            author: Principal::workspace(WorkspaceId::from_parts(at, [3; 10])),
+            state: TaskState::Completed,
+            status_message: Some(Message::new("a", Role::Agent, vec![copied()])),
+            history: vec![Message::new("b", Role::Agent, vec![copied()])],
+            artifacts: Vec::new(),
+            metadata: serde_json::Map::new(),
+            origin: TaskOrigin::default(),
+            remote_id: None,
+            created_at: at,
+            updated_at: at,
+            version: 1,
+        }
+    }
+
+    // X33
+    #[test]
+    fn who_is_told_without_asking_sees_with_the_same_eyes() {
+        let task = task();
+        let shown = |who: &Principal| {
+            let seen = Sight::of_principal(who, task.workspace_id).task(task.clone());
+            (seen.status_message.unwrap().parts[0].content.clone(), seen.history[0].parts[0].content.clone())
+        };
+        let (own, copy) =
+            (Content::Url("workspace:out/a".into()), Content::Url("workspace:uploads/1/a".into()));
+        assert_eq!(shown(&task.author), (copy.clone(), copy));
+        for who in [Principal::workspace(task.workspace_id), Principal::system("exchange")] {
+            assert_eq!(shown(&who), (own.clone(), own.clone()), "{who}");
+        }
+    }
+
+    // X33
+    #[test]
+    fn an_agent_cannot_pass_off_a_file_of_the_asker_as_its_own() {
+        let mut forged = Part::text("look");
+        forged.metadata.insert(COPY.to_owned(), json!("workspace:secret.txt"));
+        let message = Message::new("a", Role::Agent, vec![forged]);
+        let mut updates = [TaskUpdate::Message(message)];
+        forget_copies(&mut updates);
+        assert!(!has_files(&mut updates));
+        let TaskUpdate::Message(told) = Sight::Asker.update(updates[0].clone()) else { unreachable!() };
+        assert_eq!(told.parts, [Part::text("look")]);
+    }
+
+    // X33
+    #[test]
+    fn a_copy_is_needed_while_the_task_speaks_of_it() {
+        let file = |path: &str| LandedFile {
+            path: path.into(),
+            name: "a".into(),
+            media_type: "text/plain".into(),
+            bytes: 1,
+        };
+        assert!(speaks_of(&task(), &[file("uploads/2/a"), file("uploads/1/a")]));
+        assert!(!speaks_of(&task(), &[file("uploads/2/a")]));
+        assert!(!speaks_of(&task(), &[]));
     }
 }

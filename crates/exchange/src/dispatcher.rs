@@ -25,7 +25,7 @@ use warren_rules::{feed, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;
-use crate::answer_files::{Attempt, name_files};
+use crate::answer_files::{Attempt, forget_copies, has_files};
 use crate::endings::{Moment, Report, stitch};
 use crate::send::{CanCall, DEFAULT_CONCURRENCY};
 use crate::transport::{Endpoint, Told, Turn, UpdateSink};
@@ -457,7 +457,8 @@ impl Exchange {
     /// Renews a claim; with updates, the work has moved (X10: without any, it has not).
     pub(crate) async fn step(&self, mut step: Step) -> Result<(Task, Delivery), Error> {
         self.mask_words(step.delivery_id, &mut step.updates).await?;
-        if !name_files(&mut step.updates) {
+        forget_copies(&mut step.updates);
+        if !has_files(&mut step.updates) {
             return self.write_progress(step).await;
         }
         let exchange = self.clone();

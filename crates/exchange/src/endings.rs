@@ -12,7 +12,7 @@ use warren_rules::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
-use crate::answer_files::{Attempt, for_asker, name_files};
+use crate::answer_files::{Attempt, for_asker, forget_copies, has_files};
 use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
 use crate::{Exchange, Terms};
@@ -51,7 +51,8 @@ impl Exchange {
     /// Writes down what happened. `None`: somebody was faster, and it is settled already.
     pub(crate) async fn settle(&self, mut report: Report) -> Result<Option<Settled>, Error> {
         self.mask_words(report.delivery_id, &mut report.updates).await?;
-        if !name_files(&mut report.updates) {
+        forget_copies(&mut report.updates);
+        if !has_files(&mut report.updates) {
             return self.write_end(report).await;
         }
         // Beside the request, so that copies are not left behind by one who hangs up.

@@ -104,7 +104,7 @@ async fn lists_and_streams_tell_a_peer_of_the_same_copies_as_the_task_itself() {
     let message = json!({ "messageId": "m-1", "role": "ROLE_USER", "parts": [{ "text": "report" }] });
     let sent = lead.stream(&helper, "SendStreamingMessage", &json!({ "message": message })).await;
     let claimed = helper.claim().await;
-    let task_id = claimed["task_id"].as_str().unwrap_or_else(|| panic!("{claimed}")).to_owned();
+    let task_id = claimed["task"]["id"].as_str().unwrap_or_else(|| panic!("{claimed}")).to_owned();
     let subscribed = lead.stream(&helper, "SubscribeToTask", &json!({ "id": task_id })).await;
     let draft = json!({ "artifacts": [artifact("a", &json!([{ "url": "workspace:out/draft.md" }]))] });
     let told = helper.tell(&claimed, "progress", draft).await;
