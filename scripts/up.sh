@@ -15,8 +15,8 @@ if ! scripts/web.sh build; then
 fi
 
 echo "make up: building (the first time takes minutes)" >&2
-cargo build --release --locked --package warren-cli
+cargo build --profile local --locked --package warren-cli
 
 # Cargo knows best where it builds: CARGO_TARGET_DIR or a user's configuration may have moved it.
 target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-exec "$target/release/warren" up "$@"
+exec "$target/local/warren" up "$@"

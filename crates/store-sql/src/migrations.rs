@@ -1,4 +1,5 @@
-//! Migrations: forward only, in order, each in a transaction of its own, each known by its checksum (O5).
+//! Migrations: forward only, in order, each in a transaction of its own, each known by its checksum (O5). A new SQLite file
+//! gets all of them in one: it is whole or not there.
 //!
 //! `plan` decides on paper; `apply_next` carries out one step inside a transaction that the engine has opened under
 //! its lock (`BEGIN IMMEDIATE` in SQLite, an advisory lock in Postgres), and is called until nothing is left. A
@@ -49,6 +50,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     16 "0016_outcomes",
     17 "0017_places",
     18 "0018_notice_keys",
+    19 "0019_lean_indexes",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -70,6 +72,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     16 "0016_outcomes",
     17 "0017_places",
     18 "0018_notice_keys",
+    19 "0019_lean_indexes",
 );
 
 /// The table that records what was applied; the same text on both engines.
@@ -143,8 +146,15 @@ pub(crate) fn apply_next(
     );
     let values = [Value::Int(Some(i64::from(next.version))), next.name.into(), checksum.as_str().into()];
     session.execute(&record, &values)?;
-    tracing::info!(migration = next.name, "applied a migration of the database");
+    tracing::debug!(migration = next.name, "applied a migration of the database");
     Ok(true)
+}
+
+/// One line for people, however many steps there were.
+pub(crate) fn tell(steps: u32) {
+    if steps > 0 {
+        tracing::info!(migrations = steps, "brought the database up to date");
+    }
 }
 
 /// The newest migration that was applied.

@@ -1,5 +1,7 @@
 //! What `warren up` says when it is ready.
 
+use std::path::Path;
+
 use serde_json::json;
 use warren_model::ProviderKind;
 use warren_server::VERSION;
@@ -36,7 +38,11 @@ pub(super) fn print(context: &Context, ready: &Ready<'_>) {
     let printed = if context.output.is_json {
         context.output.json(&json!({ "url": ready.url, "token": ready.token, "link": link }))
     } else {
-        context.output.text(&text(ready, &link))
+        let mut text = text(ready, &link);
+        if let Ok(program) = std::env::current_exe() {
+            text.push_str(&path_hint(&program, context.environment.get("PATH")).unwrap_or_default());
+        }
+        context.output.text(&text)
     };
     if let Err(Failure::Told(report)) = printed {
         tracing::warn!(causes = ?report.causes, "the sign-in link could not be printed");
@@ -60,4 +66,52 @@ fn text(ready: &Ready<'_>, link: &str) -> String {
         "Another one: `warren token link`. First steps: `warren ws create demo`. Ctrl-C stops the server.\n",
     );
     text
+}
+
+/// The line that makes `warren` known to a shell, where it is not: whoever built it from source has it in no folder that
+/// shells look into.
+fn path_hint(program: &Path, search_path: Option<&str>) -> Option<String> {
+    let is_this = |folder: std::path::PathBuf| {
+        let found = folder.join("warren").canonicalize();
+        found.is_ok_and(|found| program.canonicalize().is_ok_and(|program| found == program))
+    };
+    if std::env::split_paths(search_path.unwrap_or_default()).any(is_this) {
+        return None;
+    }
+    let folder = program.parent()?.to_str()?;
+    let quoted = folder.replace('\'', "'\\''");
+    Some(format!("In another terminal, make `warren` known first:\n\n  export PATH='{quoted}':\"$PATH\"\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S1
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a shell says whether the line works")]
+    fn a_program_that_no_shell_would_find_tells_how_to_make_it_known() {
+        let root = tempfile::tempdir().unwrap();
+        let (built, bin) = (root.path().join("it's built"), root.path().join("bin"));
+        for folder in [&built, &bin] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let program = built.join("warren");
+        std::fs::write(&program, "").unwrap();
+        let search_path = format!("/nowhere:{}", bin.display());
+
+        let hint = path_hint(&program, Some(&search_path)).unwrap();
+        let script = format!("{}\ncommand -v warren", hint.lines().last().unwrap());
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let shell =
+            std::process::Command::new("sh").args(["-c", &script]).env("PATH", "/usr/bin:/bin").output();
+        assert_eq!(String::from_utf8(shell.unwrap().stdout).unwrap().trim(), program.to_str().unwrap());
+
+        // Another program of that name is not this one; a link to it is.
+        std::fs::write(bin.join("warren"), "another").unwrap();
+        assert!(path_hint(&program, Some(&search_path)).is_some());
+        std::fs::remove_file(bin.join("warren")).unwrap();
+        std::os::unix::fs::symlink(&program, bin.join("warren")).unwrap();
+        assert_eq!(path_hint(&program, Some(&search_path)), None);
+    }
 }

@@ -113,6 +113,7 @@ impl List {
         database.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
         // A newer Warren has more words, and constraints that know them.
         database.pragma_update(None, "ignore_check_constraints", true).unwrap();
+        database.execute("DROP TRIGGER IF EXISTS chat_messages_are_final", []).unwrap();
         let (table, column, id) = (self.table, self.column, &self.ids[0]);
         let was = database
             .query_row(&format!("SELECT {column} FROM {table} WHERE id = ?1"), [id], |row| row.get(0))

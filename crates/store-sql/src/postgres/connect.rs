@@ -61,6 +61,7 @@ pub(super) async fn migrate(pool: &PgPool, options: &PostgresOptions) -> Result<
         "SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})",
         options.lock_timeout_ms
     );
+    let mut steps = 0;
     loop {
         let mut transaction = pool.begin_with(BEGIN_WRITE).await.map_err(|error| translate(&error))?;
         sqlx::raw_sql(AssertSqlSafe(lock.clone()))
@@ -70,8 +71,10 @@ pub(super) async fn migrate(pool: &PgPool, options: &PostgresOptions) -> Result<
         let session = PostgresSession::new(transaction, Handle::current());
         let step = tokio::task::spawn_blocking(move || apply_next(session));
         if !step.await.map_err(|_| interrupted())?? {
+            migrations::tell(steps);
             return Ok(());
         }
+        steps += 1;
     }
 }
 

@@ -165,13 +165,16 @@ fn has_past(connection: &Connection) -> Result<bool, Error> {
 }
 
 fn migrate(connection: &Connection) -> Result<(), Error> {
+    let is_new = !has_past(connection)?;
+    let mut steps = 0;
     loop {
         connection.execute_batch("BEGIN IMMEDIATE").map_err(translate)?;
-        let step = migrations::apply_next(&mut SqliteSession::new(connection), SQLITE, NOW);
-        match step {
-            Ok(has_more) => {
+        match apply(connection, is_new) {
+            Ok(applied) => {
                 connection.execute_batch("COMMIT").map_err(translate)?;
-                if !has_more {
+                steps += applied;
+                if applied == 0 || is_new {
+                    migrations::tell(steps);
                     return Ok(());
                 }
             }
@@ -182,4 +185,16 @@ fn migrate(connection: &Connection) -> Result<(), Error> {
             }
         }
     }
+}
+
+/// One step, or all of them. Answers how many there were.
+fn apply(connection: &Connection, all: bool) -> Result<u32, Error> {
+    let mut applied = 0;
+    while migrations::apply_next(&mut SqliteSession::new(connection), SQLITE, NOW)? {
+        applied += 1;
+        if !all {
+            break;
+        }
+    }
+    Ok(applied)
 }
