@@ -76,4 +76,7 @@ pub struct ApprovalPage {
     pub items: Vec<Approval>,
     /// Pass as `cursor` for the next page; absent on the last.
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }

@@ -42,6 +42,9 @@ pub struct Conversation {
 pub struct ConversationPage {
     pub items: Vec<Conversation>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// One message of a conversation. It never changes; a later one has a greater id.
@@ -64,6 +67,9 @@ pub struct ChatMessage {
 pub struct ChatMessagePage {
     pub items: Vec<ChatMessage>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// A message to post in a conversation.

@@ -163,6 +163,9 @@ pub struct TaskPage {
     pub next_cursor: Option<String>,
     /// How many there are in all, with the same filters.
     pub total: u64,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// Where a message is on its way.
@@ -202,6 +205,9 @@ pub struct QueuedMessage {
 pub struct QueuePage {
     pub items: Vec<QueuedMessage>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// What was taken out of a queue.
@@ -366,6 +372,9 @@ pub struct Delegation {
 pub struct DelegationPage {
     pub items: Vec<Delegation>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// Somebody a workspace may talk to.

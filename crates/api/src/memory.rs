@@ -63,10 +63,16 @@ pub struct MemoryPage {
     pub items: Vec<Memory>,
     /// Pass as `cursor` for the next page; absent on the last.
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// What a search found, the best first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundMemories {
     pub items: Vec<Memory>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }

@@ -112,6 +112,9 @@ pub struct SchedulePage {
     pub items: Vec<Schedule>,
     /// Pass as `cursor` for the next page; absent on the last.
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// When a schedule would fire.
@@ -189,4 +192,7 @@ pub struct ScheduleRunPage {
     pub items: Vec<ScheduleRun>,
     /// Pass as `cursor` for the next page; absent on the last.
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }

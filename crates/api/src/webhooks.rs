@@ -48,6 +48,9 @@ pub struct CreatedWebhook {
 pub struct WebhookPage {
     pub items: Vec<Webhook>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -89,6 +92,9 @@ pub struct WebhookCall {
 pub struct WebhookCallPage {
     pub items: Vec<WebhookCall>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// A door for messages from another system to a workspace.
@@ -123,6 +129,9 @@ pub struct CreatedChannel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelList {
     pub items: Vec<Channel>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// A message that came through a channel and is in the workspace's queue.

@@ -97,6 +97,14 @@ impl Output {
         let _ = writeln!(io::stderr().lock(), "{}", visible(text));
     }
 
+    /// What a list lacks, so that nobody takes it for complete.
+    pub(crate) fn note_unreadable(&self, ids: &[String]) {
+        if !ids.is_empty() {
+            let ids = ids.join(", ");
+            self.note(&format!("Not shown, since this version of Warren cannot read them: {ids}."));
+        }
+    }
+
     pub(crate) fn report(&self, report: &Report) {
         if self.is_json {
             report_as_json(report);

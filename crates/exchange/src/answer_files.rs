@@ -6,65 +6,119 @@
 //!           └─ the part keeps its address, for those who look at the one that answered, and notes the copy beside it
 //! ```
 //!
-//! An answer is never lost over a file: where it cannot be copied, its part says why.
+//! An answer is never lost over a file: where it cannot be copied, its part says why. Copies are made before the answer is
+//! written, and stay only if the task speaks of them afterwards: an answer may come too late, or be too large to be kept.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use warren_fleet::{Error, HandedFile, IncomingFile, Landing, upload_rules as uploads};
+use warren_fleet::{Error, HandedFile, Identity, IncomingFile, LandedFile, Landing, upload_rules as uploads};
 use warren_model::{
-    Content, DeliveryId, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate, Workspace,
+    Content, DeliveryId, DeliveryState, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate,
+    Workspace, WorkspaceId,
 };
 
 use crate::Exchange;
 use crate::files::folder_name;
+use crate::send::speaks_for;
 
 /// Where the copy of a file is, in the workspace that asked.
 const COPY: &str = "warren/copy";
 /// Why there is none.
 const NOT_COPIED: &str = "warren/not_copied";
 
+/// What an agent says of copies is not believed, whatever it says it of.
+pub(crate) fn forget_copies(updates: &mut [TaskUpdate]) {
+    for part in updates.iter_mut().flat_map(parts_of).filter(|part| !part.metadata.is_empty()) {
+        part.metadata.remove(COPY);
+        part.metadata.remove(NOT_COPIED);
+    }
+}
+
+/// Whether files are to be brought with what an agent said.
+pub(crate) fn has_files(updates: &mut [TaskUpdate]) -> bool {
+    updates.iter_mut().flat_map(parts_of).any(|part| is_file(part))
+}
+
+/// An attempt at a delivery, of which an agent speaks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempt {
+    pub(crate) delivery_id: DeliveryId,
+    pub(crate) number: u32,
+}
+
+/// Copies of which it is not known yet whether they are needed.
+#[derive(Debug)]
+#[must_use = "what was brought is kept or taken back"]
+pub(crate) struct Brought {
+    landing: Landing,
+    delivery_id: DeliveryId,
+    /// Who answers.
+    by: Principal,
+}
+
 impl Exchange {
-    /// Brings the files of what an agent said to the workspace that asked for it. What names none costs nothing.
+    /// Brings the files of what an agent said to the workspace that asked for it. Not to be dropped half-way: what was
+    /// brought is concluded.
     pub(crate) async fn bring_answer(
         &self,
-        delivery_id: DeliveryId,
+        attempt: Attempt,
         updates: &mut [TaskUpdate],
-    ) -> Result<(), Error> {
-        let mut parts: Vec<&mut Part> =
+    ) -> Result<Option<Brought>, Error> {
+        let parts: Vec<&mut Part> =
             updates.iter_mut().flat_map(parts_of).filter(|part| is_file(part)).collect();
-        if parts.is_empty() {
-            return Ok(());
-        }
-        for part in &mut parts {
-            part.metadata.remove(COPY);
-            part.metadata.remove(NOT_COPIED);
-        }
-        let Some((from, to)) = self.asked_by_workspace(delivery_id).await? else { return Ok(()) };
-        let by = Principal::workspace(from.id);
-        let (key, value): (_, Vec<Value>) = match self.copy(&from, to, delivery_id, &parts).await {
+        let Some((from, to)) = self.asked_by_workspace(attempt).await? else { return Ok(None) };
+        let delivery_id = attempt.delivery_id;
+        let (key, value, brought) = match self.copy(&from, to, delivery_id, &parts).await {
             Ok(landing) => {
-                let files = landing.keep(&by);
-                (COPY, files.iter().map(|file| json!(format!("{}{}", uploads::SCHEME, file.path))).collect())
+                let copies: Vec<Value> = landing.files().iter().map(|file| json!(address(file))).collect();
+                let by = Principal::workspace(from.id);
+                (COPY, copies, Some(Brought { landing, delivery_id, by }))
             }
             Err(error) => {
                 let problem = error.detail.as_deref().unwrap_or(error.code.entry().sentence);
-                (NOT_COPIED, vec![json!(problem); parts.len()])
+                (NOT_COPIED, vec![json!(problem); parts.len()], None)
             }
         };
         for (part, value) in parts.into_iter().zip(value) {
             part.metadata.insert(key.to_owned(), value);
         }
-        Ok(())
+        Ok(brought)
     }
 
-    /// Who answers, and the workspace that asked, if it was another one.
-    async fn asked_by_workspace(&self, id: DeliveryId) -> Result<Option<(Workspace, Workspace)>, Error> {
+    /// Keeps what the task speaks of; otherwise none of it stays. Asked of the row, and not of how the writing went: the
+    /// same answer may have come twice, and of a database that went away nobody knows what it has done.
+    pub(crate) async fn conclude(&self, brought: Option<Brought>) {
+        let Some(Brought { landing, delivery_id, by }) = brought else { return };
+        let task = self
+            .store()
+            .read(move |tx| {
+                let delivery = tx.delivery(delivery_id)?;
+                Ok::<_, Error>(delivery.map(|delivery| tx.task(delivery.task_id)).transpose()?.flatten())
+            })
+            .await;
+        let is_needed = match task {
+            Ok(Some(task)) => speaks_of(&task, landing.files()),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        if is_needed {
+            landing.keep(&by);
+        } else {
+            landing.take_back().await;
+        }
+    }
+
+    /// Who answers, and the workspace that asked, if it was another one and the attempt still counts.
+    async fn asked_by_workspace(&self, attempt: Attempt) -> Result<Option<(Workspace, Workspace)>, Error> {
         self.store()
             .read(move |tx| {
-                let Some(delivery) = tx.delivery(id)? else { return Ok(None) };
+                let Some(delivery) = tx.delivery(attempt.delivery_id)? else { return Ok(None) };
+                if delivery.state == DeliveryState::Ended || delivery.attempts != attempt.number {
+                    return Ok(None);
+                }
                 if delivery.author.kind != PrincipalKind::Workspace {
                     return Ok(None);
                 }
@@ -118,6 +172,18 @@ impl Exchange {
     }
 }
 
+/// How a part names a file of its workspace.
+fn address(file: &LandedFile) -> String {
+    format!("{}{}", uploads::SCHEME, file.path)
+}
+
+fn speaks_of(task: &Task, files: &[LandedFile]) -> bool {
+    let said = task.history.iter().chain(&task.status_message).flat_map(|message| &message.parts);
+    let mut parts = said.chain(task.artifacts.iter().flat_map(|artifact| &artifact.parts));
+    let copies: Vec<String> = files.iter().map(address).collect();
+    parts.any(|part| matches!(part.metadata.get(COPY), Some(Value::String(copy)) if copies.contains(copy)))
+}
+
 /// Files by their address in the workspace, and bytes that have a name.
 fn is_file(part: &Part) -> bool {
     match &part.content {
@@ -137,19 +203,137 @@ fn parts_of(update: &mut TaskUpdate) -> &mut [Part] {
     }
 }
 
-/// A part as the workspace sees it that asked: a file is the copy in its own.
-pub(crate) fn for_asker(mut part: Part) -> Part {
-    if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
-        part.content = Content::Url(copy);
+/// With whose eyes a task is looked at: wherever it is shown, the same one shows the same files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Of those who use the workspace that answers: a file is where it lies there.
+    Own,
+    /// Of another workspace that asked: a file is the copy in its own.
+    Asker,
+}
+
+impl Sight {
+    /// Of one who looks at tasks of this workspace.
+    pub fn of(who: &Identity, workspace_id: WorkspaceId) -> Self {
+        match speaks_for(who) {
+            Some(own) if own != workspace_id => Self::Asker,
+            Some(_) | None => Self::Own,
+        }
     }
+
+    /// Of one who is told without asking.
+    pub(crate) fn of_principal(who: &Principal, workspace_id: WorkspaceId) -> Self {
+        if who.kind == PrincipalKind::Workspace && *who != Principal::workspace(workspace_id) {
+            Self::Asker
+        } else {
+            Self::Own
+        }
+    }
+
+    pub(crate) fn task(self, mut task: Task) -> Task {
+        if self == Self::Asker {
+            let said = task.history.iter_mut().chain(&mut task.status_message);
+            let parts = said.flat_map(|message| &mut message.parts);
+            parts
+                .chain(task.artifacts.iter_mut().flat_map(|artifact| &mut artifact.parts))
+                .for_each(show_copy);
+        }
+        task
+    }
+
+    pub(crate) fn update(self, mut update: TaskUpdate) -> TaskUpdate {
+        if self == Self::Asker {
+            parts_of(&mut update).iter_mut().for_each(show_copy);
+        }
+        update
+    }
+}
+
+/// A part as the workspace sees it that asked.
+pub(crate) fn for_asker(mut part: Part) -> Part {
+    show_copy(&mut part);
     part
 }
 
-/// A whole task, as the workspace sees it that asked.
-pub(crate) fn task_for_asker(mut task: Task) -> Task {
-    let said = task.history.iter_mut().chain(&mut task.status_message).map(|message| &mut message.parts);
-    for parts in said.chain(task.artifacts.iter_mut().map(|artifact| &mut artifact.parts)) {
-        *parts = std::mem::take(parts).into_iter().map(for_asker).collect();
+fn show_copy(part: &mut Part) {
+    if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
+        part.content = Content::Url(copy);
     }
-    task
+}
+
+#[cfg(test)]
+mod tests {
+    use warren_model::{Message, OrgId, Role, TaskId, TaskOrigin, TaskState, Timestamp};
+
+    use super::*;
+
+    fn copied() -> Part {
+        let mut part = Part { content: Content::Url("workspace:out/a".into()), ..Part::text("") };
+        part.metadata.insert(COPY.to_owned(), json!("workspace:uploads/1/a"));
+        part
+    }
+
+    fn task() -> Task {
+        let at = Timestamp::from_micros(1);
+        Task {
+            id: TaskId::from_parts(at, [1; 10]),
+            org_id: OrgId::DEFAULT,
+            workspace_id: WorkspaceId::from_parts(at, [2; 10]),
+            context_id: "c".into(),
+            author: Principal::workspace(WorkspaceId::from_parts(at, [3; 10])),
+            state: TaskState::Completed,
+            status_message: Some(Message::new("a", Role::Agent, vec![copied()])),
+            history: vec![Message::new("b", Role::Agent, vec![copied()])],
+            artifacts: Vec::new(),
+            metadata: serde_json::Map::new(),
+            origin: TaskOrigin::default(),
+            remote_id: None,
+            created_at: at,
+            updated_at: at,
+            version: 1,
+        }
+    }
+
+    // X33
+    #[test]
+    fn who_is_told_without_asking_sees_with_the_same_eyes() {
+        let task = task();
+        let shown = |who: &Principal| {
+            let seen = Sight::of_principal(who, task.workspace_id).task(task.clone());
+            (seen.status_message.unwrap().parts[0].content.clone(), seen.history[0].parts[0].content.clone())
+        };
+        let (own, copy) =
+            (Content::Url("workspace:out/a".into()), Content::Url("workspace:uploads/1/a".into()));
+        assert_eq!(shown(&task.author), (copy.clone(), copy));
+        for who in [Principal::workspace(task.workspace_id), Principal::system("exchange")] {
+            assert_eq!(shown(&who), (own.clone(), own.clone()), "{who}");
+        }
+    }
+
+    // X33
+    #[test]
+    fn an_agent_cannot_pass_off_a_file_of_the_asker_as_its_own() {
+        let mut forged = Part::text("look");
+        forged.metadata.insert(COPY.to_owned(), json!("workspace:secret.txt"));
+        let message = Message::new("a", Role::Agent, vec![forged]);
+        let mut updates = [TaskUpdate::Message(message)];
+        forget_copies(&mut updates);
+        assert!(!has_files(&mut updates));
+        let TaskUpdate::Message(told) = Sight::Asker.update(updates[0].clone()) else { unreachable!() };
+        assert_eq!(told.parts, [Part::text("look")]);
+    }
+
+    // X33
+    #[test]
+    fn a_copy_is_needed_while_the_task_speaks_of_it() {
+        let file = |path: &str| LandedFile {
+            path: path.into(),
+            name: "a".into(),
+            media_type: "text/plain".into(),
+            bytes: 1,
+        };
+        assert!(speaks_of(&task(), &[file("uploads/2/a"), file("uploads/1/a")]));
+        assert!(!speaks_of(&task(), &[file("uploads/2/a")]));
+        assert!(!speaks_of(&task(), &[]));
+    }
 }

@@ -140,7 +140,8 @@ impl Exchange {
         }
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// Decides, as a person.

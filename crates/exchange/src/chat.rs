@@ -64,10 +64,8 @@ impl Exchange {
         };
         self.store()
             .write(move |tx| {
-                if tx.count_conversations(conversation.workspace_id)? >= max {
-                    let detail = format!("a workspace has at most {max} conversations");
-                    return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
-                }
+                let known = tx.count_conversations(conversation.workspace_id)?;
+                chat::admit_conversation(known, max).map_err(full)?;
                 tx.insert_conversation(&conversation)?;
                 let told = Told { by: &conversation.author, now };
                 told.append(tx, EventKind::ConversationCreated, &conversation, json!({}))?;
@@ -84,7 +82,8 @@ impl Exchange {
     ) -> Result<Page<Conversation, ConversationId>, Error> {
         self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     pub async fn conversation(
@@ -151,7 +150,9 @@ impl Exchange {
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
         self.conversation(who, workspace_id, id).await?;
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
-        self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await
+        let page =
+            self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
@@ -203,12 +204,17 @@ impl Exchange {
         }
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let search = ChatSearch { words, org_id: None, workspace_id: Some(workspace_id), before, limit };
-        self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 }
 
 pub(crate) fn unknown() -> Error {
     Error::new(ErrorCode::ConversationNotFound)
+}
+
+pub(crate) fn full(full: chat::Full) -> Error {
+    Error::with_detail(ErrorCode::ConversationLimit, full.to_string())
 }
 
 fn checked_title(title: String) -> Result<String, Error> {
@@ -239,11 +245,7 @@ pub(crate) fn show_request(
     task: &Task,
 ) -> Result<Option<ChatMessage>, Error> {
     let Some(row) = held(tx, &task.context_id, task.workspace_id)? else { return Ok(None) };
-    let max = request.terms.max_chat_messages;
-    if row.messages >= max {
-        let detail = format!("a conversation has at most {max} messages");
-        return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
-    }
+    chat::admit_message(&row, request.terms.max_chat_messages).map_err(full)?;
     let message = ChatMessage {
         id: request.chat_message_id,
         conversation_id: row.id,

@@ -162,7 +162,8 @@ impl Exchange {
         let row = self.fleet().workspace(who, Action::UseWorkspace, from).await?;
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
-        self.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// Takes work back; the other side is told to stop.

@@ -25,6 +25,7 @@ use warren_rules::{feed, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;
+use crate::answer_files::{Attempt, forget_copies, has_files};
 use crate::endings::{Moment, Report, stitch};
 use crate::send::{CanCall, DEFAULT_CONCURRENCY};
 use crate::transport::{Endpoint, Told, Turn, UpdateSink};
@@ -455,7 +456,23 @@ pub(crate) struct Step {
 impl Exchange {
     /// Renews a claim; with updates, the work has moved (X10: without any, it has not).
     pub(crate) async fn step(&self, mut step: Step) -> Result<(Task, Delivery), Error> {
-        self.bring_answer(step.delivery_id, &mut step.updates).await?;
+        self.mask_words(step.delivery_id, &mut step.updates).await?;
+        forget_copies(&mut step.updates);
+        if !has_files(&mut step.updates) {
+            return self.write_progress(step).await;
+        }
+        let exchange = self.clone();
+        let work = async move {
+            let attempt = Attempt { delivery_id: step.delivery_id, number: step.attempt };
+            let brought = exchange.bring_answer(attempt, &mut step.updates).await?;
+            let written = exchange.write_progress(step).await;
+            exchange.conclude(brought).await;
+            written
+        };
+        self.fleet().unhurried(work).await?
+    }
+
+    async fn write_progress(&self, step: Step) -> Result<(Task, Delivery), Error> {
         let now = self.clock().now();
         let line = self.line_of(&step).await?;
         let work = step.clone();

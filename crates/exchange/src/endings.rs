@@ -12,7 +12,7 @@ use warren_rules::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
-use crate::answer_files::for_asker;
+use crate::answer_files::{Attempt, for_asker, forget_copies, has_files};
 use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
 use crate::{Exchange, Terms};
@@ -50,7 +50,24 @@ pub(crate) struct Settled {
 impl Exchange {
     /// Writes down what happened. `None`: somebody was faster, and it is settled already.
     pub(crate) async fn settle(&self, mut report: Report) -> Result<Option<Settled>, Error> {
-        self.bring_answer(report.delivery_id, &mut report.updates).await?;
+        self.mask_words(report.delivery_id, &mut report.updates).await?;
+        forget_copies(&mut report.updates);
+        if !has_files(&mut report.updates) {
+            return self.write_end(report).await;
+        }
+        // Beside the request, so that copies are not left behind by one who hangs up.
+        let exchange = self.clone();
+        let work = async move {
+            let attempt = Attempt { delivery_id: report.delivery_id, number: report.attempt };
+            let brought = exchange.bring_answer(attempt, &mut report.updates).await?;
+            let settled = exchange.write_end(report).await;
+            exchange.conclude(brought).await;
+            settled
+        };
+        self.fleet().unhurried(work).await?
+    }
+
+    async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {
         let moment = self.moment();
         let work = report.clone();
         let settled = self.store().write(move |tx| settle(tx, &work, &moment)).await;

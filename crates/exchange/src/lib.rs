@@ -11,6 +11,7 @@
 
 pub mod a2a;
 mod a2a_client;
+mod agent_words;
 mod answer_files;
 mod approvals;
 mod chat;
@@ -41,6 +42,7 @@ mod watchers;
 pub mod webhooks;
 
 pub use a2a_client::A2aTransport;
+pub use answer_files::Sight;
 pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 pub use chat::{MAX_CHAT_PAGE, NewConversation};
 pub use delegations::{Delegate, Delegated};

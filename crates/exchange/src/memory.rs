@@ -8,7 +8,7 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 use warren_rules::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
-use warren_store::{MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
+use warren_store::{Batch, MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
 
 use crate::{Exchange, tree};
 
@@ -132,12 +132,14 @@ impl Exchange {
     ) -> Result<Page<Memory, MemoryId>, Error> {
         self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let (now, limit) = (self.clock().now(), limit.clamp(1, self.fleet().limits().max_page_size));
-        self.store()
+        let page = self
+            .store()
             .read(move |tx| {
                 let places = Stand::of(tx, workspace_id)?.places(scope);
-                Ok(tx.memories(&MemoryQuery { places, now, after, limit })?)
+                Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
-            .await
+            .await?;
+        Ok(self.listed(page))
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
@@ -148,7 +150,7 @@ impl Exchange {
         scope: Option<MemoryScope>,
         query: &str,
         limit: u32,
-    ) -> Result<Vec<Memory>, Error> {
+    ) -> Result<Batch<Memory>, Error> {
         self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let words = memory::words(query);
         if words.is_empty() || words.len() > MAX_QUERY_WORDS {
@@ -164,8 +166,9 @@ impl Exchange {
                 tx.search_memories(&search).map_err(Error::from)
             })
             .await?;
-        found.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
-        found.truncate(limit.clamp(1, MAX_FOUND) as usize);
+        self.tell_unreadable(&found.unreadable);
+        found.rows.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
+        found.rows.truncate(limit.clamp(1, MAX_FOUND) as usize);
         Ok(found)
     }
 

@@ -6,11 +6,11 @@ use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
     Role, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
-use warren_rules::tasks;
+use warren_rules::{chat, tasks};
 use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
 
 use crate::Exchange;
-use crate::chat::{Told, post, unknown};
+use crate::chat::{Told, full, post, unknown};
 use crate::send::{check_key, invalid_message};
 
 /// What the first conversation is called if an agent begins it.
@@ -106,8 +106,9 @@ impl Exchange {
     }
 
     /// An agent tells people something of its own accord (X31). Who listens hears of it once it is written.
-    pub async fn notify(&self, who: &Identity, notice: Notice) -> Result<Noticed, Error> {
+    pub async fn notify(&self, who: &Identity, mut notice: Notice) -> Result<Noticed, Error> {
         let workspace = self.own(who, notice.workspace_id).await?;
+        self.mask_notice(&workspace, &mut notice.parts).await?;
         let message = Message::new("notice", Role::Agent, notice.parts.clone());
         tasks::check(&message, None, self.terms().max_message_bytes)
             .map_err(|problem| invalid_message(&problem))?;
@@ -162,10 +163,7 @@ impl Telling {
             Some(row) => row,
             None => self.begin_conversation(tx)?,
         };
-        if row.messages >= self.max {
-            let detail = format!("a conversation has at most {} messages", self.max);
-            return Err(Error::with_detail(ErrorCode::ConversationLimit, detail));
-        }
+        chat::admit_message(&row, self.max).map_err(full)?;
         let message = ChatMessage {
             id: self.message_id,
             conversation_id: row.id,

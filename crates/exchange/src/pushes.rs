@@ -21,11 +21,11 @@ use warren_rules::pushes::{after_failure, after_success, claimed};
 use warren_store::WriteTx;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use crate::Exchange;
 use crate::a2a::{
     AuthenticationInfo, MEDIA_TYPE, PushConfig, StreamResponse, VERSION, VERSION_HEADER, task_to,
 };
 use crate::connector::{Call, CallLimits, Credential};
+use crate::{Exchange, Sight};
 
 /// How often what is owed is asked for: one read by an index.
 const LOOK: Duration = Duration::from_millis(250);
@@ -260,7 +260,8 @@ impl Exchange {
             return false;
         };
         let Ok(url) = Url::parse(&row.url) else { return false };
-        let body = serde_json::to_vec(&StreamResponse::Task(task_to(task, Some(0)))).unwrap_or_default();
+        let seen = Sight::of_principal(&row.owner, task.workspace_id).task(task.clone());
+        let body = serde_json::to_vec(&StreamResponse::Task(task_to(&seen, Some(0)))).unwrap_or_default();
         let mut call =
             Call::post(&row.url).body(MEDIA_TYPE, body).header(VERSION_HEADER, VERSION).limits(limits());
         if let Some(token) = &secrets.token {

@@ -31,7 +31,8 @@ impl Exchange {
     ) -> Result<Page<Placed, DeliveryId>, Error> {
         self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        self.store()
+        let page = self
+            .store()
             .read(move |tx| {
                 let page = tx.deliveries(&query)?;
                 // One walk along the order for all of them: to count for each would cost as much for every row.
@@ -45,9 +46,10 @@ impl Exchange {
                     let position = order.get(&delivery.id).copied();
                     Placed { delivery, position }
                 };
-                Ok(Page { rows: page.rows.into_iter().map(placed).collect(), next: page.next })
+                Ok::<_, Error>(page.map(placed))
             })
-            .await
+            .await?;
+        Ok(self.listed(page))
     }
 
     /// One message, and its place if it waits.
@@ -104,10 +106,11 @@ impl Exchange {
         loop {
             let query = DeliveryQuery { workspace_id, state: DeliveryState::Queued, after, limit: 200 };
             let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
-            for waiting in page.rows {
+            let next = page.next;
+            for waiting in self.listed(page).rows {
                 dropped += u64::from(self.drop_waiting(waiting, &who.principal).await?.is_some());
             }
-            match page.next {
+            match next {
                 Some(next) => after = Some(next),
                 None => break,
             }

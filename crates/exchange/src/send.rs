@@ -14,7 +14,7 @@ use warren_rules::tasks::{self, InvalidMessage};
 use warren_store::{Repeat, WriteTx};
 
 use crate::dispatcher::InHand;
-use crate::{Exchange, Terms, chat, files, tree};
+use crate::{Exchange, Sight, Terms, chat, files, tree};
 
 /// Who speaks, when it is not a caller with a token: a schedule, a channel, a part of Warren.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +83,13 @@ pub struct Accepted {
     pub chat_message: Option<ChatMessage>,
 }
 
+impl Accepted {
+    /// One that was accepted before may have been answered since.
+    fn seen_with(self, sight: Sight) -> Self {
+        Self { task: sight.task(self.task), ..self }
+    }
+}
+
 /// What was decided in the transaction, and what is left to do after it.
 pub(crate) enum Taken {
     Repeated(Accepted),
@@ -104,9 +111,9 @@ impl Exchange {
         row: Workspace,
         send: Send,
     ) -> Result<Accepted, Error> {
-        let sender = Sender::of(who);
+        let (sender, sight) = (Sender::of(who), Sight::of(who, row.id));
         if uploads::named_files(&send.message).is_empty() {
-            return self.accept(sender, send, None).await;
+            return self.accept(sender, send, None).await.map(|accepted| accepted.seen_with(sight));
         }
         let Some(own) = speaks_for(who).filter(|own| *own != row.id) else {
             files::check_own_files(&send.message)?;
@@ -115,7 +122,7 @@ impl Exchange {
         let from = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
         let exchange = self.clone();
         let work = async move { exchange.send_with_files(&from, row, sender, send).await };
-        self.fleet().unhurried(work).await?
+        self.fleet().unhurried(work).await?.map(|accepted| accepted.seen_with(sight))
     }
 
     async fn send_with_files(

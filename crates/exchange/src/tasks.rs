@@ -9,7 +9,7 @@ use warren_rules::dispatch::{Happening, Outcome};
 use warren_store::{Page, TaskMark, TaskQuery};
 
 use crate::Exchange;
-use crate::answer_files::task_for_asker;
+use crate::answer_files::Sight;
 use crate::dispatcher::CANCEL_PATIENCE;
 use crate::endings::Report;
 use crate::send::speaks_for;
@@ -23,7 +23,7 @@ impl Exchange {
         let task = task.filter(|task| task.workspace_id == workspace_id);
         let task = task.filter(|task| sees_all || task.author == who.principal);
         let task = task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
-        Ok(if sees_all { task } else { task_for_asker(task) })
+        Ok(Sight::of(who, workspace_id).task(task))
     }
 
     /// The youngest first. A peer sees what it asked for itself.
@@ -37,7 +37,10 @@ impl Exchange {
         if !sees_all {
             query.author = Some(who.principal.clone());
         }
-        self.store().read(move |tx| Ok((tx.tasks(&query)?, tx.count_tasks(&query)?))).await
+        let sight = Sight::of(who, query.workspace_id);
+        let (page, count) =
+            self.store().read(move |tx| Ok::<_, Error>((tx.tasks(&query)?, tx.count_tasks(&query)?))).await?;
+        Ok((self.listed(page).map(|task| sight.task(task)), count))
     }
 
     /// The last changed first, as A2A lists them. What changes meanwhile moves to the front; the rest keeps its place.
@@ -52,7 +55,12 @@ impl Exchange {
         if !sees_all {
             query.author = Some(who.principal.clone());
         }
-        self.store().read(move |tx| Ok((tx.changed_tasks(&query, behind)?, tx.count_tasks(&query)?))).await
+        let sight = Sight::of(who, query.workspace_id);
+        let (page, count) = self
+            .store()
+            .read(move |tx| Ok::<_, Error>((tx.changed_tasks(&query, behind)?, tx.count_tasks(&query)?)))
+            .await?;
+        Ok((self.listed(page).map(|task| sight.task(task)), count))
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.
@@ -63,7 +71,8 @@ impl Exchange {
         id: TaskId,
     ) -> Result<Task, Error> {
         let task = self.task(who, workspace_id, id).await?;
-        self.cancel(task, who.principal.clone()).await
+        let task = self.cancel(task, who.principal.clone()).await?;
+        Ok(Sight::of(who, workspace_id).task(task))
     }
 
     pub(crate) async fn cancel(&self, task: Task, by: Principal) -> Result<Task, Error> {

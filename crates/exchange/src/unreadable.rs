@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use warren_store::{Batch, Unreadable};
+use warren_store::{Batch, Page, Unreadable};
 
 use crate::Exchange;
 
@@ -28,12 +28,22 @@ impl ToldOf {
 impl Exchange {
     /// What can be worked on.
     pub(crate) fn readable<T>(&self, batch: Batch<T>) -> Vec<T> {
-        for row in batch.unreadable.iter().filter(|row| self.0.unreadable.is_new(row)) {
+        self.tell_unreadable(&batch.unreadable);
+        batch.rows
+    }
+
+    /// A list, of which the log is told what it lacks.
+    pub(crate) fn listed<T, C>(&self, page: Page<T, C>) -> Page<T, C> {
+        self.tell_unreadable(&page.unreadable);
+        page
+    }
+
+    pub(crate) fn tell_unreadable(&self, rows: &[Unreadable]) {
+        for row in rows.iter().filter(|row| self.0.unreadable.is_new(row)) {
             tracing::error!(
                 table = row.table, row.id = %row.id, problem = %row.problem,
                 "a row cannot be read by this version of Warren; it is left as it is, and others go on"
             );
         }
-        batch.rows
     }
 }

@@ -11,8 +11,8 @@ use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
 use warren_rules::uploads;
 use warren_store::Store;
 
-use crate::Exchange;
 use crate::send::{Accepted, Send, Sender};
+use crate::{Exchange, Sight};
 
 /// Updates that a follower may be behind before it reads the row instead.
 const BUFFER: usize = 256;
@@ -60,6 +60,7 @@ impl Watchers {
 #[derive(Debug)]
 pub struct Follower {
     id: TaskId,
+    sight: Sight,
     hints: broadcast::Receiver<Arc<Hint>>,
     store: Arc<dyn Store>,
     newest: watch::Receiver<u64>,
@@ -74,12 +75,12 @@ pub struct Follower {
 
 impl Exchange {
     /// Follows a task. What happened before is in the task that comes with it.
-    pub async fn follow(&self, id: TaskId) -> Result<(Task, Follower), Error> {
+    pub async fn follow(&self, id: TaskId, sight: Sight) -> Result<(Task, Follower), Error> {
         // Listening begins before the row is read, so that nothing falls between.
-        let mut follower = self.listen(id);
+        let mut follower = self.listen(id, sight);
         let task = read(&**self.store(), id).await?;
         follower.begin_at(&task);
-        Ok((task, follower))
+        Ok((sight.task(task), follower))
     }
 
     /// Sends, and follows what becomes of it from its first moment: nothing needs to be read for that.
@@ -95,28 +96,30 @@ impl Exchange {
         row: Workspace,
         send: Send,
     ) -> Result<(Accepted, Follower), Error> {
+        let sight = Sight::of(who, row.id);
         if !uploads::named_files(&send.message).is_empty() {
             // Boxed: what copies files is large, and most messages have none.
             let mut accepted = Box::pin(self.send_reached(who, row, send)).await?;
-            let (task, follower) = self.follow(accepted.task.id).await?;
+            let (task, follower) = self.follow(accepted.task.id, sight).await?;
             accepted.task = task;
             return Ok((accepted, follower));
         }
         let request = self.request(Sender::of(who), send, None)?;
         let id = request.send.task_id.unwrap_or(request.task_id);
-        let mut follower = self.listen(id);
+        let mut follower = self.listen(id, sight);
         let mut accepted = self.accept_request(request).await?;
         if accepted.is_repeat {
-            (accepted.task, follower) = self.follow(accepted.task.id).await?;
+            (accepted.task, follower) = self.follow(accepted.task.id, sight).await?;
             return Ok((accepted, follower));
         }
         follower.begin_at(&accepted.task);
         Ok((accepted, follower))
     }
 
-    fn listen(&self, id: TaskId) -> Follower {
+    fn listen(&self, id: TaskId, sight: Sight) -> Follower {
         Follower {
             id,
+            sight,
             hints: self.watchers().follow(id),
             store: Arc::clone(self.store()),
             newest: self.store().newest_event(),
@@ -128,8 +131,8 @@ impl Exchange {
     }
 
     /// Waits until the task has ended or its agent waits for more; no longer than until then.
-    pub async fn settled(&self, id: TaskId, until: Option<Timestamp>) -> Result<Task, Error> {
-        let (task, follower) = self.follow(id).await?;
+    pub async fn settled(&self, id: TaskId, sight: Sight, until: Option<Timestamp>) -> Result<Task, Error> {
+        let (task, follower) = self.follow(id, sight).await?;
         self.settled_of(task, follower, until).await
     }
 
@@ -143,6 +146,7 @@ impl Exchange {
         if task.state.is_final() || task.state.is_interrupted() {
             return Ok(task);
         }
+        let sight = follower.sight;
         let waiting = async {
             while let Some(update) = follower.next().await? {
                 if settles(&update) {
@@ -154,13 +158,14 @@ impl Exchange {
                 None => read(&**self.store(), task.id).await,
             }
         };
-        match until.map(|until| until.ms_since(self.clock().now()).max(0).unsigned_abs()) {
+        let settled = match until.map(|until| until.ms_since(self.clock().now()).max(0).unsigned_abs()) {
             None => waiting.await,
             Some(ms) => match tokio::time::timeout(Duration::from_millis(ms), waiting).await {
                 Ok(settled) => settled,
                 Err(_) => read(&**self.store(), task.id).await,
             },
-        }
+        };
+        settled.map(|task| sight.task(task))
     }
 }
 
@@ -192,7 +197,7 @@ impl Follower {
                         self.seen = hint.version;
                         self.has_ended = ends(&hint.update);
                         self.row.clone_from(&hint.row);
-                        return Ok(Some(hint.update.clone()));
+                        return Ok(Some(self.sight.update(hint.update.clone())));
                     }
                     Err(_) => {
                         self.hints = self.hints.resubscribe();
@@ -234,6 +239,7 @@ impl Follower {
         self.read_at = task.version;
         self.has_ended = task.state.is_final();
         self.row = None;
+        let task = self.sight.task(task);
         Ok(Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at }))
     }
 }

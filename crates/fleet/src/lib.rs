@@ -129,6 +129,7 @@ struct Inner {
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
     upload_accounts: uploads::Accounts,
+    known_secrets: secrets::Known,
 }
 
 impl Fleet {
@@ -146,6 +147,7 @@ impl Fleet {
             residents: residents::Residents::default(),
             refusal_windows: audit::RefusalWindows::default(),
             upload_accounts: uploads::Accounts::default(),
+            known_secrets: secrets::Known::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
             probes: Semaphore::new(probes::AT_ONCE),

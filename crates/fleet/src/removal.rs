@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId,
+    AuditAction, ChannelId, Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
@@ -144,10 +144,13 @@ impl Fleet {
         self.store()
             .write(move |tx| {
                 let channels = tx.channels_of(id)?;
+                let unreadable = channels.unreadable.iter().filter_map(|row| row.id.parse().ok());
+                let channels: Vec<ChannelId> =
+                    channels.rows.iter().map(|channel| channel.id).chain(unreadable).collect();
                 if tx.erase_workspace(id)? {
                     // Their rows go with the workspace; what they shared with others is kept elsewhere.
                     for channel in channels {
-                        tx.delete_secret(Self::OWN_SECRETS, &Self::own_secret_name(channel.id))?;
+                        tx.delete_secret(Self::OWN_SECRETS, &Self::own_secret_name(channel))?;
                     }
                 }
                 Ok::<_, Error>(())

@@ -22,6 +22,26 @@ pub fn next_id(fresh: ChatMessageId, last: Option<ChatMessageId>) -> ChatMessage
     }
 }
 
+/// Why nothing more is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    #[error("a workspace has at most {max} conversations")]
+    Conversations { max: u64 },
+    #[error("a conversation has at most {max} messages")]
+    Messages { max: u64 },
+}
+
+/// Whether a workspace with so many conversations may have another.
+pub fn admit_conversation(conversations: u64, max: u64) -> Result<(), Full> {
+    if conversations < max { Ok(()) } else { Err(Full::Conversations { max }) }
+}
+
+/// Whether somebody may say another thing there. The answer to what was accepted is shown however many there are: it is
+/// owed, and there is at most one for each message.
+pub fn admit_message(conversation: &Conversation, max: u64) -> Result<(), Full> {
+    if conversation.messages < max { Ok(()) } else { Err(Full::Messages { max }) }
+}
+
 /// What is wrong with a title.
 pub fn title_problem(title: &str) -> Option<String> {
     let max = Conversation::MAX_TITLE_BYTES;
@@ -201,6 +221,31 @@ mod tests {
         assert_eq!(answer(&done, &[]), []);
         done.status_message = Some(Message::new("s", Role::Agent, vec![Part::text("status")]));
         assert_eq!(answer(&done, &[]), [Part::text("status")]);
+    }
+
+    // X30, X31
+    #[test]
+    fn a_full_conversation_takes_no_message_and_a_full_workspace_no_conversation() {
+        let at = Timestamp::from_micros(1);
+        let mut row = Conversation {
+            id: warren_model::ConversationId::from_parts(at, [1; 10]),
+            org_id: OrgId::DEFAULT,
+            workspace_id: WorkspaceId::from_parts(at, [2; 10]),
+            title: "talk".into(),
+            author: Principal::system("asker"),
+            messages: 0,
+            last_message: None,
+            created_at: at,
+            updated_at: at,
+            version: 1,
+        };
+        for (messages, expected) in [(0, Ok(())), (1, Ok(())), (2, Err(Full::Messages { max: 2 }))] {
+            row.messages = messages;
+            assert_eq!(admit_message(&row, 2), expected);
+        }
+        assert_eq!(admit_message(&row, 0).unwrap_err().to_string(), "a conversation has at most 0 messages");
+        assert_eq!(admit_conversation(1, 2), Ok(()));
+        assert_eq!(admit_conversation(2, 2), Err(Full::Conversations { max: 2 }));
     }
 
     // X5, X30

@@ -4,6 +4,7 @@
 //! code is in the wrong crate.
 
 pub mod access;
+pub mod agent_words;
 pub mod approvals;
 pub mod attachments;
 pub mod audit;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::{Map, Value};
 
 /// The shortest text that is masked.
 pub const MIN_BYTES: usize = 8;
@@ -91,6 +92,41 @@ impl Redactor {
         for range in found {
             bytes[range].fill(MASK);
         }
+    }
+
+    /// Masks a whole text.
+    pub fn mask_text(&self, text: &mut String) {
+        if self.is_idle() {
+            return;
+        }
+        let mut bytes = std::mem::take(text).into_bytes();
+        self.mask(&mut bytes);
+        // A long value is looked for in pieces, which may end within a character: then nothing of the text is shown.
+        *text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| char::from(MASK).to_string().repeat(error.as_bytes().len()));
+    }
+
+    /// Masks every text in a document, and the names of fields.
+    pub fn mask_json(&self, document: &mut Value) {
+        match document {
+            Value::String(text) => self.mask_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
+            Value::Object(fields) => self.mask_fields(fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// The same for what stands under names.
+    pub fn mask_fields(&self, fields: &mut Map<String, Value>) {
+        if self.is_idle() {
+            return;
+        }
+        let masked = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
+            self.mask_text(&mut name);
+            self.mask_json(&mut value);
+            (name, value)
+        });
+        *fields = masked.collect();
     }
 
     /// Masks a piece of an output that is read in pieces, given up to [`reach`](Self::reach) bytes that came before

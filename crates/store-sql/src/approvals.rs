@@ -3,8 +3,8 @@
 use warren_model::{Approval, ApprovalId, ApprovalState, Principal, Timestamp, WorkspaceId};
 use warren_store::{ApprovalQuery, ApprovalReads, ApprovalWrites, Batch, Error, Page};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::select::Select;
+use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
 /// The order in which `read` takes them.
@@ -52,9 +52,8 @@ impl ApprovalReads for Transaction<'_> {
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", query.limit);
-        let rows = self.rows("approvals", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |approval| approval.id))
+        let select = select.page("id DESC", query.limit);
+        self.page("approvals", &select, query.limit, read, read_id)
     }
 
     fn count_pending_approvals(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error> {

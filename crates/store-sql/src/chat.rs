@@ -5,8 +5,8 @@ use warren_model::{
 };
 use warren_store::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, Error, NoticeKey, Page};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::select::Select;
+use crate::session::{Columns, Value, read_count, read_id};
 use crate::tasks::json_of;
 use crate::transaction::Transaction;
 
@@ -79,9 +79,8 @@ impl ChatReads for Transaction<'_> {
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", query.limit);
-        let rows = self.rows("conversations", &sql, &values, read_conversation)?;
-        Ok(cut_page(rows, query.limit, |row| row.id))
+        let select = select.page("id DESC", query.limit);
+        self.page("conversations", &select, query.limit, read_conversation, read_id)
     }
 
     fn count_conversations(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error> {
@@ -110,9 +109,8 @@ impl ChatReads for Transaction<'_> {
                 "id DESC"
             }
         };
-        let (sql, values) = select.page(order, limit);
-        let rows = self.rows("chat_messages", &sql, &values, read_message)?;
-        Ok(cut_page(rows, limit, |row| row.id))
+        let select = select.page(order, limit);
+        self.page("chat_messages", &select, limit, read_message, read_id)
     }
 
     fn chat_messages_of(&mut self, task_id: TaskId) -> Result<Vec<ChatMessage>, Error> {
@@ -139,9 +137,8 @@ impl ChatReads for Transaction<'_> {
         if let Some(before) = search.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", search.limit);
-        let rows = self.rows("chat_messages", &sql, &values, read_message)?;
-        Ok(cut_page(rows, search.limit, |row| row.id))
+        let select = select.page("id DESC", search.limit);
+        self.page("chat_messages", &select, search.limit, read_message, read_id)
     }
 }
 

@@ -3,8 +3,8 @@
 use warren_model::{Delegation, DelegationId, DelegationState, TaskId};
 use warren_store::{DelegationQuery, DelegationReads, DelegationWrites, Error, Page};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value};
+use crate::select::Select;
+use crate::session::{Columns, Value, read_id};
 use crate::transaction::Transaction;
 
 /// The order in which `read` takes them.
@@ -52,9 +52,8 @@ impl DelegationReads for Transaction<'_> {
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", query.limit);
-        let rows = self.rows("delegations", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |delegation| delegation.id))
+        let select = select.page("id DESC", query.limit);
+        self.page("delegations", &select, query.limit, read, read_id)
     }
 }
 

@@ -8,7 +8,7 @@ use warren_store::{
     Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Lane, Page, Repeat, RepeatReads, RepeatWrites,
 };
 
-use crate::select::{Select, cut_page};
+use crate::select::Select;
 use crate::session::{Columns, Value, read_count, read_id, read_optional_count};
 use crate::tasks::json_of;
 use crate::transaction::Transaction;
@@ -82,9 +82,7 @@ impl DeliveryReads for Transaction<'_> {
     }
 
     fn deliveries(&mut self, query: &DeliveryQuery) -> Result<Page<Delivery, DeliveryId>, Error> {
-        let (sql, values) = listing(query);
-        let rows = self.rows("deliveries", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |delivery| delivery.id))
+        self.page("deliveries", &listing(query), query.limit, read, read_id)
     }
 
     fn last_delivery_of(&mut self, task_id: TaskId) -> Result<Option<Delivery>, Error> {

@@ -1,10 +1,10 @@
 //! What agents remember, in SQL. Both engines search the same words; how they do is behind `Session::words_condition`.
 
-use warren_model::{Memory, MemoryId, MemoryPlace, Principal, Timestamp};
-use warren_store::{Error, MemoryQuery, MemoryReads, MemorySearch, MemoryWrites, Page};
+use warren_model::{Memory, MemoryId, MemoryKind, MemoryPlace, Principal, Timestamp};
+use warren_store::{Batch, Error, MemoryQuery, MemoryReads, MemorySearch, MemoryWrites, Page};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::select::Select;
+use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
 /// The order in which `read` takes them.
@@ -45,21 +45,20 @@ impl MemoryReads for Transaction<'_> {
         if let Some(after) = query.after {
             select.and_value("id >", after);
         }
-        let (sql, values) = select.page("id", query.limit);
-        let rows = self.rows("memories", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |memory| memory.id))
+        let select = select.page("id", query.limit);
+        self.page("memories", &select, query.limit, read, read_id)
     }
 
-    fn search_memories(&mut self, search: &MemorySearch) -> Result<Vec<Memory>, Error> {
+    fn search_memories(&mut self, search: &MemorySearch) -> Result<Batch<Memory>, Error> {
         let places: Vec<String> = search.places.iter().map(ToString::to_string).collect();
         let words = self.words_condition("memories", &search.words);
         let mut select = Select::new(LIST);
         select.and_any_of("place", places.iter().map(String::as_str));
         select.and_around("(expires_at IS NULL OR expires_at >", search.now, ")");
         select.and_around(&words.head, words.value.as_str(), words.tail);
-        let (sql, values) = select.page("updated_at DESC, id DESC", search.limit);
-        let rows = self.rows("memories", &sql, &values, read)?;
-        Ok(cut_page(rows, search.limit, |memory| memory.id).rows)
+        let select = select.page("updated_at DESC, id DESC", search.limit);
+        let found = self.page("memories", &select, search.limit, read, read_id::<MemoryKind>)?;
+        Ok(Batch { rows: found.rows, unreadable: found.unreadable })
     }
 
     fn count_memories(&mut self, place: MemoryPlace) -> Result<u64, Error> {

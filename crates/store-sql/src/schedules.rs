@@ -7,7 +7,7 @@ use warren_model::{
 use warren_store::{Batch, Error, Page, ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 
 use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
 /// The order in which `read` takes them.
@@ -87,9 +87,8 @@ impl ScheduleReads for Transaction<'_> {
         if let Some(after) = query.after {
             select.and_value("id >", after);
         }
-        let (sql, values) = select.page("id", query.limit);
-        let rows = self.rows("schedules", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |schedule| schedule.id))
+        let select = select.page("id", query.limit);
+        self.page("schedules", &select, query.limit, read, read_id)
     }
 
     fn count_schedules(&mut self, org_id: OrgId) -> Result<u64, Error> {
@@ -125,9 +124,8 @@ impl ScheduleReads for Transaction<'_> {
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", query.limit);
-        let rows = self.rows("schedule_runs", &sql, &values, read_run)?;
-        Ok(cut_page(rows, query.limit, |run| run.id))
+        let select = select.page("id DESC", query.limit);
+        self.page("schedule_runs", &select, query.limit, read_run, read_id)
     }
 
     fn schedule_runs_in(

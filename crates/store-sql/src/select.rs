@@ -89,7 +89,7 @@ impl<'a> Select<'a> {
 }
 
 /// A page of nothing would never end, so that a limit of 0 counts as 1.
-fn page_size(limit: u32) -> u32 {
+pub(crate) fn page_size(limit: u32) -> u32 {
     limit.max(1)
 }
 
@@ -99,5 +99,5 @@ pub(crate) fn cut_page<T, C>(mut rows: Vec<T>, limit: u32, key: fn(&T) -> C) -> 
     let has_more = rows.len() > size;
     rows.truncate(size);
     let next = if has_more { rows.last().map(key) } else { None };
-    Page { rows, next }
+    Page { rows, next, unreadable: Vec::new() }
 }

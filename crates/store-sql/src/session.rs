@@ -149,6 +149,11 @@ impl<'r> Columns<'r> {
         self.at - 1
     }
 
+    /// Passes over columns that do not matter here.
+    pub(crate) fn skip(&mut self, columns: usize) {
+        self.at += columns;
+    }
+
     /// A value that does not make sense in the column that was just read.
     pub(crate) fn corrupt(&self, problem: impl std::fmt::Display) -> Error {
         Error::Corrupt(format!("{}, column {}: {problem}", self.table, self.at))

@@ -4,7 +4,7 @@ use serde::Serialize;
 use warren_model::{Principal, Task, TaskId, TaskState, Timestamp};
 use warren_store::{Error, Page, TaskMark, TaskQuery, TaskReads, TaskWrites};
 
-use crate::select::{Select, cut_page};
+use crate::select::Select;
 use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
@@ -48,9 +48,8 @@ impl TaskReads for Transaction<'_> {
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", query.limit);
-        let rows = self.rows("tasks", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |task| task.id))
+        let select = select.page("id DESC", query.limit);
+        self.page("tasks", &select, query.limit, read, read_id)
     }
 
     fn changed_tasks(
@@ -63,9 +62,8 @@ impl TaskReads for Transaction<'_> {
         if let Some(mark) = behind {
             select.and_pair_before("(updated_at, id)", mark.updated_at.into(), mark.id.into());
         }
-        let (sql, values) = select.page("updated_at DESC, id DESC", query.limit);
-        let rows = self.rows("tasks", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |task| TaskMark { updated_at: task.updated_at, id: task.id }))
+        let select = select.page("updated_at DESC, id DESC", query.limit);
+        self.page("tasks", &select, query.limit, read, read_mark)
     }
 
     fn count_tasks(&mut self, query: &TaskQuery) -> Result<u64, Error> {
@@ -173,6 +171,15 @@ impl StoredJson {
 pub(crate) fn json_of<T: Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string(value)
         .map_err(|problem| Error::Refused(format!("a value cannot be written as JSON: {problem}")))
+}
+
+/// The columns between the two that make a mark.
+const BETWEEN_ID_AND_UPDATED_AT: usize = 12;
+
+fn read_mark(row: &mut Columns<'_>) -> Result<TaskMark, Error> {
+    let id = row.id()?;
+    row.skip(BETWEEN_ID_AND_UPDATED_AT);
+    Ok(TaskMark { updated_at: row.time()?, id })
 }
 
 fn read(row: &mut Columns<'_>) -> Result<Task, Error> {

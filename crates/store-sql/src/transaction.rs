@@ -8,11 +8,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use warren_model::{Id, NewAuditEntry, RequestKind};
-use warren_store::{Batch, Error, ReadWork, Unreadable, Verdict, WriteWork};
+use warren_store::{Batch, Error, Page, ReadWork, Unreadable, Verdict, WriteWork};
 
 use crate::audit;
 use crate::events::PendingEvent;
-use crate::session::{Columns, Session, Value, WordsCondition};
+use crate::select::page_size;
+use crate::session::{Columns, Row, Session, Value, WordsCondition};
 
 pub(crate) struct Transaction<'s> {
     session: &'s mut dyn Session,
@@ -75,6 +76,38 @@ impl<'s> Transaction<'s> {
         }
     }
 
+    /// What `Select::page` asks for, cut to the page; rows that cannot be read take their place in it and are named.
+    /// `key` reads where the next page begins from the columns alone: a row without a key has no place in any list.
+    pub(crate) fn page<T, C>(
+        &mut self,
+        table: &'static str,
+        (sql, values): &(String, Vec<Value<'_>>),
+        limit: u32,
+        read: fn(&mut Columns<'_>) -> Result<T, Error>,
+        key: fn(&mut Columns<'_>) -> Result<C, Error>,
+    ) -> Result<Page<T, C>, Error> {
+        self.admit(values)?;
+        let size = page_size(limit) as usize;
+        let mut page = Page { rows: Vec::new(), next: None, unreadable: Vec::new() };
+        let (mut last, mut has_more) = (None, false);
+        let result = self.session.query(sql, values, &mut |row| {
+            if page.rows.len() + page.unreadable.len() == size {
+                has_more = true;
+                return Ok(());
+            }
+            last = Some(key(&mut Columns::new(table, row))?);
+            match read(&mut Columns::new(table, row)) {
+                Ok(row) => page.rows.push(row),
+                Err(Error::Corrupt(problem)) => page.unreadable.push(unreadable(table, row, problem)),
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        });
+        self.remember(result)?;
+        page.next = last.filter(|_| has_more);
+        Ok(page)
+    }
+
     /// All rows, sorted by whether they can be read.
     pub(crate) fn sorted<T>(
         &mut self,
@@ -88,11 +121,7 @@ impl<'s> Transaction<'s> {
         let result = self.session.query(sql, values, &mut |row| {
             match read(&mut Columns::new(table, row)) {
                 Ok(row) => batch.rows.push(row),
-                Err(Error::Corrupt(problem)) => {
-                    let id = row.uuid(0).ok().flatten().map(Id::<RequestKind>::from_bytes);
-                    let id = id.map(|id| id.to_string()).unwrap_or_default();
-                    batch.unreadable.push(Unreadable { table, id, problem });
-                }
+                Err(Error::Corrupt(problem)) => batch.unreadable.push(unreadable(table, row, problem)),
                 Err(error) => return Err(error),
             }
             Ok(())
@@ -149,6 +178,12 @@ impl<'s> Transaction<'s> {
         }
         self.session.number_events(&self.pending).map(Some)
     }
+}
+
+/// Names a row by its first column, which is its id.
+fn unreadable(table: &'static str, row: &dyn Row, problem: String) -> Unreadable {
+    let id = row.uuid(0).ok().flatten().map(Id::<RequestKind>::from_bytes);
+    Unreadable { table, id: id.map(|id| id.to_string()).unwrap_or_default(), problem }
 }
 
 /// What is to be done with a transaction after its work ran.

@@ -6,7 +6,7 @@ use warren_model::{
 };
 use warren_store::{Batch, Error, Page, WebhookCallQuery, WebhookReads, WebhookWrites};
 
-use crate::select::{Select, cut_page};
+use crate::select::Select;
 use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
@@ -84,9 +84,8 @@ impl WebhookReads for Transaction<'_> {
         if let Some(after) = after {
             select.and_value("id >", after);
         }
-        let (sql, values) = select.page("id", limit);
-        let rows = self.rows("webhooks", &sql, &values, read)?;
-        Ok(cut_page(rows, limit, |webhook| webhook.id))
+        let select = select.page("id", limit);
+        self.page("webhooks", &select, limit, read, read_id)
     }
 
     fn active_webhooks(&mut self) -> Result<Batch<Webhook>, Error> {
@@ -110,9 +109,8 @@ impl WebhookReads for Transaction<'_> {
         if let Some(before) = query.before {
             select.and_value("id <", before);
         }
-        let (sql, values) = select.page("id DESC", query.limit);
-        let rows = self.rows("webhook_calls", &sql, &values, read_call)?;
-        Ok(cut_page(rows, query.limit, |call| call.id))
+        let select = select.page("id DESC", query.limit);
+        self.page("webhook_calls", &select, query.limit, read_call, read_id)
     }
 
     fn due_webhooks(&mut self, now: Timestamp, limit: u32) -> Result<Vec<WebhookId>, Error> {
@@ -137,8 +135,8 @@ impl WebhookReads for Transaction<'_> {
         self.first("channels", GET_CHANNEL, &[id.into()], read_channel)
     }
 
-    fn channels_of(&mut self, workspace_id: WorkspaceId) -> Result<Vec<Channel>, Error> {
-        self.rows("channels", CHANNELS, &[workspace_id.into()], read_channel)
+    fn channels_of(&mut self, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
+        self.sorted("channels", CHANNELS, &[workspace_id.into()], read_channel)
     }
 }
 

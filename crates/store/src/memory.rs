@@ -2,7 +2,7 @@
 
 use warren_model::{Memory, MemoryId, MemoryPlace, Timestamp};
 
-use crate::{Error, Page};
+use crate::{Batch, Error, Page};
 
 /// What is remembered in some places, in order of creation. What has expired at `now` is not there any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub trait MemoryReads {
     fn memory(&mut self, place: MemoryPlace, key: &str) -> Result<Option<Memory>, Error>;
     fn memories(&mut self, query: &MemoryQuery) -> Result<Page<Memory, MemoryId>, Error>;
     /// The newest first.
-    fn search_memories(&mut self, search: &MemorySearch) -> Result<Vec<Memory>, Error>;
+    fn search_memories(&mut self, search: &MemorySearch) -> Result<Batch<Memory>, Error>;
     /// Also what has expired, until it is cleared.
     fn count_memories(&mut self, place: MemoryPlace) -> Result<u64, Error>;
 }

@@ -5,9 +5,19 @@ use warren_model::{OrgId, Principal, Status, WorkspaceId};
 /// One page of rows and where the next begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page<T, C> {
+    /// Fewer than were asked for, or none, where some cannot be read: only `next` says whether there is more.
     pub rows: Vec<T>,
-    /// Present when there is more: the key of the last row here.
+    /// Present when there is more: the key of the last row that was looked at.
     pub next: Option<C>,
+    /// Rows of this page that this Warren cannot read. Only lists of the exchange have any; the others fail as a whole.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl<T, C> Page<T, C> {
+    /// The same page with each row turned into something else.
+    pub fn map<U>(self, turn: impl FnMut(T) -> U) -> Page<U, C> {
+        Page { rows: self.rows.into_iter().map(turn).collect(), next: self.next, unreadable: self.unreadable }
+    }
 }
 
 /// What is due, and what of it this Warren cannot read: rows that a newer one wrote, or that were damaged. One such row

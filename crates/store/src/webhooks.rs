@@ -44,7 +44,7 @@ pub trait WebhookReads {
     fn webhook_cursor(&mut self) -> Result<u64, Error>;
     fn channel(&mut self, id: ChannelId) -> Result<Option<Channel>, Error>;
     /// All of a workspace; there are few.
-    fn channels_of(&mut self, workspace_id: WorkspaceId) -> Result<Vec<Channel>, Error>;
+    fn channels_of(&mut self, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error>;
 }
 
 pub trait WebhookWrites {

@@ -75,18 +75,7 @@ impl SecretVariables {
 
     /// Masks every text in a document.
     pub fn mask_document(&self, document: &mut serde_json::Value) {
-        use serde_json::Value;
-        match document {
-            Value::String(text) => {
-                if !self.0.redactor.is_idle() {
-                    let masked = self.mask(Bytes::from(std::mem::take(text)));
-                    *text = String::from_utf8_lossy(&masked).into_owned();
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_document(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.mask_document(field)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
+        self.0.redactor.mask_json(document);
     }
 
     fn mask_result(&self, result: RunResult) -> RunResult {

@@ -1862,6 +1862,8 @@ export interface components {
             items: components["schemas"]["Approval"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @enum {string} */
         ApprovalState: "pending" | "approved" | "denied" | "expired";
@@ -2084,6 +2086,8 @@ export interface components {
         };
         ChannelList: {
             items: components["schemas"]["Channel"][];
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description One message of a conversation. It never changes; a later one has a greater id. */
         ChatMessage: {
@@ -2102,6 +2106,8 @@ export interface components {
         ChatMessagePage: {
             items: components["schemas"]["ChatMessage"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description What came of asking; without a message, none came. */
         Claim: {
@@ -2164,6 +2170,8 @@ export interface components {
         ConversationPage: {
             items: components["schemas"]["Conversation"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description A door for messages from another system to a workspace. */
         CreateChannel: {
@@ -2323,6 +2331,8 @@ export interface components {
         DelegationPage: {
             items: components["schemas"]["Delegation"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /**
          * @description How a delegation is.
@@ -2554,6 +2564,8 @@ export interface components {
         /** @description What a search found, the best first. */
         FoundMemories: {
             items: components["schemas"]["Memory"][];
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description A report of a runtime. Every field is optional; absent means unchanged. */
         Heartbeat: {
@@ -2758,6 +2770,8 @@ export interface components {
             items: components["schemas"]["Memory"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /**
          * @description With whom something is shared.
@@ -3099,6 +3113,8 @@ export interface components {
         QueuePage: {
             items: components["schemas"]["QueuedMessage"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description One message on its way to a workspace. */
         QueuedMessage: {
@@ -3359,6 +3375,8 @@ export interface components {
             items: components["schemas"]["Schedule"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         SchedulePreview: {
             slots: string[];
@@ -3394,6 +3412,8 @@ export interface components {
             items: components["schemas"]["ScheduleRun"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description Something to be said to an agent again and again: by `cron`, or every so many seconds. */
         ScheduleSpec: {
@@ -3647,6 +3667,8 @@ export interface components {
              * @description How many there are in all, with the same filters.
              */
             total: number;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /**
          * @description How a task is.
@@ -3873,12 +3895,16 @@ export interface components {
         WebhookCallPage: {
             items: components["schemas"]["WebhookCall"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @enum {string} */
         WebhookCallState: "queued" | "delivered" | "dead";
         WebhookPage: {
             items: components["schemas"]["Webhook"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description A place for an agent to work. */
         Workspace: {

@@ -46,6 +46,7 @@ async fn list(context: &Context, client: &Client, workspace: Option<String>, all
     let state = (!all).then_some("pending");
     let found: Vec<Approval> = all_pages(None, async |cursor| {
         let page = client.approvals(workspace_id.as_deref(), state, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;

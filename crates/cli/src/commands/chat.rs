@@ -114,7 +114,9 @@ impl Talk<'_> {
 
     /// What was said after a message and because of it.
     async fn answers(&self, conversation: &str, to: &ChatMessage) -> Outcome<Vec<ChatMessage>> {
-        let mut found = all_messages(self.client, &self.workspace, conversation, Some(to.id.clone())).await?;
+        let mut found =
+            all_messages(self.context, self.client, &self.workspace, conversation, Some(to.id.clone()))
+                .await?;
         found.retain(|message| message.task_id == to.task_id && message.role == MessageRole::Agent);
         Ok(found)
     }
@@ -142,11 +144,12 @@ async fn manage(context: &Context, client: &Client, command: ChatCommand) -> Out
         }
         ChatCommand::Show { workspace, conversation } => {
             let id = resolve(client, &workspace).await?;
-            show(context, &all_messages(client, &id, &conversation, None).await?)?;
+            show(context, &all_messages(context, client, &id, &conversation, None).await?)?;
         }
         ChatCommand::Search { workspace, words } => {
             let id = resolve(client, &workspace).await?;
             let found = client.search_conversations(&id, &words.join(" "), None).await?;
+            context.output.note_unreadable(&found.unreadable);
             show(context, &found.items)?;
             if found.next_cursor.is_some() {
                 context.output.note("There are more; add a word to find less.");
@@ -162,6 +165,7 @@ async fn manage(context: &Context, client: &Client, command: ChatCommand) -> Out
 }
 
 async fn all_messages(
+    context: &Context,
     client: &Client,
     workspace: &str,
     conversation: &str,
@@ -169,6 +173,7 @@ async fn all_messages(
 ) -> Outcome<Vec<ChatMessage>> {
     all_pages(behind, async |cursor| {
         let page = client.chat_messages(workspace, conversation, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await
@@ -191,6 +196,7 @@ fn show(context: &Context, messages: &[ChatMessage]) -> Outcome<()> {
 async fn list(context: &Context, client: &Client, workspace: &str) -> Outcome<()> {
     let found: Vec<Conversation> = all_pages(None, async |cursor| {
         let page = client.conversations(workspace, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;

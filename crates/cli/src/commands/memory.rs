@@ -31,6 +31,7 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
             let scope = scope.map(MemoryScope::as_str);
             let found = all_pages(None, async |cursor| {
                 let page = client.memories(&id, scope, cursor).await?;
+                context.output.note_unreadable(&page.unreadable);
                 Ok((page.items, page.next_cursor))
             })
             .await?;
@@ -39,8 +40,9 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
         MemoryCommand::Search { workspace, words, scope } => {
             let id = resolve(&client, &workspace).await?;
             let scope = scope.map(MemoryScope::as_str);
-            let found = client.search_memories(&id, scope, &words).await?.items;
-            tell(context, &found, "Nothing is found.")?;
+            let found = client.search_memories(&id, scope, &words).await?;
+            context.output.note_unreadable(&found.unreadable);
+            tell(context, &found.items, "Nothing is found.")?;
         }
         MemoryCommand::Rm(at) => {
             let id = resolve(&client, &at.workspace).await?;

@@ -60,6 +60,7 @@ async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -
     };
     let found: Vec<QueuedMessage> = all_pages(None, async |cursor| {
         let page = client.queue(id, state, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;
@@ -182,6 +183,7 @@ pub(super) fn tell_part(context: &Context, part: &MessagePart) -> Outcome<()> {
 async fn list_tasks(context: &Context, client: &Client, id: &str) -> Outcome<()> {
     let found: Vec<Task> = all_pages(None, async |cursor| {
         let page = client.tasks(id, None, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;

@@ -26,19 +26,19 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
         }
         ScheduleCommand::Ls { workspace } => list(context, &client, workspace).await?,
         ScheduleCommand::Show { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             show(context, &client.schedule(&id).await?)?;
         }
         ScheduleCommand::Pause { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             tell(context, &client.pause_schedule(&id).await?)?;
         }
         ScheduleCommand::Resume { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             tell(context, &client.resume_schedule(&id).await?)?;
         }
         ScheduleCommand::Run { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             let run = client.run_schedule(&id).await?;
             if context.output.is_json {
                 context.output.json(&run)?;
@@ -48,12 +48,12 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
             }
         }
         ScheduleCommand::Rm { id } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             client.remove_schedule(&id).await?;
             context.output.note("The schedule is removed.");
         }
         ScheduleCommand::History { id, limit } => {
-            let id = which(&client, &id).await?;
+            let id = which(context, &client, &id).await?;
             history(context, &client, &id, limit).await?;
         }
         ScheduleCommand::Next(arguments) => next(context, &client, arguments).await?,
@@ -62,7 +62,7 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
 }
 
 /// The id behind what somebody typed: an id, a name that only one has, or `WORKSPACE/NAME`.
-async fn which(client: &Client, text: &str) -> Outcome<String> {
+async fn which(context: &Context, client: &Client, text: &str) -> Outcome<String> {
     if text.parse::<ScheduleId>().is_ok() {
         return Ok(text.to_owned());
     }
@@ -70,7 +70,7 @@ async fn which(client: &Client, text: &str) -> Outcome<String> {
         Some((workspace, name)) => (Some(resolve(client, workspace).await?), name),
         None => (None, text),
     };
-    let mut found = all_schedules(client, workspace_id.as_deref()).await?;
+    let mut found = all_schedules(context, client, workspace_id.as_deref()).await?;
     found.retain(|schedule| schedule.name == name);
     match found.as_slice() {
         [one] => Ok(one.id.clone()),
@@ -92,9 +92,14 @@ async fn which(client: &Client, text: &str) -> Outcome<String> {
     }
 }
 
-async fn all_schedules(client: &Client, workspace_id: Option<&str>) -> Outcome<Vec<Schedule>> {
+async fn all_schedules(
+    context: &Context,
+    client: &Client,
+    workspace_id: Option<&str>,
+) -> Outcome<Vec<Schedule>> {
     all_pages(None, async |cursor| {
         let page = client.schedules(workspace_id, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await
@@ -154,7 +159,7 @@ async fn list(context: &Context, client: &Client, workspace: Option<String>) -> 
         Some(workspace) => Some(resolve(client, &workspace).await?),
         None => None,
     };
-    let found = all_schedules(client, workspace_id.as_deref()).await?;
+    let found = all_schedules(context, client, workspace_id.as_deref()).await?;
     if context.output.is_json {
         return context.output.json(&found);
     }
@@ -193,7 +198,9 @@ fn show(context: &Context, schedule: &Schedule) -> Outcome<()> {
 }
 
 async fn history(context: &Context, client: &Client, id: &str, limit: u32) -> Outcome<()> {
-    let runs = client.schedule_runs(id, None, limit).await?.items;
+    let page = client.schedule_runs(id, None, limit).await?;
+    context.output.note_unreadable(&page.unreadable);
+    let runs = page.items;
     if context.output.is_json {
         return context.output.json(&runs);
     }

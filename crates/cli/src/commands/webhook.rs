@@ -68,6 +68,7 @@ async fn add(context: &Context, client: &Client, webhook: CreateWebhook) -> Outc
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
     let found = all_pages(None, async |cursor| {
         let page = client.webhooks(cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;
@@ -95,6 +96,7 @@ async fn list(context: &Context, client: &Client) -> Outcome<()> {
 /// The youngest page: whoever looks for more asks for JSON by cursor.
 async fn list_calls(context: &Context, client: &Client, id: &str, state: Option<&str>) -> Outcome<()> {
     let page = client.webhook_calls(id, state, None).await?;
+    context.output.note_unreadable(&page.unreadable);
     if context.output.is_json {
         return context.output.json(&page.items);
     }
@@ -140,7 +142,9 @@ async fn open(context: &Context, client: &Client, workspace: &str, name: String)
 }
 
 async fn list_doors(context: &Context, client: &Client, workspace: &str) -> Outcome<()> {
-    let found = client.channels(workspace).await?.items;
+    let list = client.channels(workspace).await?;
+    context.output.note_unreadable(&list.unreadable);
+    let found = list.items;
     if context.output.is_json {
         return context.output.json(&found);
     }

@@ -85,3 +85,23 @@ fn a_private_address_is_refused_until_the_config_opens_it() {
     let refused = machine.run(&["webhook", "add", "ops", "http://127.0.0.1:9/", "--json"]);
     refused.expect_error(1, "outbound_refused");
 }
+
+// X52
+#[test]
+fn a_list_says_what_it_does_not_show_and_why() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "demo"]).expect_ok();
+    for name in ["old", "new"] {
+        machine.run(&["webhook", "open", "demo", name]).expect_ok();
+    }
+    let database = rusqlite::Connection::open(machine.data().join("warren.db")).unwrap();
+    database.busy_timeout(Duration::from_secs(20)).unwrap();
+    let edit = "UPDATE channels SET created_by = 'moon:1' WHERE name = 'new'";
+    assert_eq!(database.execute(edit, []).unwrap(), 1);
+    let id: String =
+        database.query_row("SELECT id FROM channels WHERE name = 'new'", [], |row| row.get(0)).unwrap();
+    let listed = machine.run(&["webhook", "doors", "demo"]).expect_ok();
+    assert!(listed.text().contains("old") && !listed.text().contains(&id), "{listed:?}");
+    assert!(listed.stderr.contains(&format!("cannot read them: {id}.")), "{listed:?}");
+}

@@ -94,7 +94,8 @@ impl Exchange {
         }
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = ScheduleQuery { org_id: who.visible_org(), workspace_id, after, limit };
-        self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
@@ -197,7 +198,8 @@ impl Exchange {
         self.schedule_for(who, Action::ReadWorkspaces, id).await?;
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = ScheduleRunQuery { schedule_id: id, before, limit };
-        self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// When a schedule with this timing would fire next.

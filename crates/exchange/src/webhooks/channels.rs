@@ -8,6 +8,7 @@ use warren_model::{
     AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
 };
 use warren_rules::webhooks::MAX_INCOMING_BYTES;
+use warren_store::Batch;
 
 use super::network::{Incoming, SharedSecret, speaker_of};
 use super::{check_name, event, secret_name};
@@ -46,7 +47,8 @@ impl Exchange {
         let (row, actor, max) = (channel.clone(), Actor::of(who), self.fleet().limits().max_webhooks_per_org);
         self.store()
             .write(move |tx| {
-                if tx.channels_of(workspace_id)?.len() >= max as usize {
+                let known = tx.channels_of(workspace_id)?;
+                if known.rows.len() + known.unreadable.len() >= max as usize {
                     return Err(Error::new(ErrorCode::WebhookLimit));
                 }
                 tx.insert_channel(&row)?;
@@ -61,9 +63,11 @@ impl Exchange {
         Ok((channel, secret))
     }
 
-    pub async fn channels(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Vec<Channel>, Error> {
+    pub async fn channels(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
         self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
-        self.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await
+        let found = self.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
+        self.tell_unreadable(&found.unreadable);
+        Ok(found)
     }
 
     pub async fn remove_channel(

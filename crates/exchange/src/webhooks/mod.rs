@@ -84,7 +84,9 @@ impl Exchange {
     ) -> Result<Page<Webhook, WebhookId>, Error> {
         who.may_in_own_org(Action::ReadEvents)?;
         let org_id = who.token.org_id;
-        self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await
+        let page =
+            self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     pub async fn webhook(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
@@ -149,7 +151,8 @@ impl Exchange {
         query: WebhookCallQuery,
     ) -> Result<Page<WebhookCall, WebhookCallId>, Error> {
         self.webhook(who, query.webhook_id).await?;
-        self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 
     /// Puts a call that has ended back into the queue, under the same id.

@@ -8,6 +8,7 @@ mod aside;
 mod derived;
 mod key_file;
 mod keys;
+mod known;
 mod own;
 mod rollout;
 mod rotation;
@@ -15,6 +16,7 @@ mod sealing;
 
 pub use key_file::KeyFile;
 pub use keys::{FixedKeys, Key, KeyError, KeySource, Keyring, Keys};
+pub(crate) use known::Known;
 pub use rotation::Rotation;
 
 use std::collections::BTreeMap;
@@ -116,7 +118,7 @@ impl Fleet {
         let keys = self.keys_for(&page.rows);
         let summary =
             |row: SealedSecret| SecretSummary { is_readable: keys.find(&row.key_id).is_some(), row };
-        Ok(Page { rows: page.rows.into_iter().map(summary).collect(), next: page.next })
+        Ok(page.map(summary))
     }
 
     pub async fn remove_secret(

@@ -15,7 +15,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
-use warren_exchange::{Accepted, Follower};
+use warren_exchange::{Accepted, Follower, Sight};
 use warren_model::{ErrorCode, TaskId};
 
 use super::refusal::{Refusal, unsupported};
@@ -48,8 +48,8 @@ impl Events {
         accepted: Accepted,
         history_length: Option<usize>,
     ) -> Result<Self, Refusal> {
-        let id = accepted.task.id;
-        let (task, follower) = visit.app.exchange.follow(id).await?;
+        let (id, sight) = (accepted.task.id, visit.sight());
+        let (task, follower) = visit.app.exchange.follow(id, sight).await?;
         let (feed, first) = Feed::of_message(task, accepted.position.is_some(), history_length);
         Ok(Self { visit, id, feed, first, follower })
     }
@@ -58,7 +58,7 @@ impl Events {
     pub(super) async fn of_task(visit: Visit, id: TaskId) -> Result<Self, Refusal> {
         // Whether it is theirs to see is asked first.
         visit.task(id).await?;
-        let (task, follower) = visit.app.exchange.follow(id).await?;
+        let (task, follower) = visit.app.exchange.follow(id, visit.sight()).await?;
         if task.state.is_final() {
             return Err(unsupported("the task has ended: nothing more will happen to it"));
         }
@@ -68,8 +68,8 @@ impl Events {
 
     pub(super) fn into_response(self, spelling: Spelling) -> Response {
         let Self { visit, id, feed, first, follower } = self;
-        let reading =
-            Reading { app: Arc::clone(&visit.app), id, feed, follower: Some(follower), ready: first.into() };
+        let (app, sight) = (Arc::clone(&visit.app), visit.sight());
+        let reading = Reading { app, id, sight, feed, follower: Some(follower), ready: first.into() };
         let written = spelling.clone();
         let events = reading.events().map(move |event| written.event(&event));
         let events = while_standing(events, visit.lost(), move |code| spelling.farewell(code));
@@ -85,6 +85,7 @@ impl Events {
 struct Reading {
     app: Arc<App>,
     id: TaskId,
+    sight: Sight,
     feed: Feed,
     /// Absent once there is nothing more to hear.
     follower: Option<Follower>,
@@ -121,8 +122,11 @@ impl Reading {
             self.follower = None;
             return Ok(());
         };
-        let row =
-            if Feed::wants_row(&update) { Some(self.app.exchange.follow(self.id).await?.0) } else { None };
+        let row = if Feed::wants_row(&update) {
+            Some(self.app.exchange.follow(self.id, self.sight).await?.0)
+        } else {
+            None
+        };
         self.ready.extend(self.feed.take(&update, row.as_ref(), self.app.clock.now()));
         Ok(())
     }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
+use warren_exchange::Sight;
 use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
 };
@@ -51,6 +52,11 @@ fn base_url(headers: &HeaderMap) -> String {
 }
 
 impl Visit {
+    /// With whose eyes tasks are shown to them.
+    pub(super) fn sight(&self) -> Sight {
+        Sight::of(&self.who, self.workspace.id)
+    }
+
     /// Answers when a stream must end, with why (sec/U05). A workspace that rests is no reason: its task goes on when it
     /// wakes.
     pub(super) async fn lost(self) -> ErrorCode {

@@ -260,13 +260,13 @@ impl PeerTools {
             match door.get(&self.memory_of(scope, &key)).await {
                 Ok(found) => {
                     let memory: Memory = found.json()?;
-                    return Ok(json!(FoundMemories { items: vec![memory] }));
+                    return Ok(json!(FoundMemories { items: vec![memory], unreadable: Vec::new() }));
                 }
                 Err(failure) if failure.code() == ErrorCode::MemoryNotFound => {}
                 Err(failure) => return Err(failure),
             }
         }
-        Ok(json!(FoundMemories { items: Vec::new() }))
+        Ok(json!(FoundMemories { items: Vec::new(), unreadable: Vec::new() }))
     }
 
     fn memory_of(self, scope: MemoryScope, key: &str) -> String {

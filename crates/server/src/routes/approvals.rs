@@ -13,7 +13,7 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::ApprovalQuery;
 
-use super::paging::{cursor, page_size};
+use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -102,6 +102,7 @@ async fn page(
     Ok(axum::Json(ApprovalPage {
         items: page.rows.iter().map(told).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

@@ -11,7 +11,7 @@ use warren_api::{FoundMemories, Memory, MemoryPage, MemoryScope, Problem, Rememb
 use warren_exchange::{MAX_FOUND, Remember as Wish};
 use warren_model as model;
 
-use super::paging::{cursor, page_size};
+use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -119,6 +119,7 @@ pub(super) async fn list(
     Ok(axum::Json(MemoryPage {
         items: page.rows.iter().map(told).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 
@@ -153,7 +154,10 @@ pub(super) async fn search(
     let limit = page_size(params.limit.or(Some(DEFAULT_FOUND)), MAX_FOUND)?;
     let scope = params.scope.map(scope_from);
     let found = app.exchange.search_memories(&who, id, scope, &params.q, limit).await?;
-    Ok(axum::Json(FoundMemories { items: found.iter().map(told).collect() }))
+    Ok(axum::Json(FoundMemories {
+        items: found.rows.iter().map(told).collect(),
+        unreadable: unreadable(&found.unreadable),
+    }))
 }
 
 fn answer(memory: &model::Memory) -> Response {

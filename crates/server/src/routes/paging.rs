@@ -5,6 +5,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_model::ErrorCode;
+use warren_store::Unreadable;
 
 use crate::problem::Failure;
 
@@ -25,6 +26,11 @@ pub(super) struct PageParams {
 /// Where a page begins; absent: at the start.
 pub(super) fn cursor<T: FromStr>(text: Option<String>) -> Result<Option<T>, Failure> {
     text.map(|text| text.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor))).transpose()
+}
+
+/// What a list lacks, by id.
+pub(super) fn unreadable(rows: &[Unreadable]) -> Vec<String> {
+    rows.iter().map(|row| row.id.clone()).collect()
 }
 
 /// A page size within the limits; nothing is cut in silence.

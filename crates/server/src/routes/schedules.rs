@@ -13,7 +13,7 @@ use warren_exchange::{MAX_PREVIEW, NewSchedule, PatchSchedule as Patch};
 use warren_model as model;
 use warren_model::{ErrorCode, Timing};
 
-use super::paging::{PageParams, cursor, page_size};
+use super::paging::{PageParams, cursor, page_size, unreadable};
 use super::workspaces::expected_version;
 use crate::App;
 use crate::auth::Caller;
@@ -89,6 +89,7 @@ async fn page(
     Ok(axum::Json(SchedulePage {
         items: page.rows.iter().map(|row| told(app, row)).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 
@@ -225,6 +226,7 @@ pub(super) async fn runs(
     Ok(axum::Json(ScheduleRunPage {
         items: page.rows.iter().map(told_run).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

@@ -16,7 +16,7 @@ use warren_model as model;
 use warren_model::{ErrorCode, EventKind, IdKind};
 use warren_store::WebhookCallQuery;
 
-use super::paging::{PageParams, cursor, page_size};
+use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -69,6 +69,7 @@ pub(super) async fn list(
     Ok(axum::Json(WebhookPage {
         items: page.rows.iter().map(shown).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 
@@ -152,6 +153,7 @@ pub(super) async fn calls(
     Ok(axum::Json(WebhookCallPage {
         items: page.rows.iter().map(shown_call).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 
@@ -203,7 +205,10 @@ pub(super) async fn channels(
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<ChannelList>, Failure> {
     let channels = app.exchange.channels(&who, id).await?;
-    Ok(axum::Json(ChannelList { items: channels.iter().map(shown_channel).collect() }))
+    Ok(axum::Json(ChannelList {
+        items: channels.rows.iter().map(shown_channel).collect(),
+        unreadable: unreadable(&channels.unreadable),
+    }))
 }
 
 /// Close a channel.

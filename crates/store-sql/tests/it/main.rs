@@ -7,4 +7,5 @@ mod postgres;
 mod postgres_server;
 mod rows;
 mod sqlite;
+mod unreadable;
 mod wakers;

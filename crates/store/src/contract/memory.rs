@@ -48,7 +48,8 @@ async fn search(store: &dyn Store, places: &[MemoryPlace], words: &[&str]) -> Ve
         now: NOW,
         limit: 10,
     };
-    let found = store.read::<_, Error, _>(move |tx| tx.search_memories(&search)).await;
+    let found =
+        store.read::<_, Error, _>(move |tx| tx.search_memories(&search).map(|found| found.rows)).await;
     found.expect("memories are searched").into_iter().map(|one| one.key).collect()
 }
 

@@ -83,7 +83,7 @@ pub async fn webhooks_and_channels_come_back_as_they_were_written(store: Arc<dyn
             assert_eq!(tx.webhooks(OrgId::DEFAULT, page.next, 5)?.rows.len(), 1);
             assert_eq!(tx.webhooks(OrgId::from_bytes([9; 16]), None, 5)?.rows, []);
             assert_eq!(tx.channel(door)?, Some(channel.clone()));
-            assert_eq!(tx.channels_of(place)?, std::slice::from_ref(&channel));
+            assert_eq!(tx.channels_of(place)?.rows, std::slice::from_ref(&channel));
             Ok::<(), Error>(())
         })
         .await

@@ -11,7 +11,7 @@ use warren_api::{
     ChangeConversation, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
     PostedMessage, Problem,
 };
-use warren_exchange::{MAX_CHAT_PAGE, NewConversation, Send};
+use warren_exchange::{MAX_CHAT_PAGE, NewConversation, Send, Sight};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::{ChatSpan, ConversationQuery, Page};
@@ -23,7 +23,7 @@ use crate::convert_chat as convert;
 use crate::convert_exchange::{message_from, task_state};
 use crate::extract::{Json, PathId, PathPair, Query};
 use crate::problem::Failure;
-use crate::routes::paging::{PageParams, cursor, page_size};
+use crate::routes::paging::{PageParams, cursor, page_size, unreadable};
 
 /// Begin a conversation with a workspace.
 #[utoipa::path(
@@ -60,6 +60,7 @@ pub(crate) async fn list(
     Ok(axum::Json(ConversationPage {
         items: page.rows.iter().map(convert::conversation).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 
@@ -147,7 +148,7 @@ pub(crate) async fn post(
     let mut answer = None;
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
-        accepted.task = app.exchange.settled(accepted.task.id, Some(until)).await?;
+        accepted.task = app.exchange.settled(accepted.task.id, Sight::of(&who, id), Some(until)).await?;
         answer = app.exchange.chat_answer(&message).await?;
     }
     let queued = accepted.position.is_some() && accepted.task.state == model::TaskState::Submitted;
@@ -246,5 +247,6 @@ fn message_page(page: &Page<model::ChatMessage, model::ChatMessageId>) -> ChatMe
     ChatMessagePage {
         items: page.rows.iter().map(convert::chat_message).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }
 }

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{Delegate, Delegation, DelegationPage, Problem};
 use warren_exchange as exchange;
-use warren_exchange::Send;
+use warren_exchange::{Send, Sight};
 use warren_model as model;
 use warren_model::ErrorCode;
 
@@ -20,7 +20,7 @@ use crate::auth::Caller;
 use crate::convert_exchange as convert;
 use crate::extract::{Json, PathId, PathPair, Query};
 use crate::problem::Failure;
-use crate::routes::paging::{cursor, page_size};
+use crate::routes::paging::{cursor, page_size, unreadable};
 
 /// Hand work to a peer of this workspace.
 ///
@@ -57,7 +57,7 @@ pub(crate) async fn create(
     let (mut row, mut task, position) = (made.delegation, made.task, made.position);
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
-        app.exchange.settled(task.id, Some(until)).await?;
+        app.exchange.settled(task.id, Sight::Own, Some(until)).await?;
         (row, task) = app.exchange.delegation(&who, id, row.id).await?;
     }
     let body = convert::delegation(&row, Some(&task), position.filter(|_| !row.state.is_final()));
@@ -98,6 +98,7 @@ pub(crate) async fn list(
     Ok(axum::Json(DelegationPage {
         items: page.rows.iter().map(|row| convert::delegation(row, None, None)).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 
@@ -117,7 +118,7 @@ pub(crate) async fn show(
     let (mut row, mut task) = app.exchange.delegation(&who, id, delegation).await?;
     if params.wait_ms > 0 && !row.state.is_final() {
         let until = app.clock.now().plus_ms(i64::try_from(params.wait_ms).unwrap_or(i64::MAX));
-        app.exchange.settled(task.id, Some(until)).await?;
+        app.exchange.settled(task.id, Sight::Own, Some(until)).await?;
         (row, task) = app.exchange.delegation(&who, id, delegation).await?;
     }
     Ok(axum::Json(convert::delegation(&row, Some(&task), None)))

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{AcceptedMessage, Problem, SendMessage, Task, TaskPage};
-use warren_exchange::Send;
+use warren_exchange::{Send, Sight};
 use warren_model as model;
 use warren_store::TaskQuery;
 
@@ -19,7 +19,7 @@ use crate::auth::Caller;
 use crate::convert_exchange as convert;
 use crate::extract::{Json, PathId, PathPair, Query};
 use crate::problem::Failure;
-use crate::routes::paging::{cursor, page_size};
+use crate::routes::paging::{cursor, page_size, unreadable};
 
 /// Send a message to a workspace.
 ///
@@ -106,6 +106,7 @@ pub(crate) async fn list(
     Ok(axum::Json(TaskPage {
         items: page.rows.iter().map(convert::task).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
         total,
     }))
 }
@@ -126,7 +127,7 @@ pub(crate) async fn show(
     let mut row = app.exchange.task(&who, id, task).await?;
     if params.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(params.wait_ms).unwrap_or(i64::MAX));
-        row = app.exchange.settled(task, Some(until)).await?;
+        row = app.exchange.settled(task, Sight::of(&who, id), Some(until)).await?;
     }
     Ok(axum::Json(convert::task(&row)))
 }

@@ -15,7 +15,7 @@ use crate::auth::Caller;
 use crate::convert_exchange as convert;
 use crate::extract::{PathId, PathPair, Query};
 use crate::problem::Failure;
-use crate::routes::paging::{cursor, page_size};
+use crate::routes::paging::{cursor, page_size, unreadable};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +52,7 @@ pub(crate) async fn list(
     Ok(axum::Json(QueuePage {
         items: page.rows.iter().map(convert::placed).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

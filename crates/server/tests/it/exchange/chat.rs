@@ -145,7 +145,7 @@ async fn whatever_comes_under_the_context_is_shown_with_its_true_author() {
     let message = Message::new("s-1", Role::User, vec![Part::text("tick")]);
     let tick = Send { context_id: Some(chat.clone()), ..Send::new(id, message) };
     let tick = warren.exchange.send_as(&sender, tick).await.unwrap();
-    warren.exchange.settled(tick.task.id, None).await.unwrap();
+    warren.exchange.settled(tick.task.id, warren_exchange::Sight::Own, None).await.unwrap();
     // By another agent, which claims to be a person.
     peer.next([Act::Outcome(warren_exchange::Outcome::Failed { reason: DeliveryReason::Failed })]);
     body =

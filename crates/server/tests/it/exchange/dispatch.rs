@@ -362,7 +362,7 @@ async fn a_follower_hears_of_the_end_that_comes_with_an_artifact() {
     peer.next([Act::Hold, Act::Leave("picture".into()), Act::SayIn(TaskState::Completed, "done".into())]);
     let accepted = say(&warren, id, "paint").await;
     let task_id = accepted["task"]["id"].as_str().unwrap().parse().unwrap();
-    let (_, mut follower) = warren.exchange.follow(task_id).await.unwrap();
+    let (_, mut follower) = warren.exchange.follow(task_id, warren_exchange::Sight::Own).await.unwrap();
     peer.let_go();
     let hearing = async {
         let mut heard = Vec::new();

@@ -1,5 +1,6 @@
 //! Messages to workspaces, whatever happens to them on the way.
 
+mod answers;
 mod chat;
 mod crashes;
 mod delegations;

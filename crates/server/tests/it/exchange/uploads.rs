@@ -43,7 +43,7 @@ async fn upload(warren: &Warren, id: WorkspaceId, form: Vec<u8>) -> Answer {
 }
 
 /// All files below `uploads/`, with their sizes.
-async fn landed(warren: &Warren, id: WorkspaceId) -> BTreeMap<String, u64> {
+pub(super) async fn landed(warren: &Warren, id: WorkspaceId) -> BTreeMap<String, u64> {
     let listing = warren.get(&format!("/api/v1/workspaces/{id}/files?path=uploads&depth=9&limit=5000")).await;
     if listing.status == 404 {
         return BTreeMap::new();
@@ -54,7 +54,7 @@ async fn landed(warren: &Warren, id: WorkspaceId) -> BTreeMap<String, u64> {
     files.map(|file| (file["path"].as_str().unwrap().to_owned(), file["bytes"].as_u64().unwrap())).collect()
 }
 
-async fn read(warren: &Warren, id: WorkspaceId, url: &Value) -> Vec<u8> {
+pub(super) async fn read(warren: &Warren, id: WorkspaceId, url: &Value) -> Vec<u8> {
     let path = url.as_str().and_then(|url| url.strip_prefix("workspace:")).unwrap_or_else(|| panic!("{url}"));
     let answer = warren.get(&format!("/api/v1/workspaces/{id}/files?path={path}")).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text());
