@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warren_model::{SealedSecret, WorkspaceId};
+use warren_model::{SealedSecret, SecretValue, WorkspaceId};
 use warren_rules::redaction::Redactor;
 use warren_rules::secrets;
 
@@ -62,7 +62,7 @@ impl Fleet {
                 }
             }
         }
-        let redactor = Arc::new(Redactor::new(values.iter().map(|value| value.reveal())));
+        let redactor = Arc::new(Redactor::new(values.iter().map(SecretValue::reveal)));
         // With one missing it is built again: the key may come back.
         if values.len() == in_effect.len() {
             self.0.known_secrets.keep(id, stamp, &redactor);

@@ -151,7 +151,8 @@ async fn hold_record(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
     tokio::spawn(async move {
         let _: Result<(), warren_store::Error> = store
             .write(move |tx| {
-                tx.hold_vitals(id)?;
+                let as_it_is = tx.hold_vitals(id)?;
+                tx.put_vitals(id, &as_it_is)?;
                 if let Some(held) = held.lock().unwrap().take() {
                     let _ = held.send(());
                 }
@@ -252,6 +253,7 @@ async fn a_long_sweep_keeps_its_lease_and_nobody_else_begins_it() {
     };
     // Each batch but the last goes through 20 s after the one before it: 40 s in all, with a lease of 30.
     for (number, release) in held.into_iter().enumerate() {
+        eventually("it has come to a record that is held", async || database.waiting_for_locks() >= 1).await;
         if number < 2 {
             clock.advance_ms(20_000);
             drop(release);
@@ -285,7 +287,7 @@ async fn a_sweep_that_was_taken_over_stops_and_leaves_the_rest_to_its_heir() {
             holder.store.read(|tx| tx.lease("sweep/provisioning")).await;
         found.unwrap()
     };
-    eventually("it is in its first batch", async || lease().await.is_some()).await;
+    eventually("it is in its first batch", async || database.waiting_for_locks() >= 1).await;
     clock.advance_ms(31_000);
     // Waits for the batch that is being written, and is served before the next one.
     let (store, now) = (Arc::clone(&holder.store), warren_doors::Clock::now(&*clock));
@@ -295,8 +297,7 @@ async fn a_sweep_that_was_taken_over_stops_and_leaves_the_rest_to_its_heir() {
             .await;
         taken
     });
-    let waiting = async || database.waiting_for_locks() >= 2;
-    eventually("the heir waits for the lease", waiting).await;
+    eventually("the heir waits for the lease", async || database.waiting_for_locks() >= 2).await;
     drop(release);
     let taken = heir.await.unwrap().unwrap().expect("the lease had run out");
     let report = run.await.unwrap().unwrap();
