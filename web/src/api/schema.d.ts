@@ -1933,6 +1933,11 @@ export interface components {
             kind: string;
             id: string;
         };
+        /**
+         * @description Why a workspace runs with something older than is wanted.
+         * @enum {string}
+         */
+        BehindOf: "secrets" | "change";
         /** @description One workspace to be made, with those below it. What is absent comes from its template, or is the default. */
         Blueprint: {
             /**
@@ -3955,6 +3960,7 @@ export interface components {
              * @description The generation that was last brought about.
              */
             observed_generation: number;
+            behind_of?: components["schemas"]["BehindOf"] | null;
             /**
              * Format: int64
              * @description Raised by every change; also the ETag.
