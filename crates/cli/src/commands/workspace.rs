@@ -282,7 +282,7 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, 
     facts
 }
 
-fn generations(workspace: &api::Workspace) -> String {
+fn generations(workspace: &Workspace) -> String {
     let (wanted, observed) = (workspace.generation, workspace.observed_generation);
     match workspace.behind_of {
         None => format!("{wanted} (observed {observed})"),
