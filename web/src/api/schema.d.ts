@@ -1931,6 +1931,11 @@ export interface components {
             kind: string;
             id: string;
         };
+        /**
+         * @description Why a workspace runs with something older than is wanted.
+         * @enum {string}
+         */
+        BehindOf: "secrets" | "change";
         /** @description One workspace to be made, with those below it. What is absent comes from its template, or is the default. */
         Blueprint: {
             /**
@@ -3929,6 +3934,7 @@ export interface components {
              * @description The generation that was last brought about.
              */
             observed_generation: number;
+            behind_of?: components["schemas"]["BehindOf"] | null;
             /**
              * Format: int64
              * @description Raised by every change; also the ETag.
