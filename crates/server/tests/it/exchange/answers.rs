@@ -75,7 +75,7 @@ impl<'a> Runtime<'a> {
     }
 }
 
-fn answered(parts: Value) -> Value {
+fn answered(parts: &Value) -> Value {
     json!({ "outcome": "answered", "message": { "parts": parts } })
 }
 
@@ -109,7 +109,7 @@ async fn lists_and_streams_tell_a_peer_of_the_same_copies_as_the_task_itself() {
     let draft = json!({ "artifacts": [artifact("a", &json!([{ "url": "workspace:out/draft.md" }]))] });
     let told = helper.tell(&claimed, "progress", draft).await;
     assert_eq!(told.status, 200, "{}", told.text());
-    let report = answered(json!([{ "url": "workspace:out/report.md" }]));
+    let report = answered(&json!([{ "url": "workspace:out/report.md" }]));
     assert_eq!(helper.tell(&claimed, "answer", report).await.status, 200);
 
     let path = format!("/api/v1/workspaces/{}/tasks", helper.id);
@@ -166,7 +166,7 @@ async fn of_answers_that_do_not_count_no_copies_are_left() {
     // Many end it at once, and one of them does.
     let answers = (0..8).map(|n| {
         let parts = json!([{ "text": n.to_string() }, file(&format!("last-{n}.txt"))]);
-        helper.tell(&claimed, "answer", answered(parts))
+        helper.tell(&claimed, "answer", answered(&parts))
     });
     let answers = futures_util::future::join_all(answers).await;
     let counted: Vec<&Answer> = answers.iter().filter(|answer| answer.status == 200).collect();
@@ -179,7 +179,7 @@ async fn of_answers_that_do_not_count_no_copies_are_left() {
     let number = counted[0].json()["status_message"]["parts"][0]["text"].as_str().unwrap().to_owned();
     assert!(new[0].ends_with(&format!("last-{number}.txt")), "{new:?}");
     // And one that comes late brings nothing.
-    assert_eq!(helper.tell(&claimed, "answer", answered(json!([file("late.txt")]))).await.status, 409);
+    assert_eq!(helper.tell(&claimed, "answer", answered(&json!([file("late.txt")]))).await.status, 409);
     assert_eq!(landed(&warren, lead.id).await, after);
 }
 
@@ -212,7 +212,7 @@ async fn a_secret_that_an_agent_answers_with_is_masked_wherever_it_is_shown() {
             "artifacts": [{ "artifact": { "id": "a", "name": SECRET, "parts": words } }],
         });
         assert_eq!(of.tell(&claimed, "progress", progress).await.status, 200);
-        let told = of.tell(&claimed, "answer", answered(words.clone())).await;
+        let told = of.tell(&claimed, "answer", answered(&words)).await;
         assert_eq!(told.status, 200, "{}", told.text());
         told.text()
     };
