@@ -128,6 +128,7 @@ describe("a conversation", () => {
     expect(claimed.message.parts[0]?.text).toBe("blue");
     await agent.answer(claimed, "It is blue.");
     await page.getByText("It is blue.").waitFor();
+    await page.getByText("Answered").waitFor();
     // One piece of work, whose state stands at the last that was asked of it.
     expect((await shown(page)).map(({ work }) => work)).toEqual([
       undefined,
