@@ -184,19 +184,21 @@ async fn other_requests_are_checked_as_strictly() {
     assert_eq!(reason(&stage.get("/tasks?pageSize=many").await), "INVALID_PARAMS");
 }
 
-// sec/W02: no form of another site can send these.
+// X1, sec/W02: no form of another site can send these.
 #[tokio::test]
 async fn only_json_is_taken() {
     let stage = Stage::set().await;
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "x" } }).to_string();
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let answer = raw(&stage, content_type, Some("1.0"), &body).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (415, "unsupported_media_type".to_owned()),
-            "{content_type}"
-        );
+        assert_eq!(code(&answer), -32005, "{content_type}");
+        let call = stage.warren.call("POST", &stage.path("/message:send")).token(&stage.warren.token);
+        let call = call.header("a2a-version", "1.0").header("content-type", content_type);
+        let answer = call.body(send("hello").to_string()).send().await;
+        let expected = (400, "CONTENT_TYPE_NOT_SUPPORTED".to_owned());
+        assert_eq!((answer.status, reason(&answer)), expected, "{content_type}");
     }
+    assert_eq!(stage.agent.turns().len(), 0, "nothing was sent on");
     for content_type in ["application/json", "application/json; charset=utf-8", "application/a2a+json"] {
         assert_eq!(code(&raw(&stage, content_type, Some("1.0"), &body).await), -32001, "{content_type}");
     }
