@@ -288,7 +288,8 @@ pub(crate) fn invalid_message(problem: &InvalidMessage) -> Error {
         InvalidMessage::Id
         | InvalidMessage::ContextId
         | InvalidMessage::NoParts
-        | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
+        | InvalidMessage::TooManyParts
+        | InvalidMessage::PartName(_) => ErrorCode::InvalidMessage,
     };
     Error::with_detail(code, problem.to_string())
 }
