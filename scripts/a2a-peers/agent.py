@@ -104,7 +104,7 @@ def card(url, streams):
         version="1.0.0",
         supported_interfaces=[interface("JSONRPC"), interface("HTTP+JSON")],
         capabilities=AgentCapabilities(streaming=streams, push_notifications=True),
-        default_input_modes=["text/plain"],
+        default_input_modes=["text/plain", "application/json", "application/octet-stream"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="obey", name="Obey", description="Does as it is told", tags=["test"])],
     )

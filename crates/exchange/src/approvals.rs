@@ -273,14 +273,21 @@ fn check(ask: &AskApproval) -> Result<(), Error> {
         let max = Approval::MAX_ACTION_CHARACTERS;
         return invalid(format!("action: expected 1 to {max} characters without control characters"));
     }
-    if !(1..=Approval::MAX_REASON_BYTES).contains(&ask.reason.len()) || ask.reason.contains('\0') {
-        return invalid(format!("reason: expected 1 to {} bytes, without NUL", Approval::MAX_REASON_BYTES));
+    if ask.reason.is_empty() || ask.reason.contains('\0') {
+        return invalid("reason: expected some text, without NUL".to_owned());
     }
     let context = ask.context.to_string();
-    if !ask.context.is_object() || context.len() > Approval::MAX_CONTEXT_BYTES || context.contains("\\u0000")
-    {
-        let max = Approval::MAX_CONTEXT_BYTES;
-        return invalid(format!("context: expected an object of at most {max} bytes, without NUL"));
+    if !ask.context.is_object() || context.contains("\\u0000") {
+        return invalid("context: expected an object, without NUL".to_owned());
+    }
+    for (field, bytes, max) in [
+        ("reason", ask.reason.len(), Approval::MAX_REASON_BYTES),
+        ("context", context.len(), Approval::MAX_CONTEXT_BYTES),
+    ] {
+        if bytes > max {
+            let detail = format!("{field}: it has {bytes} bytes, and may have {max}");
+            return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
+        }
     }
     if ask.expires_in_seconds.is_some_and(|seconds| !(1..=MAX_WAIT_SECONDS).contains(&seconds)) {
         return invalid(format!("expires_in_seconds: expected 1 to {MAX_WAIT_SECONDS}"));

@@ -37,9 +37,11 @@ impl Once {
     /// `message_id` and `key` are the sender's; `wish` is what was asked, by which the same key for something else is
     /// told from the same notice.
     pub fn new(message_id: Option<&str>, key: Option<&str>, wish: &Value) -> Result<Self, Error> {
-        let wrong = || Error::with_detail(ErrorCode::InvalidRequest, "message_id: expected 1 to 128 bytes");
-        if message_id.is_some_and(|id| !(1..=Message::MAX_ID_BYTES).contains(&id.len())) {
-            return Err(wrong());
+        let is_id =
+            |id: &str| (1..=Message::MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control);
+        if message_id.is_some_and(|id| !is_id(id)) {
+            let detail = "message_id: expected 1 to 128 bytes without control characters";
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
         check_key(key)?;
         let keys = message_id.map(|id| format!("message/{id}")).into_iter();

@@ -288,7 +288,8 @@ pub(crate) fn invalid_message(problem: &InvalidMessage) -> Error {
         InvalidMessage::Id
         | InvalidMessage::ContextId
         | InvalidMessage::NoParts
-        | InvalidMessage::TooManyParts => ErrorCode::InvalidMessage,
+        | InvalidMessage::TooManyParts
+        | InvalidMessage::PartName(_) => ErrorCode::InvalidMessage,
     };
     Error::with_detail(code, problem.to_string())
 }
@@ -527,9 +528,16 @@ fn new_delivery(
 /// The keys under which a message is known: its own id, and one that the sender chose.
 fn keys(request: &Request) -> impl Iterator<Item = String> {
     let id = request.send.workspace_id;
-    let own = format!("message/{id}/{}", request.send.message.id);
+    let own =
+        request.terms.message_ids_are_unique.then(|| format!("message/{id}/{}", request.send.message.id));
     let chosen = request.send.idempotency_key.as_ref().map(|key| format!("key/{id}/{key}"));
-    std::iter::once(own).chain(chosen)
+    own.into_iter().chain(chosen)
+}
+
+/// Whether the sender means this task, as far as they name one: the same words to other work are another message.
+fn is_about(send: &Send, task: &Task) -> bool {
+    send.task_id.is_none_or(|id| id == task.id)
+        && send.context_id.as_ref().is_none_or(|context| *context == task.context_id)
 }
 
 fn find_repeat(tx: &mut dyn WriteTx, request: &Request) -> Result<Option<Accepted>, Error> {
@@ -541,6 +549,9 @@ fn find_repeat(tx: &mut dyn WriteTx, request: &Request) -> Result<Option<Accepte
             return Err(Error::new(ErrorCode::KeyReused));
         }
         let task = tx.task(known.task_id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
+        if !is_about(&request.send, &task) {
+            return Err(Error::new(ErrorCode::KeyReused));
+        }
         let delivery = tx.delivery(known.delivery_id)?;
         let waits = delivery.filter(|delivery| delivery.state == DeliveryState::Queued);
         let position = waits.map(|delivery| tx.position(&delivery)).transpose()?;

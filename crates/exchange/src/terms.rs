@@ -13,6 +13,8 @@ pub struct Terms {
     pub agent_call_ceiling_ms: i64,
     /// How long a key stands for the same message (X16).
     pub repeat_window_ms: i64,
+    /// Whether the same message id of the same sender is the same message, as well as the same key (X16).
+    pub message_ids_are_unique: bool,
     /// How long a claim holds without a word of whoever has it.
     pub lease_ms: i64,
     /// How long tasks that ended are kept; absent: for ever (F42).
@@ -40,6 +42,7 @@ impl Default for Terms {
             message_lifetime_ms: DAY_MS,
             agent_call_ceiling_ms: 30 * MINUTE_MS,
             repeat_window_ms: DAY_MS,
+            message_ids_are_unique: true,
             lease_ms: 30_000,
             keep_tasks_ms: Some(90 * DAY_MS),
             keep_chat_ms: None,

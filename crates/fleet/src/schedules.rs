@@ -15,6 +15,7 @@ impl From<&Problem> for Error {
             | Problem::InvalidCron(_)
             | Problem::InvalidInterval
             | Problem::JitterTooLong { .. } => ErrorCode::InvalidSchedule,
+            Problem::PromptTooLarge { .. } => ErrorCode::PayloadTooLarge,
             Problem::NeverFires => ErrorCode::ScheduleNeverFires,
             Problem::UnknownTimeZone { .. } => ErrorCode::UnknownTimeZone,
             Problem::TooFrequent { .. } => ErrorCode::ScheduleTooFrequent,

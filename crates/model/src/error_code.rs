@@ -39,7 +39,7 @@ error_codes! {
     InvalidRequest = "invalid_request", 400, "The request has a field that is missing, unknown or of the wrong type.", "Compare the request with the API reference; `detail` names the field.";
     InvalidCursor = "invalid_cursor", 400, "The page cursor is not one that Warren gave out.", "Start again without `cursor`.";
     PayloadTooLarge = "payload_too_large", 413, "The request body is larger than this route takes.", "Send less, or raise the limit that `detail` names.";
-    UnsupportedMediaType = "unsupported_media_type", 415, "The content type is not one this route takes.", "Send `Content-Type: application/json`.";
+    UnsupportedMediaType = "unsupported_media_type", 415, "The content type is not one this route takes.", "Send what `detail` names, or `Content-Type: application/json`.";
     MethodNotAllowed = "method_not_allowed", 405, "The route exists, but not with this method.", "See the `Allow` header.";
     RequestTimeout = "request_timeout", 408, "The request took too long to arrive.", "Send the request again, faster.";
     RouteNotFound = "route_not_found", 404, "There is no such route.", "See the API reference.";

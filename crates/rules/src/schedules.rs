@@ -143,8 +143,11 @@ pub fn settle(schedule: &mut Schedule, now: Timestamp, min_seconds: u32) -> Resu
     {
         return Err(Problem::Name);
     }
-    if !(1..=Schedule::MAX_PROMPT_BYTES).contains(&schedule.prompt.len()) || schedule.prompt.contains('\0') {
+    if schedule.prompt.is_empty() || schedule.prompt.contains('\0') {
         return Err(Problem::Prompt);
+    }
+    if schedule.prompt.len() > Schedule::MAX_PROMPT_BYTES {
+        return Err(Problem::PromptTooLarge { bytes: schedule.prompt.len() });
     }
     if let Timing::Cron { time_zone, .. } = &mut schedule.timing {
         *time_zone = canonical_time_zone(time_zone)?;

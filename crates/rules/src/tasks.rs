@@ -20,10 +20,13 @@ pub enum InvalidMessage {
     Id,
     #[error("context_id: expected 1 to {MAX_CONTEXT_ID_BYTES} bytes without control characters")]
     ContextId,
-    #[error("parts: at least one is needed")]
+    #[error("message.parts: at least one is needed")]
     NoParts,
-    #[error("parts: at most {MAX_PARTS}")]
+    #[error("message.parts: at most {MAX_PARTS}")]
     TooManyParts,
+    /// They end up in headers and names of files.
+    #[error("message.parts[{0}]: its media type and its filename have no control characters")]
+    PartName(usize),
     #[error("the message has {bytes} bytes, and may have {max}")]
     TooLarge { bytes: usize, max: usize },
 }
@@ -41,8 +44,15 @@ pub fn check(message: &Message, context_id: Option<&str>, max_bytes: usize) -> R
         count if count > MAX_PARTS => return Err(InvalidMessage::TooManyParts),
         _ => {}
     }
+    if let Some(index) = message.parts.iter().position(has_bad_name) {
+        return Err(InvalidMessage::PartName(index));
+    }
     let bytes = size(message);
     if bytes > max_bytes { Err(InvalidMessage::TooLarge { bytes, max: max_bytes }) } else { Ok(()) }
+}
+
+fn has_bad_name(part: &Part) -> bool {
+    [&part.media_type, &part.filename].into_iter().flatten().any(|name| name.chars().any(char::is_control))
 }
 
 fn is_name(text: &str, max_bytes: usize) -> bool {
@@ -190,6 +200,17 @@ mod tests {
             let named = Message::new(id, Role::User, one.clone());
             assert_eq!(check(&named, None, 100), Err(InvalidMessage::Id), "{id:?}");
             assert_eq!(check(&message(one.clone()), Some(id), 100), Err(InvalidMessage::ContextId), "{id:?}");
+        }
+        for name in ["a\r\nX: y", "\0"] {
+            let named = |media_type: Option<&str>, filename: Option<&str>| Part {
+                media_type: media_type.map(str::to_owned),
+                filename: filename.map(str::to_owned),
+                ..Part::text("a")
+            };
+            for part in [named(Some(name), None), named(Some("text/plain"), Some(name))] {
+                let message = message(vec![Part::text("a"), part]);
+                assert_eq!(check(&message, None, 100), Err(InvalidMessage::PartName(1)), "{name:?}");
+            }
         }
         assert_eq!(check(&message(one), Some("talk 1"), 100), Ok(()));
     }

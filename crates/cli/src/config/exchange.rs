@@ -23,6 +23,8 @@ pub struct ExchangeSection {
     /// Seconds for which the same key of the same sender is the same message.
     #[schemars(range(min = 1))]
     pub repeat_window_seconds: u32,
+    /// The same message id of the same sender is the same message too. `false` for clients that use ids more than once.
+    pub message_ids_are_unique: bool,
     /// Seconds that a claim on a message holds without a word of whoever has it.
     #[schemars(range(min = 1))]
     pub lease_seconds: u32,
@@ -55,6 +57,7 @@ impl Default for ExchangeSection {
             message_lifetime_seconds: seconds(terms.message_lifetime_ms),
             agent_call_seconds: seconds(terms.agent_call_ceiling_ms),
             repeat_window_seconds: seconds(terms.repeat_window_ms),
+            message_ids_are_unique: terms.message_ids_are_unique,
             lease_seconds: seconds(terms.lease_ms),
             keep_tasks_days: days(terms.keep_tasks_ms),
             keep_chat_days: days(terms.keep_chat_ms),
@@ -76,6 +79,7 @@ impl ExchangeSection {
             message_lifetime_ms: ms(self.message_lifetime_seconds),
             agent_call_ceiling_ms: ms(self.agent_call_seconds),
             repeat_window_ms: ms(self.repeat_window_seconds),
+            message_ids_are_unique: self.message_ids_are_unique,
             lease_ms: ms(self.lease_seconds),
             keep_tasks_ms: kept(self.keep_tasks_days),
             keep_chat_ms: kept(self.keep_chat_days),

@@ -17,6 +17,7 @@ mod convert;
 mod error;
 mod feed;
 mod metadata;
+mod modes;
 mod requests;
 mod scalar;
 mod wire;
@@ -29,6 +30,7 @@ pub use convert::{
 pub use error::{ErrorKind, ProtocolError};
 pub use feed::Feed;
 pub use metadata::{AUTHOR, REQUEST, author_of, is_reserved, strip_reserved};
+pub use modes::{check_input_modes, names_types};
 pub use requests::{
     CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListPushConfigsRequest,
     ListPushConfigsResponse, ListTasksRequest, ListTasksResponse, PushConfigRequest,

@@ -51,11 +51,11 @@ impl OutboundPolicy {
 /// Why something is not called. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("longer than {MAX_URL_BYTES} bytes")]
+    #[error("is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
     #[error("holds a space, a control character, a backslash, or a character outside ASCII")]
     Characters,
-    #[error("not a URL")]
+    #[error("is not one")]
     NotAUrl,
     #[error("begins with neither http:// nor https://")]
     Scheme,

@@ -1,6 +1,7 @@
 //! Reading a timing, and finding its slots.
 
 use croner::Cron;
+use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZoneDatabase;
 use warren_model::{Schedule, Timestamp, Timing};
@@ -21,7 +22,10 @@ const MAX_HINT_DISTANCE: usize = 4;
 pub enum Problem {
     Name,
     Prompt,
-    /// With what the parser said.
+    PromptTooLarge {
+        bytes: usize,
+    },
+    /// With what is wrong.
     InvalidCron(String),
     NeverFires,
     UnknownTimeZone {
@@ -47,8 +51,9 @@ impl Problem {
                 "name: expected 1 to {} characters without control characters",
                 Schedule::MAX_NAME_CHARACTERS
             ),
-            Self::Prompt => {
-                format!("prompt: expected 1 to {} bytes, without NUL", Schedule::MAX_PROMPT_BYTES)
+            Self::Prompt => "prompt: expected something to say, without NUL".into(),
+            Self::PromptTooLarge { bytes } => {
+                format!("prompt: it has {bytes} bytes, and may have {}", Schedule::MAX_PROMPT_BYTES)
             }
             Self::InvalidCron(what) => {
                 format!("cron: {what}; expected five or six fields, such as `0 9 * * 1-5`")
@@ -193,7 +198,20 @@ fn read_cron(expression: &str) -> Result<Cron, Problem> {
         return Err(invalid("not a cron expression"));
     }
     let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-    parser.parse(expression).map_err(|error| Problem::InvalidCron(error.to_string()))
+    parser.parse(expression).map_err(|error| invalid(words_of(&error)))
+}
+
+/// The parser speaks of its own parts.
+const fn words_of(error: &CronError) -> &'static str {
+    match error {
+        CronError::ComponentError(_) => "a number, a range or a step is out of bounds",
+        CronError::IllegalCharacters(_) => "a field holds what no field can",
+        CronError::EmptyPattern
+        | CronError::InvalidDate
+        | CronError::InvalidTime
+        | CronError::TimeSearchLimitExceeded
+        | CronError::InvalidPattern(_) => "not a cron expression",
+    }
 }
 
 /// From the zones that are part of the binary, whatever the host has.

@@ -21,7 +21,7 @@ const MAX_TEXT_BYTES: usize = 4_096;
 const MAX_SKILLS: usize = 200;
 const MAX_LIST: usize = 50;
 /// Private, since another caller may not see it; asked again each time, which costs no body.
-const CACHE: &str = "private, no-cache";
+const CACHE: &str = "private, max-age=0, must-revalidate";
 
 pub(super) async fn show(
     State(app): State<Arc<App>>,

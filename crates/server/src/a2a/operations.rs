@@ -3,8 +3,8 @@
 use warren_exchange::a2a::{
     CancelTaskRequest, GetTaskRequest, Incoming, ListTasksRequest, ListTasksResponse, ProtocolError,
     SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task as WireTask,
-    TaskState as WireState, bare_answer, check_send, checked_history_length, message_shown, state_from,
-    task_to,
+    TaskState as WireState, bare_answer, check_input_modes, check_send, checked_history_length,
+    message_shown, names_types, state_from, task_to,
 };
 use warren_exchange::{Accepted, Follower, Send};
 use warren_model::{Task, TaskId, Timestamp};
@@ -41,6 +41,7 @@ impl Visit {
     /// From here on the message is a row: whoever hangs up now loses nothing.
     async fn accept(&self, request: SendMessageRequest) -> Result<(Accepted, Follower, Incoming), Refusal> {
         let incoming = check_send(request)?;
+        self.check_types(&incoming).await?;
         if let Some(config) = &incoming.push_config {
             self.check_push_config(config).await?;
         }
@@ -53,6 +54,19 @@ impl Visit {
             self.put_push_config(&accepted.task, config).await?;
         }
         Ok((accepted, follower, incoming))
+    }
+
+    /// The agent's card is a promise to those who read it, also about what is not taken.
+    async fn check_types(&self, incoming: &Incoming) -> Result<(), Refusal> {
+        if !names_types(&incoming.message) {
+            return Ok(());
+        }
+        let id = self.workspace.id;
+        let store = self.app.fleet.store();
+        let registration =
+            store.read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
+        let card = registration.and_then(|registration| registration.agent_card).unwrap_or_default();
+        Ok(check_input_modes(&card, &incoming.message)?)
     }
 
     fn wish(&self, incoming: &Incoming, task_id: Option<TaskId>) -> Send {

@@ -106,8 +106,8 @@ pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refu
     let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
     if ![MEDIA_TYPE, "application/json"].iter().any(|taken| essence.eq_ignore_ascii_case(taken)) {
-        let detail = format!("expected {MEDIA_TYPE} or application/json");
-        return Err(Failure::new(ErrorCode::UnsupportedMediaType, detail).into());
+        let words = format!("Content-Type: expected {MEDIA_TYPE} or application/json");
+        return Err(ProtocolError::new(ErrorKind::ContentTypeNotSupported, words).into());
     }
     read_body(request.into_body(), BodyLimits::of(app.limits())).await.map_err(|failure| {
         match failure.code() {

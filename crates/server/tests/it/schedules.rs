@@ -473,7 +473,10 @@ async fn what_is_wrong_with_a_schedule_is_told_by_code() {
             "unknown_time_zone",
             "did you mean `Europe/Zurich`?",
         ),
-        (json!({ "cron": "every day" }), "invalid_schedule", "cron: "),
+        (json!({ "cron": "every day" }), "invalid_schedule", "cron: not a cron expression; expected"),
+        (json!({ "cron": "61 * * * *" }), "invalid_schedule", "cron: a number, a range or a step is out of"),
+        (json!({ "cron": "*/0 * * * *" }), "invalid_schedule", "cron: a number, a range or a step is out of"),
+        (json!({ "cron": "a b c d e" }), "invalid_schedule", "cron: a field holds what no field can; "),
         (json!({ "cron": "* * * * * *" }), "schedule_too_frequent", "every 1 s"),
         (json!({ "every_seconds": 9 }), "schedule_too_frequent", "at least 10 s"),
         (json!({ "every_seconds": 0 }), "invalid_schedule", "every_seconds: "),
@@ -483,6 +486,11 @@ async fn what_is_wrong_with_a_schedule_is_told_by_code() {
         (json!({}), "invalid_schedule", "either"),
         (json!({ "every_seconds": 60, "name": "" }), "invalid_schedule", "name: "),
         (json!({ "every_seconds": 60, "prompt": "" }), "invalid_schedule", "prompt: "),
+        (
+            json!({ "every_seconds": 60, "prompt": "x".repeat(warren_model::Schedule::MAX_PROMPT_BYTES + 1) }),
+            "payload_too_large",
+            "prompt: it has 262145 bytes, and may have 262144",
+        ),
         (json!({ "every_seconds": 60, "missed": "some" }), "invalid_request", "missed"),
     ] {
         let answer = warren.post(&path, &with(fields.clone())).await;

@@ -47,6 +47,9 @@ pub(crate) async fn notify(
 ) -> Result<Response, Failure> {
     app.fleet.workspace(&who, Action::UseWorkspace, id).await?;
     let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
+    if wish.text.trim().is_empty() {
+        return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
+    }
     let once = once(&headers, &wish)?;
     if let Some(message) = app.exchange.told_before(&who, id, &once).await? {
         return Ok(answer(&Noticed { message, is_repeat: true }));

@@ -78,6 +78,9 @@ impl Transport for Agent {
             "ask" => {
                 sink.tell(status(TaskState::InputRequired, Some(said("q1", "which one?")))).await;
             }
+            "authorize" => {
+                sink.tell(status(TaskState::AuthRequired, Some(said("q1", "who are you?")))).await;
+            }
             "wait" => {
                 sink.tell(piece("before ", false, false)).await;
                 self.gate(rest).notified().await;

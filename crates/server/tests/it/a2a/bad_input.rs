@@ -120,6 +120,7 @@ async fn what_is_no_message_is_refused_on_both_bindings_and_nothing_is_sent_on()
         with("parts", json!([{}])),
         with("parts", json!([{ "text": "a", "data": 1 }])),
         with("parts", json!([{ "raw": "not base64!" }])),
+        with("parts", json!([{ "raw": "AA==", "filename": "a\r\nX-Injected: 1" }])),
         with("parts", json!(vec![json!({ "text": "" }); 101])),
         with("role", json!("ROLE_AGENT")),
         with("role", json!("somebody")),
@@ -184,19 +185,21 @@ async fn other_requests_are_checked_as_strictly() {
     assert_eq!(reason(&stage.get("/tasks?pageSize=many").await), "INVALID_PARAMS");
 }
 
-// sec/W02: no form of another site can send these.
+// X1, sec/W02: no form of another site can send these.
 #[tokio::test]
 async fn only_json_is_taken() {
     let stage = Stage::set().await;
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "x" } }).to_string();
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let answer = raw(&stage, content_type, Some("1.0"), &body).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (415, "unsupported_media_type".to_owned()),
-            "{content_type}"
-        );
+        assert_eq!(code(&answer), -32005, "{content_type}");
+        let call = stage.warren.call("POST", &stage.path("/message:send")).token(&stage.warren.token);
+        let call = call.header("a2a-version", "1.0").header("content-type", content_type);
+        let answer = call.body(send("hello").to_string()).send().await;
+        let expected = (400, "CONTENT_TYPE_NOT_SUPPORTED".to_owned());
+        assert_eq!((answer.status, reason(&answer)), expected, "{content_type}");
     }
+    assert_eq!(stage.agent.turns().len(), 0, "nothing was sent on");
     for content_type in ["application/json", "application/json; charset=utf-8", "application/a2a+json"] {
         assert_eq!(code(&raw(&stage, content_type, Some("1.0"), &body).await), -32001, "{content_type}");
     }

@@ -8,7 +8,8 @@ use crate::local;
 async fn the_card_is_warrens_own_and_tells_no_address_of_the_agent() {
     let stage = Stage::set().await;
     let answer = stage.get("/.well-known/agent-card.json").await;
-    assert_eq!((answer.status, answer.header("cache-control")), (200, Some("private, no-cache")));
+    let cache = Some("private, max-age=0, must-revalidate");
+    assert_eq!((answer.status, answer.header("cache-control")), (200, cache));
     let url = format!("{}/a2a/{}", stage.warren.url, stage.id);
     let card = answer.json();
     assert_eq!(

@@ -3,6 +3,7 @@
 mod agent;
 mod bad_input;
 mod cards;
+mod conformance;
 mod pushes;
 mod streams;
 mod tasks;

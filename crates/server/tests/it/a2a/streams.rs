@@ -20,13 +20,13 @@ impl Reader {
         Self { bytes: Box::pin(response.bytes_stream()), text: String::new() }
     }
 
-    async fn rpc(stage: &Stage, method: &str, params: &Value) -> Self {
+    pub(super) async fn rpc(stage: &Stage, method: &str, params: &Value) -> Self {
         let body = json!({ "jsonrpc": "2.0", "id": "s1", "method": method, "params": params });
         Self::open(stage, "", &body).await
     }
 
     /// The next event; `None` at the end of the stream.
-    async fn next(&mut self) -> Option<Value> {
+    pub(super) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let data: Vec<_> = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
@@ -45,7 +45,7 @@ impl Reader {
         }
     }
 
-    async fn rest(mut self) -> Vec<Value> {
+    pub(super) async fn rest(mut self) -> Vec<Value> {
         let mut all = Vec::new();
         while let Some(event) = self.next().await {
             all.push(event);

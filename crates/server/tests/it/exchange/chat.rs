@@ -406,6 +406,25 @@ async fn the_same_notice_again_stands_once_even_when_its_file_is_gone() {
 
 // X31
 #[tokio::test]
+async fn a_notice_that_says_nothing_is_not_told() {
+    let warren = Warren::builder().start().await;
+    let (id, secret) = reporting(&warren).await;
+    for (body, status, code, field) in [
+        (json!({ "text": "" }), 422, "invalid_message", "text: "),
+        (json!({ "text": " \n" }), 422, "invalid_message", "text: "),
+        (json!({ "text": "a", "message_id": "a\r\nb" }), 400, "invalid_request", "message_id: "),
+        (json!({ "text": "a", "message_id": "" }), 400, "invalid_request", "message_id: "),
+    ] {
+        let refused = notify(&warren, id, &secret, &body).await;
+        assert_eq!((refused.status, refused.code().as_str()), (status, code), "{body}");
+        assert!(refused.json()["detail"].as_str().unwrap().starts_with(field), "{}", refused.text());
+    }
+    let listed = warren.get(&format!("/api/v1/workspaces/{id}/conversations")).await;
+    assert_eq!(listed.json()["items"], json!([]), "nothing was told");
+}
+
+// X31
+#[tokio::test]
 async fn a_file_that_cannot_go_is_named_and_nothing_is_told() {
     let limits = warren_model::Limits {
         max_attachment_bytes: 100,

@@ -39,6 +39,16 @@ async fn bad_messages_get_a_code_and_the_field_and_leave_nothing_behind() {
         (json!({ "message": { "id": "a\r\nb", "parts": [{ "text": "a" }] } }), 422, "invalid_message"),
         (json!({ "message": { "id": "x".repeat(129), "parts": [{ "text": "a" }] } }), 422, "invalid_message"),
         (json!({ "message": { "parts": vec![json!({ "text": "" }); 101] } }), 422, "invalid_message"),
+        (
+            json!({ "message": { "parts": [{ "text": "a" }, { "raw": "AA==", "filename": "a\r\nX: y" }] } }),
+            422,
+            "invalid_message",
+        ),
+        (
+            json!({ "message": { "parts": [{ "text": "a", "media_type": "a\r\nX: y" }] } }),
+            422,
+            "invalid_message",
+        ),
         (with("context_id", json!("a\u{0}b")), 422, "invalid_message"),
         (with("task_id", json!("nonsense")), 400, "invalid_request"),
         (with("task_id", json!("01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e")), 404, "task_not_found"),
