@@ -3,7 +3,10 @@
 //! A disposition "ignore" and a mask pass through exec, and few programs look. Whoever was started by a script with `&`
 //! has `SIGINT` and `SIGQUIT` ignored; handed on, an interrupt key would do nothing in any terminal.
 
-#![expect(unsafe_code, reason = "dispositions and masks have no safe interface; each block says why it holds")]
+#![expect(
+    unsafe_code,
+    reason = "dispositions and masks have no safe interface; each block says why it holds"
+)]
 
 use std::io;
 
