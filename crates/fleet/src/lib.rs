@@ -124,6 +124,7 @@ struct Inner {
     probes: Semaphore,
     /// Changes of secrets that are being rolled out.
     rolling_out: AtomicUsize,
+    started_meanwhile: secrets::StartedMeanwhile,
     /// Digests that the watcher of images has seen.
     images: Mutex<warren_rules::images::Memory>,
     /// Taken at the stop, so that what is owed is written before the database closes.
@@ -156,6 +157,7 @@ impl Fleet {
             probes: Semaphore::new(probes::AT_ONCE),
             images: Mutex::default(),
             rolling_out: AtomicUsize::new(0),
+            started_meanwhile: secrets::StartedMeanwhile::default(),
         }))
     }
 

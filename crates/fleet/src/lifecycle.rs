@@ -34,6 +34,8 @@ pub struct Terms {
     pub removal_patience: Duration,
     /// Whether images are looked at without anybody's asking (F52).
     pub watches_images: bool,
+    /// Whether sweeps run by themselves, or only when they are asked for.
+    pub sweeps_unasked: bool,
 }
 
 impl Default for Terms {
@@ -44,6 +46,7 @@ impl Default for Terms {
             retention: Retention::default(),
             removal_patience: Duration::from_secs(10),
             watches_images: false,
+            sweeps_unasked: true,
         }
     }
 }

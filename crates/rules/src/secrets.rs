@@ -57,10 +57,18 @@ pub fn concerns(workspace: &Workspace) -> bool {
 pub enum Background {
     /// It is not open: nothing runs.
     NotOpen,
-    /// So many processes run.
+    /// So many processes run with values of before.
     Running(usize),
     /// It could not be asked.
     Unknown,
+}
+
+/// Whether a process has values of before: `started_with` is the generation whose secrets it got, as far as that is known.
+pub const fn holds_old_values(started_with: Option<u64>, generation: u64) -> bool {
+    match started_with {
+        Some(started_with) => started_with < generation,
+        None => true,
+    }
 }
 
 /// What can be said of it without asking; absent: its processes are to be looked at.
@@ -303,6 +311,15 @@ mod tests {
                 assert_eq!(bring_up(runtime, behind), BringUp::Restart, "its agent was started before");
             }
         }
+    }
+
+    // F33
+    #[test]
+    fn a_process_holds_old_values_unless_it_is_known_to_have_got_those_of_now() {
+        assert!(holds_old_values(None, 3), "nobody knows");
+        assert!(holds_old_values(Some(2), 3));
+        assert!(!holds_old_values(Some(3), 3));
+        assert!(!holds_old_values(Some(4), 3), "the row was read before the last change");
     }
 
     // F33

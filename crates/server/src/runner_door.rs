@@ -316,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn an_agent_does_not_say_its_secrets() {
         let value = zeroize::Zeroizing::new("hunter2-hunter2".to_owned());
-        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect());
+        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect(), None);
         let body = json!({ "message": { "parts": [{ "text": "it is hunter2-hunter2." }] } });
         let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;
         assert!(seen[0].contains("it is ") && !seen[0].contains("hunter2"), "{seen:?}");

@@ -19,4 +19,4 @@ pub use path::WorkspacePath;
 pub use provider::{OpenRequest, Opened, Presence, Provider, ReapReport, Workspace};
 pub use refusal_log::{RefusalLog, RefusalRecord, RefusalSink, TracingRefusals};
 pub use registry::Registry;
-pub use secret_variables::{GuardedShell, SecretVariables};
+pub use secret_variables::{GuardedShell, OnStart, SecretVariables};

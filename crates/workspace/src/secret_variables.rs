@@ -27,10 +27,14 @@ use crate::shell::{
 #[derive(Clone, Default)]
 pub struct SecretVariables(Arc<Variables>);
 
+/// Is told of every process in the background that was started with these values.
+pub type OnStart = Box<dyn Fn(ProcessId) + Send + Sync>;
+
 #[derive(Default)]
 struct Variables {
     values: BTreeMap<String, Zeroizing<String>>,
     redactor: Arc<Redactor>,
+    on_start: Option<OnStart>,
 }
 
 /// Names only.
@@ -41,9 +45,9 @@ impl std::fmt::Debug for SecretVariables {
 }
 
 impl SecretVariables {
-    pub fn new(values: BTreeMap<String, Zeroizing<String>>) -> Self {
+    pub fn new(values: BTreeMap<String, Zeroizing<String>>, on_start: Option<OnStart>) -> Self {
         let redactor = Arc::new(Redactor::new(values.values().map(|value| value.as_str())));
-        Self(Arc::new(Variables { values, redactor }))
+        Self(Arc::new(Variables { values, redactor, on_start }))
     }
 
     pub fn contains(&self, name: &str) -> bool {
@@ -110,7 +114,11 @@ impl Shell for GuardedShell<'_> {
 
     async fn start(&self, start: Start) -> Result<ProcessInfo, Error> {
         let command = self.secrets.complete(start.command);
-        self.shell.start(Start { command, ..start }).await
+        let started = self.shell.start(Start { command, ..start }).await?;
+        if let Some(on_start) = &self.secrets.0.on_start {
+            on_start(started.id);
+        }
+        Ok(started)
     }
 
     /// What came before a piece decides about it too, and is read again for that.

@@ -9,6 +9,7 @@ mod derived;
 mod key_file;
 mod keys;
 mod known;
+mod meanwhile;
 mod own;
 mod rollout;
 mod rotation;
@@ -17,6 +18,7 @@ mod sealing;
 pub use key_file::KeyFile;
 pub use keys::{FixedKeys, Key, KeyError, KeySource, Keyring, Keys};
 pub(crate) use known::Known;
+pub(crate) use meanwhile::StartedMeanwhile;
 pub use rotation::Rotation;
 
 use std::collections::BTreeMap;
@@ -153,7 +155,9 @@ impl Fleet {
         if !secrets::concerns(row) {
             return Ok(SecretVariables::default());
         }
-        Ok(SecretVariables::new(self.open_secrets(row).await?))
+        // The values are read after the row: they are of its generation, or newer.
+        let values = self.open_secrets(row).await?;
+        Ok(SecretVariables::new(values, self.note_of_starts(row)))
     }
 
     /// Knows the workspace's secrets when it sees them, for text that is to be kept.

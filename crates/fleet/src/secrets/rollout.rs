@@ -8,9 +8,11 @@ use std::sync::atomic::Ordering;
 
 use warren_model::{BehindOf, OrgId, Vitals, Workspace, WorkspaceId};
 use warren_rules::replicas::takes_up;
-use warren_rules::secrets::{Background, Behind, BringUp, Pace, bring_up, known_background, roll_out};
+use warren_rules::secrets::{
+    Background, Behind, BringUp, Pace, bring_up, holds_old_values, known_background, roll_out,
+};
 use warren_store::WorkspaceQuery;
-use warren_workspace::shell::ProcessState;
+use warren_workspace::shell::{ProcessInfo, ProcessState};
 
 use crate::{Error, Fleet};
 
@@ -110,8 +112,13 @@ impl Fleet {
         });
         match listed.await {
             Ok(processes) => {
-                let running = processes.iter().filter(|process| process.state == ProcessState::Running);
-                Background::Running(running.count())
+                // Read after the list: what was started before it is in here.
+                let started_with = self.0.started_meanwhile.take(id);
+                let holds_old = |process: &&ProcessInfo| {
+                    process.state == ProcessState::Running
+                        && holds_old_values(started_with.get(&process.id).copied(), row.generation)
+                };
+                Background::Running(processes.iter().filter(holds_old).count())
             }
             Err(_) => Background::Unknown,
         }

@@ -1,7 +1,7 @@
 //! How the last run of each sweep went, for operators. Nothing depends on it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warren_model::{ErrorCode, Timestamp};
 use warren_rules::sweeps::Sweep;
@@ -52,7 +52,10 @@ pub struct LastRun {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<BTreeMap<Sweep, Record>>);
+pub(crate) struct Board {
+    records: Mutex<BTreeMap<Sweep, Record>>,
+    turns: Mutex<BTreeMap<Sweep, Arc<tokio::sync::Mutex<()>>>>,
+}
 
 #[derive(Debug, Clone, Default)]
 struct Record {
@@ -65,6 +68,16 @@ struct Record {
 }
 
 impl Board {
+    /// Held for one run. A lease tells processes apart, not two runs of one: the first to end would give back what the
+    /// other works under.
+    pub(crate) async fn turn(&self, sweep: Sweep) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(turns.entry(sweep).or_default())
+        };
+        turn.lock_owned().await
+    }
+
     pub(crate) fn note(
         &self,
         sweep: Sweep,
@@ -118,6 +131,6 @@ impl Board {
     }
 
     fn records(&self) -> MutexGuard<'_, BTreeMap<Sweep, Record>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -85,6 +85,9 @@ pub(crate) enum Ran {
 
 impl Fleet {
     pub(crate) fn start_sweeps(&self) {
+        if !self.0.parts.terms.sweeps_unasked {
+            return;
+        }
         for sweep in Sweep::ALL {
             let fleet = self.clone();
             self.0.tasks.spawn(async move { fleet.keep_sweeping(*sweep).await });
@@ -102,8 +105,7 @@ impl Fleet {
         who.may_in_own_org(Action::Operate)?;
         let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
         self.note_asked(who, sweep).await;
-        self.sweep_once(sweep, Occasion::Asked).await;
-        Ok(self.0.sweeps.report(sweep))
+        Ok(self.sweep_once(sweep, Occasion::Asked).await)
     }
 
     /// A sweep that an operator asks for is not refused for want of an entry: it may be what mends the database's host.
@@ -136,7 +138,8 @@ impl Fleet {
     }
 
     /// One run, in a task of its own: a panic in it ends that task and is told, not this one.
-    async fn sweep_once(&self, sweep: Sweep, occasion: Occasion) {
+    async fn sweep_once(&self, sweep: Sweep, occasion: Occasion) -> SweepReport {
+        let _turn = self.0.sweeps.turn(sweep).await;
         let started_at = self.clock().now();
         let fleet = self.clone();
         let run = self.0.tasks.spawn(async move { fleet.run(sweep, occasion).await }).await;
@@ -160,13 +163,14 @@ impl Fleet {
                 tracing::warn!(sweep = sweep.as_str(), %error, "a sweep failed; it runs again");
                 SweepOutcome::Failed { code: error.code }
             }
-            Err(stopped) if stopped.is_cancelled() => return,
+            Err(stopped) if stopped.is_cancelled() => return self.0.sweeps.report(sweep),
             Err(_) => {
                 tracing::error!(sweep = sweep.as_str(), "a sweep panicked; it is started again");
                 SweepOutcome::Panicked
             }
         };
         self.0.sweeps.note(sweep, started_at, self.clock().now(), outcome);
+        self.0.sweeps.report(sweep)
     }
 
     async fn run(&self, sweep: Sweep, occasion: Occasion) -> Result<Ran, Error> {

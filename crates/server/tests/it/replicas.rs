@@ -18,6 +18,12 @@ async fn replica(url: &str, clock: &Arc<ManualClock>) -> Warren {
     Warren::builder().database(url.to_owned()).clock(Arc::clone(clock)).start().await
 }
 
+/// One whose sweeps run when the test says so, and at no other time.
+async fn patient_replica(url: &str, clock: &Arc<ManualClock>) -> Warren {
+    let terms = warren_fleet::Terms { sweeps_unasked: false, ..warren_fleet::Terms::default() };
+    Warren::builder().database(url.to_owned()).clock(Arc::clone(clock)).terms(terms).start().await
+}
+
 async fn rename(warren: &Warren, id: WorkspaceId, name: &str) {
     let answer = warren.patch(&format!("/api/v1/workspaces/{id}"), &json!({ "name": name })).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -157,7 +163,7 @@ async fn hold_record(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
                     let _ = held.send(());
                 }
                 // Ends when the sender is dropped.
-                let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(20));
+                let _ = released.lock().unwrap().recv_timeout(Duration::from_secs(120));
                 Ok(())
             })
             .await;
@@ -236,8 +242,9 @@ const BATCH: usize = 500;
 async fn a_long_sweep_keeps_its_lease_and_nobody_else_begins_it() {
     let database = PostgresDatabase::create();
     let clock = clock();
-    let sweeper = replica(&database.url(), &clock).await;
-    let (other, holder) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let sweeper = patient_replica(&database.url(), &clock).await;
+    let (other, holder) =
+        (patient_replica(&database.url(), &clock).await, patient_replica(&database.url(), &clock).await);
     let ids = many_latecomers(&sweeper, 2 * BATCH + 1).await;
     clock.advance_ms(60_000);
     let mut held = Vec::new();
@@ -272,12 +279,39 @@ async fn a_long_sweep_keeps_its_lease_and_nobody_else_begins_it() {
     assert_eq!(outcome_of(&report), done);
 }
 
+// F22: an operator asks for what this process is doing already
+#[tokio::test]
+async fn two_runs_of_a_sweep_in_one_process_follow_each_other() {
+    let database = PostgresDatabase::create();
+    let clock = clock();
+    let sweeper = patient_replica(&database.url(), &clock).await;
+    let holder = patient_replica(&database.url(), &clock).await;
+    let ids = many_latecomers(&sweeper, 1).await;
+    clock.advance_ms(60_000);
+    let release = hold_record(&holder, ids[0]).await;
+    let run = async || {
+        let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+        let fleet = sweeper.fleet.clone();
+        tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await })
+    };
+    let first = run().await;
+    eventually("it has come to the record that is held", async || database.waiting_for_locks() >= 1).await;
+    let second = run().await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(database.waiting_for_locks(), 1, "the second one waits for its turn, not for the record");
+    drop(release);
+    let done = |count| warren_fleet::SweepOutcome::Done { looked_at: count, acted_on: count, failed: 0 };
+    assert_eq!(outcome_of(&first.await.unwrap().unwrap()), done(1));
+    assert_eq!(outcome_of(&second.await.unwrap().unwrap()), done(0));
+}
+
 // F22: a run that stood still for so long that another one took over
 #[tokio::test]
 async fn a_sweep_that_was_taken_over_stops_and_leaves_the_rest_to_its_heir() {
     let database = PostgresDatabase::create();
     let clock = clock();
-    let (sweeper, holder) = (replica(&database.url(), &clock).await, replica(&database.url(), &clock).await);
+    let (sweeper, holder) =
+        (patient_replica(&database.url(), &clock).await, patient_replica(&database.url(), &clock).await);
     let ids = many_latecomers(&sweeper, BATCH + 1).await;
     clock.advance_ms(60_000);
     let release = hold_record(&holder, ids[0]).await;

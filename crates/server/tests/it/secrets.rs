@@ -79,15 +79,20 @@ async fn background_processes_terminals_and_tools_get_them_too() {
         }
         panic!("{}", file(&warren, id).await);
     };
-    let script = "printf 'process %s' \"$API_KEY\" > out";
+    crate::fleet::eventually("the change has been rolled out", async || {
+        crate::fleet::show(&warren, id).await["behind_of"] == Value::Null
+    })
+    .await;
+    // Put there in one step: a file that is read while it is written has no whole answer.
+    let script = "printf 'process %s' \"$API_KEY\" > new && mv new out";
     assert_eq!(warren.post(&format!("{base}/processes"), &json!({ "command": script })).await.status, 201);
     wait("process hunter2-hunter2").await;
-    let script = "printf 'pty %s' \"$API_KEY\" > out";
+    let script = "printf 'pty %s' \"$API_KEY\" > new && mv new out";
     let body = json!({ "command": script, "pty": { "rows": 24, "columns": 80 } });
     assert_eq!(warren.post(&format!("{base}/processes"), &body).await.status, 201);
     wait("pty hunter2-hunter2").await;
     for tool in ["workspace_run", "workspace_run_background"] {
-        let script = format!("printf '{tool} %s' \"$API_KEY\" > out");
+        let script = format!("printf '{tool} %s' \"$API_KEY\" > new && mv new out");
         let body = json!({ "argv": ["sh", "-c", script] });
         let answer = warren.post(&format!("{base}/tools/{tool}"), &body).await;
         assert!(answer.json()["refused"].is_null(), "{}", answer.text());
@@ -425,6 +430,27 @@ async fn a_sweep_restarts_after_a_change_of_secrets_only_what_has_the_old_ones()
     .await;
     assert_eq!((ups(idle).await, ups(busy).await), (before.0, before.1 + 1));
     assert_eq!(warren.get(&processes).await.json()["items"], json!([]), "what had the old value is gone");
+}
+
+// F33: what was started after the change has the new values, and is not ended for it
+#[tokio::test]
+async fn a_process_that_was_started_with_the_new_secrets_outlives_their_roll_out() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let processes = format!("/api/v1/workspaces/{id}/processes");
+    let running = async || warren.get(&processes).await.json()["items"].as_array().unwrap().len();
+    let caught_up = async || {
+        crate::fleet::sweep(&warren, "catching_up").await;
+        let is_it = async || crate::fleet::show(&warren, id).await["behind_of"] == Value::Null;
+        crate::fleet::eventually("it has caught up", is_it).await;
+    };
+    change_unseen(&warren, "A").await;
+    assert_eq!(warren.post(&processes, &json!({ "argv": ["sleep", "600"] })).await.status, 201);
+    caught_up().await;
+    assert_eq!(running().await, 1, "it has the new value");
+    change_unseen(&warren, "A").await;
+    caught_up().await;
+    assert_eq!(running().await, 0, "by now it had an old one");
 }
 
 // F32
