@@ -174,6 +174,7 @@ pub(crate) async fn list(context: &Context, client: &Client, arguments: ListArgu
     let found = all_pages(None, async |cursor| {
         let query = WorkspaceQuery { cursor: cursor.map(str::to_owned), ..query.clone() };
         let page = client.workspaces(&query).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;
