@@ -6,10 +6,12 @@ use std::time::Duration;
 use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    Delivery, DeliveryId, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace, WorkspaceId,
+    Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, PrincipalKind, Task, TaskUpdate, TokenKind,
+    Workspace, WorkspaceId,
 };
-use warren_rules::dispatch::{Happening, Outcome};
+use warren_rules::dispatch::{Happening, Outcome, dies_with_its_runtime, runtime_as_owner};
 use warren_rules::queue;
+use warren_store::DeliveryQuery;
 
 use crate::Exchange;
 use crate::dispatcher::{Claim, Occasion, Step, Taker, claim_waiting};
@@ -20,6 +22,8 @@ use crate::send::DEFAULT_CONCURRENCY;
 pub const MAX_WAIT_MS: u64 = 60_000;
 /// How long a claim may hold without a word.
 pub const LEASES_MS: std::ops::RangeInclusive<i64> = 1_000..=3_600_000;
+/// Claims of a runner that is gone, looked at together.
+const CLAIMS_AT_A_TIME: u32 = 100;
 /// Another replica may have what this one waits for.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -89,7 +93,7 @@ impl Exchange {
         id: WorkspaceId,
         lease_ms: i64,
     ) -> Result<Option<Claimed>, Error> {
-        let (moment, owner) = (self.moment(), format!("runtime:{}", who.token.id));
+        let (moment, owner) = (self.moment(), runtime_as_owner(who.token.id));
         let waits = self.store().read(move |tx| tx.crowd(id, 1).map_err(Error::from)).await?.1 > 0;
         if !waits {
             return Ok(None);
@@ -144,6 +148,36 @@ impl Exchange {
         };
         let settled = self.settle(report).await?;
         settled.map(|settled| settled.task).ok_or_else(|| Error::new(ErrorCode::ClaimLost))
+    }
+
+    /// A new runner begins in the place of one that is gone: what that one had claimed ends now, and not with its lease.
+    pub async fn end_claims_of_former_runner(&self, id: WorkspaceId) -> Result<(), Error> {
+        let mut after = None;
+        loop {
+            let query = DeliveryQuery {
+                workspace_id: id,
+                state: DeliveryState::Claimed,
+                after,
+                limit: CLAIMS_AT_A_TIME,
+            };
+            let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
+            for delivery in page.rows {
+                let Some(happening) = dies_with_its_runtime(&delivery) else { continue };
+                let report = Report {
+                    delivery_id: delivery.id,
+                    attempt: delivery.attempts,
+                    happening,
+                    updates: Vec::new(),
+                    remote_id: None,
+                    by: Principal::system("exchange"),
+                };
+                self.settle(report).await?;
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(()),
+            }
+        }
     }
 
     async fn check_claim(

@@ -215,6 +215,19 @@ pub fn overdue(delivery: &Delivery, now: Timestamp) -> Option<Happening> {
     }
 }
 
+/// Whoever holds a claim in the name of a workspace's own runtime, by the token it was made with.
+pub fn runtime_as_owner(token_id: impl std::fmt::Display) -> String {
+    format!("{RUNTIME}{token_id}")
+}
+
+const RUNTIME: &str = "runtime:";
+
+/// What the end of a workspace's only runtime is for this delivery: nobody is left who could answer.
+pub fn dies_with_its_runtime(delivery: &Delivery) -> Option<Happening> {
+    let is_its = delivery.owner.as_ref().is_some_and(|owner| owner.starts_with(RUNTIME));
+    (delivery.state == DeliveryState::Claimed && is_its).then_some(Happening::LeaseLost)
+}
+
 fn silent_at(delivery: &Delivery) -> Option<Timestamp> {
     let patience = i64::try_from(delivery.idle_timeout_ms).unwrap_or(i64::MAX);
     delivery.progress_at.map(|at| at.plus_ms(patience))

@@ -24,6 +24,7 @@ use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use warren_api::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
+use warren_exchange::Exchange;
 use warren_fleet::RunnerDoor;
 use warren_model::WorkspaceId;
 use warren_workspace::SecretVariables;
@@ -44,6 +45,8 @@ pub(crate) struct Door {
     router: TowerToHyperService<Router>,
     /// The name under which this server answers, for the guard.
     host: String,
+    /// Is told when a runner takes the place of another.
+    exchange: Option<Exchange>,
 }
 
 impl std::fmt::Debug for Door {
@@ -54,7 +57,19 @@ impl std::fmt::Debug for Door {
 
 impl Door {
     pub(crate) fn new(router: Router, address: SocketAddr) -> Self {
-        Self { router: TowerToHyperService::new(router), host: address.to_string() }
+        Self { router: TowerToHyperService::new(router), host: address.to_string(), exchange: None }
+    }
+
+    pub(crate) fn telling(self, exchange: Exchange) -> Self {
+        Self { exchange: Some(exchange), ..self }
+    }
+
+    /// Before the new runner is heard: what is claimed until then is the former one's.
+    async fn bury_former(&self, workspace: WorkspaceId) {
+        let Some(exchange) = &self.exchange else { return };
+        if let Err(error) = exchange.end_claims_of_former_runner(workspace).await {
+            tracing::warn!(workspace.id = %workspace, %error, "what a former runner had claimed ends with its lease");
+        }
     }
 
     async fn answer(&self, from: FromBox, line: Bytes, secrets: &SecretVariables) -> RunnerAnswer {
@@ -100,6 +115,7 @@ impl Door {
 #[async_trait]
 impl RunnerDoor for Door {
     async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String {
+        self.bury_former(workspace).await;
         let Conversation { input, said } = talk;
         let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
         let mut under_way = FuturesUnordered::new();
@@ -326,7 +342,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_arrives_whole_though_its_base64_reads_like_a_secret() {
         let value = zeroize::Zeroizing::new("hunter2hunter2".to_owned());
-        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect());
+        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect(), None);
         let part = json!({ "raw": "AAhunter2hunter2", "filename": "hunter2hunter2.bin" });
         let body = json!({ "message": { "parts": [part] } });
         let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;

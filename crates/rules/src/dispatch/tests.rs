@@ -40,6 +40,17 @@ fn knowing(deduplicates: bool, now: Timestamp) -> Knowledge {
     Knowledge { deduplicates, can_resume: false, now, fraction: 0.5 }
 }
 
+// X15
+#[test]
+fn with_a_runtime_dies_what_it_had_claimed_and_nothing_else() {
+    let of = |owner: String, state| Delivery { owner: Some(owner), state, ..delivery() };
+    let own = runtime_as_owner("t1");
+    assert_eq!(dies_with_its_runtime(&of(own.clone(), DeliveryState::Claimed)), Some(Happening::LeaseLost));
+    assert_eq!(dies_with_its_runtime(&of(own.clone(), DeliveryState::Queued)), None, "it was put back");
+    assert_eq!(dies_with_its_runtime(&of(own, DeliveryState::Ended)), None);
+    assert_eq!(dies_with_its_runtime(&of("a replica".into(), DeliveryState::Claimed)), None, "Warren calls");
+}
+
 // X11
 #[test]
 fn an_unknown_fate_is_tried_again_only_where_the_runtime_takes_a_message_once() {

@@ -84,7 +84,7 @@ impl Server {
             fleet,
         });
         let router = routes::router(&app);
-        app.fleet.open_door(Arc::new(Door::new(router.clone(), address)));
+        app.fleet.open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
         Ok(Self { listener, address, app, router })
     }
 

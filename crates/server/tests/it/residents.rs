@@ -23,6 +23,7 @@ case "$asked" in
   secret) echo "it is $API_KEY of ${#API_KEY}" ;;
   network) cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' \n' ;;
   nothing) ;;
+  long) sleep 600 ;;
   key) echo "Error: 401 Unauthorized" >&2; exit 1 ;;
   *) echo "no idea" >&2; exit 3 ;;
 esac
@@ -198,6 +199,27 @@ async fn a_runner_that_is_killed_is_started_again_with_a_new_credential() {
     let beat = warren.call("POST", "/api/v1/registry/heartbeat").token(&old).json(&json!({})).send().await;
     assert_eq!(beat.status, 401, "{}", beat.text());
     assert_eq!(status(warren, id).await, "online");
+}
+
+// X15: nobody waits for the lease of one that is known to be gone
+#[tokio::test]
+async fn what_a_killed_runner_had_in_hand_ends_when_the_next_one_begins() {
+    let house = house().await;
+    let warren = &house.warren;
+    let id = resident(warren).await;
+    let body = json!({ "message": { "parts": [{ "text": "long" }] } });
+    let sent = warren.post(&format!("/api/v1/workspaces/{id}/messages"), &body).await.json();
+    let path = format!("/api/v1/workspaces/{id}/tasks/{}", sent["task"]["id"].as_str().unwrap());
+    let task = async || warren.get(&path).await.json();
+    eventually("it works on it", async || task().await["state"] == "working").await;
+    in_box(warren, id, "kill -9 $(runner)").await;
+    eventually("it has ended", async || task().await["state"] == "failed").await;
+    let ended = task().await;
+    assert_eq!(ended["status_message"]["metadata"]["warren/reason"], "lease_lost", "{ended}");
+    let passed = |name: &str| -> warren_model::Timestamp { ended[name].as_str().unwrap().parse().unwrap() };
+    let lease_ms = warren_exchange::Terms::default().lease_ms;
+    assert!(passed("updated_at") < passed("created_at").plus_ms(lease_ms), "no lease had run out: {ended}");
+    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
 }
 
 // F4, F7
