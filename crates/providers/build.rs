@@ -12,11 +12,11 @@ use std::process::Command;
 
 fn main() {
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
-    let watched =
-        ["init/src", "init/Cargo.toml", "runner/src", "runner/Cargo.toml", "api/src", "api/Cargo.toml"];
-    for watched in watched.iter().chain(&["../Cargo.toml"]) {
-        println!("cargo::rerun-if-changed={}", crates.join(watched).display());
+    for watched in ["init", "runner", "api", "doors"] {
+        println!("cargo::rerun-if-changed={}", crates.join(watched).join("src").display());
+        println!("cargo::rerun-if-changed={}", crates.join(watched).join("Cargo.toml").display());
     }
+    println!("cargo::rerun-if-changed={}", crates.join("../Cargo.toml").display());
     println!("cargo::rerun-if-changed=build.rs");
     if variable("CARGO_CFG_TARGET_OS") == "linux" {
         for (folder, name, variable) in [

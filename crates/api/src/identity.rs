@@ -90,6 +90,9 @@ pub struct CreatedToken {
 pub struct TokenPage {
     pub items: Vec<Token>,
     pub next_cursor: Option<String>,
+    /// Ids of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// The secret of a sign-in link, exchanged for a session cookie.

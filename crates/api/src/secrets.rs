@@ -33,6 +33,9 @@ pub struct Secret {
 pub struct SecretPage {
     pub items: Vec<Secret>,
     pub next_cursor: Option<String>,
+    /// Names of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// A value on its way in. It does not come out again.

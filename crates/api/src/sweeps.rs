@@ -17,6 +17,13 @@ pub enum SweepOutcome {
     Elsewhere {
         owner: String,
     },
+    /// Another replica took it over. The counts are of this process, until then.
+    TakenOver {
+        owner: String,
+        looked_at: u64,
+        acted_on: u64,
+        failed: u64,
+    },
     /// The run as a whole failed.
     Failed {
         code: String,

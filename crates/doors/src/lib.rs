@@ -2,12 +2,15 @@
 //!
 //! Everything that would make two runs differ enters through one of these traits, so that a test can move the
 //! time, replay a seed, and run two servers with different environments in one process. `clippy.toml` keeps the
-//! other ways shut. Waiting is not here: it goes through `tokio::time`, which tests pause.
+//! other ways shut. The way out is here too as far as it would let the same in: a program is started with the usual
+//! signals, however Warren was. Waiting is not here: it goes through `tokio::time`, which tests pause.
 
 mod clock;
 mod entropy;
 mod environment;
+mod signals;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use entropy::{Entropy, OsEntropy, SeededEntropy};
 pub use environment::Environment;
+pub use signals::reset_signals;

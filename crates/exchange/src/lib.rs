@@ -103,7 +103,6 @@ struct Inner {
     kicks: dispatcher::Kicks,
     webhooks: webhooks::Work,
     schedules: schedules::Wake,
-    unreadable: unreadable::ToldOf,
 }
 
 impl Exchange {
@@ -119,7 +118,6 @@ impl Exchange {
             kicks: dispatcher::Kicks::default(),
             webhooks: webhooks::Work::default(),
             schedules: schedules::Wake::default(),
-            unreadable: unreadable::ToldOf::default(),
         }))
     }
 

@@ -50,6 +50,7 @@ impl Exchange {
         lease_ms: Option<i64>,
     ) -> Result<Option<Claimed>, Error> {
         let row = self.own(who, id).await?;
+        self.fleet().note_sign_of_life(who).await;
         if !queue::may_ask(row.status) {
             let detail = format!("the workspace is {}", row.status);
             return Err(Error::with_detail(ErrorCode::WorkspaceNotReady, detail));
@@ -152,6 +153,7 @@ impl Exchange {
         delivery_id: DeliveryId,
     ) -> Result<(), Error> {
         self.own(who, id).await?;
+        self.fleet().note_sign_of_life(who).await;
         let row = self.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
         match row.filter(|row| row.workspace_id == id) {
             Some(_) => Ok(()),

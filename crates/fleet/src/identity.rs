@@ -343,7 +343,8 @@ impl Fleet {
         let limit = limit.min(self.limits().max_page_size);
         let query =
             TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
-        self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
     }
 }
 

@@ -27,6 +27,7 @@ mod secrets;
 mod sweeps;
 mod templates;
 mod tree;
+mod unreadable;
 mod uploads;
 mod workspaces;
 
@@ -131,6 +132,7 @@ struct Inner {
     refusal_windows: audit::RefusalWindows,
     upload_accounts: uploads::Accounts,
     known_secrets: secrets::Known,
+    unreadable: unreadable::ToldOf,
 }
 
 impl Fleet {
@@ -149,6 +151,7 @@ impl Fleet {
             refusal_windows: audit::RefusalWindows::default(),
             upload_accounts: uploads::Accounts::default(),
             known_secrets: secrets::Known::default(),
+            unreadable: unreadable::ToldOf::default(),
             live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
             probes: Semaphore::new(probes::AT_ONCE),

@@ -261,6 +261,8 @@ impl Fleet {
         loop {
             let asked = query.clone();
             let page = self.store().read(move |tx| tx.workspaces(&asked).map_err(Error::from)).await?;
+            // The reaper knows them by their ids alone, and leaves what is theirs.
+            let page = self.listed(page);
             for row in &page.rows {
                 self.take_up(row, &by).await?;
             }

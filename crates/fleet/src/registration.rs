@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::json;
 use warren_model::{
     AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token,
-    TokenKind, TokenSecret, Vitals, Workspace, truncate_utf8,
+    TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::reconcile::is_well_again;
-use warren_rules::vitals::{Doubt, Report, after_report};
+use warren_rules::vitals::{Doubt, Report, after_report, is_news};
 use warren_store::WriteTx;
 
 use crate::audit::Actor;
@@ -113,6 +113,42 @@ impl Fleet {
             .await?;
         self.tell_heartbeat(&heard);
         Ok(heard)
+    }
+
+    /// A runtime that asks for work, or tells of it, lives (F16): a report that mentions nothing. Only with the credential
+    /// of its boot, since anybody may hold another of its workspace's. What it asked for matters more than this note of
+    /// it, so that one that cannot be written is told to the log alone.
+    pub async fn note_sign_of_life(&self, who: &Identity) {
+        let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else { return };
+        let moment = self.moment(&who.principal);
+        if let Err(error) = self.hear_of_life(id, moment).await {
+            tracing::warn!(workspace.id = %id, %error, "that a runtime lives could not be written down");
+        }
+    }
+
+    async fn hear_of_life(&self, id: WorkspaceId, moment: Moment) -> Result<(), Error> {
+        let (expectations, now) = (moment.terms.expectations, moment.now);
+        let is_news = move |row: &Workspace, known: &Vitals| is_news(row.status, known, &expectations, now);
+        // Reading costs no commit; most end here.
+        let news = self
+            .store()
+            .glance(move |tx| {
+                let Some(row) = tx.workspace(id)? else { return Ok(false) };
+                Ok::<_, Error>(is_news(&row, &tx.vitals(id)?))
+            })
+            .await?;
+        if !news {
+            return Ok(());
+        }
+        self.write_with_retries(true, move |tx| {
+            let row = live_row(tx, id)?;
+            // Of many at once, one is enough.
+            if is_news(&row, &tx.hold_vitals(id)?) {
+                hear(tx, row, &Report::default(), &moment)?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Nobody listening is fine; a listener that is too slow misses some, which changes nothing.

@@ -93,7 +93,8 @@ fn children(
         WorkspaceQuery { parent_id: Some(parent_id), includes_removed, ..WorkspaceQuery::all(PAGE) };
     let mut rows = Vec::new();
     loop {
-        let page = tx.workspaces(&query)?;
+        // Who acts on a whole tree must not pass anybody over.
+        let page = tx.workspaces(&query)?.whole()?;
         rows.extend(page.rows);
         match page.next {
             Some(next) => query.after = Some(next),

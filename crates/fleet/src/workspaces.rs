@@ -1,7 +1,7 @@
 //! Workspaces: create, read, change, remove. Each change is decided by `rules` inside the transaction that
 //! writes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use warren_model::{
@@ -156,13 +156,34 @@ impl Fleet {
         who.may_in_own_org(Action::ReadWorkspaces)?;
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.limits().max_page_size);
-        self.store().read(move |tx| tx.workspaces(&query).map_err(Error::from)).await
+        let page = self.store().read(move |tx| tx.workspaces(&query).map_err(Error::from)).await?;
+        Ok(self.listed(page))
+    }
+
+    /// A list with what the runtimes reported. A workspace whose reports cannot be read is named like one that cannot be
+    /// read itself: shown without them, it would look as if it had never said a word.
+    pub async fn workspaces_with_vitals(
+        &self,
+        who: &Identity,
+        query: WorkspaceQuery,
+    ) -> Result<(Page<Workspace, WorkspaceId>, BTreeMap<WorkspaceId, Vitals>), Error> {
+        let mut page = self.workspaces(who, query).await?;
+        let ids: Vec<_> = page.rows.iter().map(|row| row.id).collect();
+        let mut found = self.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
+        if !found.unreadable.is_empty() {
+            let lost: BTreeSet<_> = found.unreadable.iter().map(|vitals| vitals.id.clone()).collect();
+            page.rows.retain(|row| !lost.contains(&row.id.to_string()));
+            page.unreadable.extend_from_slice(&found.unreadable);
+            self.tell_unreadable(&std::mem::take(&mut found.unreadable));
+        }
+        Ok((page, found.rows.into_iter().collect()))
     }
 
     /// What the runtimes of these workspaces reported; those that never did are not in it.
     pub async fn vitals_of(&self, workspaces: &[Workspace]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error> {
         let ids: Vec<_> = workspaces.iter().map(|row| row.id).collect();
-        self.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await
+        let found = self.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
+        Ok(self.readable(found).into_iter().collect())
     }
 
     /// The budget from the start of provisioning to the first sign of life (F5).

@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use warren_model::{Content, Message, Part, TaskUpdate};
 
 use crate::redaction::Redactor;
@@ -54,6 +55,46 @@ pub fn mask_parts(parts: &mut [Part], known: &Redactor) {
     }
 }
 
+/// Masks a request of an agent before anybody knows what it asks for: every text in it, and the bytes of files as bytes.
+/// What is known about it later is masked again by its kind, which changes nothing any more.
+pub fn mask_request(document: &mut Value, known: &Redactor) {
+    if known.is_idle() {
+        return;
+    }
+    match document {
+        Value::String(text) => known.mask_text(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_request(item, known)),
+        Value::Object(fields) => {
+            let masked = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
+                match &mut value {
+                    Value::Array(parts) if name == "parts" => {
+                        parts.iter_mut().for_each(|part| mask_part_of_request(part, known));
+                    }
+                    value => mask_request(value, known),
+                }
+                known.mask_text(&mut name);
+                (name, value)
+            });
+            *fields = masked.collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn mask_part_of_request(part: &mut Value, known: &Redactor) {
+    let file = match part.get_mut("raw") {
+        Some(Value::String(base64)) => {
+            mask_bytes(base64, known);
+            Some(std::mem::take(base64))
+        }
+        _ => None,
+    };
+    mask_request(part, known);
+    if let (Some(base64), Some(place)) = (file, part.get_mut("raw")) {
+        *place = Value::String(base64);
+    }
+}
+
 /// Bytes are masked as what they are: stars in base64 would be no base64 any more.
 fn mask_bytes(base64: &mut String, known: &Redactor) {
     match STANDARD.decode(base64.as_bytes()) {
@@ -70,7 +111,7 @@ fn mask_bytes(base64: &mut String, known: &Redactor) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value, json};
+    use serde_json::{Map, json};
     use warren_model::{Artifact, Role, TaskState, Timestamp};
 
     use super::*;
@@ -152,5 +193,29 @@ mod tests {
         assert!(!say_something(&[TaskUpdate::Status { state: TaskState::Working, message: None, at }]));
         assert!(!say_something(&[]));
         assert!(all_kinds().into_iter().all(|update| say_something(&[update])));
+    }
+
+    // F18, F32
+    #[test]
+    fn a_request_is_masked_whatever_it_asks_for_and_its_files_stay_files() {
+        let known = Redactor::new([SECRET, "hunter2hunter2"]);
+        let file = |text: &str| json!({ "raw": STANDARD.encode(text), "metadata": { "raw": SECRET } });
+        let mut asked = json!({
+            "sample_error": format!("401 for {SECRET}"),
+            "raw": "hunter2hunter2",
+            SECRET: [null, 1],
+            "message": { "parts": [{ "text": SECRET }, file(&format!("KEY={SECRET}\n")), "hunter2hunter2",
+                { "raw": "AAhunter2hunter2" }, { "raw": "!hunter2hunter2" }, { "raw": 1 }] },
+        });
+        mask_request(&mut asked, &known);
+        let masked = json!({
+            "sample_error": format!("401 for {STARS}"),
+            "raw": "**************",
+            STARS: [null, 1],
+            "message": { "parts": [{ "text": STARS },
+                { "raw": STANDARD.encode(format!("KEY={STARS}\n")), "metadata": { "raw": STARS } }, "**************",
+                { "raw": "AAhunter2hunter2" }, { "raw": "!**************" }, { "raw": 1 }] },
+        });
+        assert_eq!(asked, masked);
     }
 }

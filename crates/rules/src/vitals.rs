@@ -94,6 +94,12 @@ impl Default for Expectations {
     }
 }
 
+/// Signs of life that come sooner after one another than this are not written down: a runtime may ask for work many
+/// times a second.
+const NEWS_MS: i64 = 5_000;
+/// But so many fit into the time after which it would be offline.
+const SIGNS_PER_LIVENESS: i64 = 4;
+
 /// The record after a report, and what was not taken at its word.
 pub fn after_report(
     known: &Vitals,
@@ -133,6 +139,17 @@ pub fn after_report(
     // Whoever finds the stall first, sweep or report, has it looked into; what moves again need not be asked.
     vitals.probe_at = is_stalled(&vitals, now).then(|| known.probe_at.unwrap_or(now));
     Ok((vitals, doubt))
+}
+
+/// Whether another sign of life is worth writing down (F16): not so soon after the last one that nothing would follow.
+pub fn is_news(status: Status, known: &Vitals, expectations: &Expectations, now: Timestamp) -> bool {
+    match status {
+        Status::Provisioning | Status::AwaitingAgent | Status::Offline | Status::Failed => true,
+        Status::Online | Status::Degraded => known.last_heartbeat_at.is_none_or(|last| {
+            now.ms_since(last) >= NEWS_MS.min(expectations.liveness_ms / SIGNS_PER_LIVENESS)
+        }),
+        Status::Paused | Status::Hibernated | Status::Removed => false,
+    }
 }
 
 /// Whether work in flight shows no progress (F14).
@@ -400,5 +417,25 @@ mod tests {
                 vitals = next;
             }
         }
+    }
+
+    // F16
+    #[test]
+    fn a_sign_of_life_is_news_where_something_follows_from_it() {
+        let expectations = Expectations::default();
+        let heard = |ms: i64| Vitals { last_heartbeat_at: Some(NOW.plus_ms(-ms)), ..Vitals::default() };
+        let is_news = |status, known: &Vitals| is_news(status, known, &expectations, NOW);
+        for status in [Status::Online, Status::Degraded] {
+            assert!(is_news(status, &Vitals::default()) && is_news(status, &heard(NEWS_MS)));
+            assert!(!is_news(status, &heard(NEWS_MS - 1)) && !is_news(status, &heard(-60_000)));
+        }
+        for status in [Status::Provisioning, Status::AwaitingAgent, Status::Offline, Status::Failed] {
+            assert!(is_news(status, &heard(0)), "{status}: it brings it back");
+        }
+        for status in [Status::Paused, Status::Hibernated, Status::Removed] {
+            assert!(!is_news(status, &heard(3_600_000)), "{status}: nobody expects any");
+        }
+        let impatient = Expectations { liveness_ms: 2_000, ..expectations };
+        assert!(super::is_news(Status::Online, &heard(500), &impatient, NOW), "in time for a short deadline");
     }
 }

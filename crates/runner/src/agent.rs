@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::Instant;
 use warren_api::{ClaimedMessage, MessagePart};
+use warren_doors::reset_signals;
 
 /// Of an answer, so much is kept; the rest is counted, and said to be missing.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
@@ -143,8 +144,13 @@ impl Drop for Job {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the runner's one door to processes")]
+#[expect(unsafe_code, reason = "`pre_exec`; the block says why it holds")]
 fn door(program: &str) -> Command {
-    Command::new(program)
+    let mut command = Command::new(program);
+    // A runner may itself be started with `&`.
+    // SAFETY: the function is made for this place, between fork and exec.
+    unsafe { command.pre_exec(reset_signals) };
+    command
 }
 
 async fn past(until: Option<Instant>) {
@@ -271,5 +277,15 @@ mod tests {
             ..MessagePart::default()
         };
         assert_eq!(text_of(&[MessagePart::text("Hi"), data, file]), "Hi\n{\"a\":1}\n[attached: x.bin]");
+    }
+
+    // F18: a runner that a script started with `&` does not hand on what it ignores.
+    #[tokio::test]
+    #[expect(unsafe_code, reason = "dispositions have no safe interface")]
+    async fn a_program_takes_signals_however_its_runner_was_started() {
+        // SAFETY: no handler is installed, and each test is a process of its own.
+        unsafe { assert_ne!(libc::signal(libc::SIGINT, libc::SIG_IGN), libc::SIG_ERR) };
+        let told = door("grep").args(["SigIgn", "/proc/self/status"]).output().await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&told.stdout), "SigIgn:\t0000000000000000\n");
     }
 }

@@ -245,6 +245,12 @@ pub(crate) fn sweep(report: &SweepReport) -> api::Sweep {
             api::SweepOutcome::Done { looked_at: *looked_at, acted_on: *acted_on, failed: *failed }
         }
         SweepOutcome::Elsewhere { owner } => api::SweepOutcome::Elsewhere { owner: owner.clone() },
+        SweepOutcome::TakenOver { owner, looked_at, acted_on, failed } => api::SweepOutcome::TakenOver {
+            owner: owner.clone(),
+            looked_at: *looked_at,
+            acted_on: *acted_on,
+            failed: *failed,
+        },
         SweepOutcome::Failed { code } => api::SweepOutcome::Failed { code: code.as_str().to_owned() },
         SweepOutcome::Panicked => api::SweepOutcome::Panicked,
     };

@@ -78,8 +78,8 @@ impl Door {
         if !asked.path.starts_with(REACHED) {
             return None;
         }
-        // What an agent says goes to others: its secrets do not (sec/T10).
-        secrets.mask_document(&mut asked.body);
+        // What an agent says goes to others, by whatever route: its secrets do not (sec/T10).
+        secrets.mask_request(&mut asked.body);
         let body = match &asked.body {
             Value::Null => Body::empty(),
             body => Body::from(serde_json::to_vec(body).ok()?),
@@ -320,6 +320,18 @@ mod tests {
         let body = json!({ "message": { "parts": [{ "text": "it is hunter2-hunter2." }] } });
         let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;
         assert!(seen[0].contains("it is ") && !seen[0].contains("hunter2"), "{seen:?}");
+    }
+
+    // F18, F32
+    #[tokio::test]
+    async fn a_file_arrives_whole_though_its_base64_reads_like_a_secret() {
+        let value = zeroize::Zeroizing::new("hunter2hunter2".to_owned());
+        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect());
+        let part = json!({ "raw": "AAhunter2hunter2", "filename": "hunter2hunter2.bin" });
+        let body = json!({ "message": { "parts": [part] } });
+        let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;
+        assert!(seen[0].contains(r#""raw":"AAhunter2hunter2""#), "{seen:?}");
+        assert!(seen[0].contains(r#""filename":"**************.bin""#), "{seen:?}");
     }
 
     // F18: who waits for a message holds up nobody who tells of another

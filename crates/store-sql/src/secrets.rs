@@ -5,7 +5,7 @@ use warren_store::{Error, Page, Reach, SecretKey, SecretQuery, SecretReads, Secr
 
 use crate::select::{Select, cut_page};
 use crate::session::{Columns, Value, read_count};
-use crate::transaction::Transaction;
+use crate::transaction::{Listing, Transaction, text_id};
 
 /// The order in which `read` takes them.
 macro_rules! columns {
@@ -58,9 +58,8 @@ impl SecretReads for Transaction<'_> {
         if let Some(after) = &query.after {
             select.and_value("name >", after.as_str());
         }
-        let (sql, values) = select.page("name", query.limit);
-        let rows = self.rows("secrets", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |secret| secret.name.clone()))
+        let list = Listing { table: "secrets", read, key: read_name, id: text_id };
+        self.page_of(&list, &select.page("name", query.limit), query.limit)
     }
 
     fn secrets_for(&mut self, org_id: OrgId, workspace_id: WorkspaceId) -> Result<Vec<SealedSecret>, Error> {
@@ -162,7 +161,7 @@ fn owner_id(owner: SecretOwner) -> Value<'static> {
 }
 
 fn read(row: &mut Columns<'_>) -> Result<SealedSecret, Error> {
-    let name = row.word(|name| name.parse().ok())?;
+    let name = read_name(row)?;
     let org_id = row.id()?;
     let owner = match row.optional_id()? {
         Some(id) => SecretOwner::Workspace { id, org_id },
@@ -179,6 +178,10 @@ fn read(row: &mut Columns<'_>) -> Result<SealedSecret, Error> {
         updated_at: row.time()?,
         updated_by: row.word(Principal::parse)?,
     })
+}
+
+fn read_name(row: &mut Columns<'_>) -> Result<SecretName, Error> {
+    row.word(|name| name.parse().ok())
 }
 
 fn read_nonce(row: &mut Columns<'_>) -> Result<[u8; 12], Error> {

@@ -5,8 +5,8 @@ use warren_model::{
 };
 use warren_store::{Error, Page, TokenQuery, TokenReads, TokenWrites};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::select::Select;
+use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
 macro_rules! columns {
@@ -60,9 +60,7 @@ impl TokenReads for Transaction<'_> {
         if let Some(after) = query.after {
             select.and_value("id >", after);
         }
-        let (sql, values) = select.page("id", query.limit);
-        let rows = self.rows("tokens", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |token| token.id))
+        self.page("tokens", &select.page("id", query.limit), query.limit, read, read_id)
     }
 
     fn count_tokens(&mut self, owner: &Principal, now: Timestamp) -> Result<u64, Error> {

@@ -81,10 +81,20 @@ impl<'s> Transaction<'s> {
     pub(crate) fn page<T, C>(
         &mut self,
         table: &'static str,
-        (sql, values): &(String, Vec<Value<'_>>),
+        select: &(String, Vec<Value<'_>>),
         limit: u32,
         read: fn(&mut Columns<'_>) -> Result<T, Error>,
         key: fn(&mut Columns<'_>) -> Result<C, Error>,
+    ) -> Result<Page<T, C>, Error> {
+        self.page_of(&Listing { table, read, key, id: uuid_id }, select, limit)
+    }
+
+    /// The same for rows that are known by something else than an id.
+    pub(crate) fn page_of<T, C>(
+        &mut self,
+        list: &Listing<T, C>,
+        (sql, values): &(String, Vec<Value<'_>>),
+        limit: u32,
     ) -> Result<Page<T, C>, Error> {
         self.admit(values)?;
         let size = page_size(limit) as usize;
@@ -95,10 +105,12 @@ impl<'s> Transaction<'s> {
                 has_more = true;
                 return Ok(());
             }
-            last = Some(key(&mut Columns::new(table, row))?);
-            match read(&mut Columns::new(table, row)) {
+            last = Some((list.key)(&mut Columns::new(list.table, row))?);
+            match (list.read)(&mut Columns::new(list.table, row)) {
                 Ok(row) => page.rows.push(row),
-                Err(Error::Corrupt(problem)) => page.unreadable.push(unreadable(table, row, problem)),
+                Err(Error::Corrupt(problem)) => {
+                    page.unreadable.push(Unreadable { table: list.table, id: (list.id)(row), problem });
+                }
                 Err(error) => return Err(error),
             }
             Ok(())
@@ -121,7 +133,9 @@ impl<'s> Transaction<'s> {
         let result = self.session.query(sql, values, &mut |row| {
             match read(&mut Columns::new(table, row)) {
                 Ok(row) => batch.rows.push(row),
-                Err(Error::Corrupt(problem)) => batch.unreadable.push(unreadable(table, row, problem)),
+                Err(Error::Corrupt(problem)) => {
+                    batch.unreadable.push(Unreadable { table, id: uuid_id(row), problem });
+                }
                 Err(error) => return Err(error),
             }
             Ok(())
@@ -180,10 +194,25 @@ impl<'s> Transaction<'s> {
     }
 }
 
-/// Names a row by its first column, which is its id.
-fn unreadable(table: &'static str, row: &dyn Row, problem: String) -> Unreadable {
+/// How a list reads its rows.
+pub(crate) struct Listing<T, C> {
+    pub(crate) table: &'static str,
+    pub(crate) read: fn(&mut Columns<'_>) -> Result<T, Error>,
+    /// Where the next page begins, from the columns alone.
+    pub(crate) key: fn(&mut Columns<'_>) -> Result<C, Error>,
+    /// What a row that cannot be read is called.
+    pub(crate) id: fn(&dyn Row) -> String,
+}
+
+/// Names a row by its first column, an id.
+fn uuid_id(row: &dyn Row) -> String {
     let id = row.uuid(0).ok().flatten().map(Id::<RequestKind>::from_bytes);
-    Unreadable { table, id: id.map(|id| id.to_string()).unwrap_or_default(), problem }
+    id.map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// Names a row by its first column, a text.
+pub(crate) fn text_id(row: &dyn Row) -> String {
+    row.text(0).ok().flatten().unwrap_or_default().to_owned()
 }
 
 /// What is to be done with a transaction after its work ran.

@@ -1,9 +1,7 @@
 //! Reports of runtimes in SQL, and the deadlines that sweeps look for.
 
-use std::collections::BTreeMap;
-
 use warren_model::{Outcomes, Registration, RuntimeState, Timestamp, Vitals, WorkspaceId};
-use warren_store::{Due, Error, RegistrationReads, RegistrationWrites, VitalsReads, VitalsWrites};
+use warren_store::{Batch, Due, Error, RegistrationReads, RegistrationWrites, VitalsReads, VitalsWrites};
 
 use crate::select::Select;
 use crate::session::{Columns, Value, read_id};
@@ -65,14 +63,14 @@ impl VitalsReads for Transaction<'_> {
         Ok(found.map(|(_, vitals)| vitals).unwrap_or_default())
     }
 
-    fn vitals_of(&mut self, ids: &[WorkspaceId]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error> {
+    fn vitals_of(&mut self, ids: &[WorkspaceId]) -> Result<Batch<(WorkspaceId, Vitals)>, Error> {
         if ids.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(Batch { rows: Vec::new(), unreadable: Vec::new() });
         }
         let mut select = Select::new(LIST);
         select.and_any_of("workspace_id", ids.iter().copied());
         let (sql, values) = select.all();
-        Ok(self.rows("vitals", &sql, &values, read)?.into_iter().collect())
+        self.sorted("vitals", &sql, &values, read)
     }
 
     fn due(&mut self, what: Due, now: Timestamp, limit: u32) -> Result<Vec<WorkspaceId>, Error> {

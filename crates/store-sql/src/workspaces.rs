@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use warren_model::{Mending, OrgId, Status, StatusReason, Workspace, WorkspaceId, WorkspaceSpec};
 use warren_store::{Error, Page, WorkspaceQuery, WorkspaceReads, WorkspaceWrites};
 
-use crate::select::{Select, cut_page};
+use crate::select::Select;
 use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
@@ -102,9 +102,7 @@ impl WorkspaceReads for Transaction<'_> {
         if let Some(after) = query.after {
             select.and_value("id >", after);
         }
-        let (sql, values) = select.page("id", query.limit);
-        let rows = self.rows("workspaces", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |workspace| workspace.id))
+        self.page("workspaces", &select.page("id", query.limit), query.limit, read, read_id)
     }
 
     fn count_workspaces(&mut self, org_id: OrgId) -> Result<u64, Error> {

@@ -2,6 +2,8 @@
 
 use warren_model::{OrgId, Principal, Status, WorkspaceId};
 
+use crate::Error;
+
 /// One page of rows and where the next begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page<T, C> {
@@ -9,11 +11,20 @@ pub struct Page<T, C> {
     pub rows: Vec<T>,
     /// Present when there is more: the key of the last row that was looked at.
     pub next: Option<C>,
-    /// Rows of this page that this Warren cannot read. Only lists of the exchange have any; the others fail as a whole.
+    /// Rows of this page that this Warren cannot read. Lists for people have them; those of events, of the audit and of
+    /// templates fail as a whole.
     pub unreadable: Vec<Unreadable>,
 }
 
 impl<T, C> Page<T, C> {
+    /// For those who need all or nothing: fails where a row cannot be read.
+    pub fn whole(self) -> Result<Self, Error> {
+        match self.unreadable.first() {
+            None => Ok(self),
+            Some(row) => Err(Error::Corrupt(row.problem.clone())),
+        }
+    }
+
     /// The same page with each row turned into something else.
     pub fn map<U>(self, turn: impl FnMut(T) -> U) -> Page<U, C> {
         Page { rows: self.rows.into_iter().map(turn).collect(), next: self.next, unreadable: self.unreadable }

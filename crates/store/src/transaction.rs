@@ -1,7 +1,5 @@
 //! One trait per noun, all over one transaction.
 
-use std::collections::BTreeMap;
-
 use warren_model::{
     Event, NewEvent, OrgId, Principal, Registration, Timestamp, Token, TokenHash, TokenId, TokenKind, Vitals,
     Workspace, WorkspaceId,
@@ -19,7 +17,7 @@ use crate::push_configs::{PushConfigReads, PushConfigWrites};
 use crate::schedules::{ScheduleReads, ScheduleWrites};
 use crate::templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 use crate::{AuditReads, AuditWrites, SecretReads, SecretWrites, WebhookReads, WebhookWrites};
-use crate::{Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
+use crate::{Batch, Error, EventQuery, Page, TokenQuery, WorkspaceQuery};
 
 /// Everything that can be read.
 pub trait ReadTx:
@@ -183,7 +181,7 @@ pub trait VitalsReads {
     /// What is known from reports; of one that never reported, the default.
     fn vitals(&mut self, id: WorkspaceId) -> Result<Vitals, Error>;
     /// Of many at once; those that never reported are not in it.
-    fn vitals_of(&mut self, ids: &[WorkspaceId]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error>;
+    fn vitals_of(&mut self, ids: &[WorkspaceId]) -> Result<Batch<(WorkspaceId, Vitals)>, Error>;
     /// Workspaces whose deadline is `now` or earlier, the longest overdue first.
     fn due(&mut self, what: Due, now: Timestamp, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
 }

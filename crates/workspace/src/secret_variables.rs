@@ -13,6 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
+use warren_rules::agent_words;
 use warren_rules::redaction::{Redactor, StreamRedactor};
 use zeroize::Zeroizing;
 
@@ -77,9 +78,9 @@ impl SecretVariables {
         bytes.into()
     }
 
-    /// Masks every text in a document.
-    pub fn mask_document(&self, document: &mut serde_json::Value) {
-        self.0.redactor.mask_json(document);
+    /// Masks what an agent asks for.
+    pub fn mask_request(&self, document: &mut serde_json::Value) {
+        agent_words::mask_request(document, &self.0.redactor);
     }
 
     fn mask_result(&self, result: RunResult) -> RunResult {
@@ -164,7 +165,7 @@ impl Shell for GuardedShell<'_> {
         self.shell.runner()
     }
 
-    /// Whoever talks to it masks what it says, by what it means (`SecretVariables::mask_document`).
+    /// Whoever talks to it masks what it says, by what it means (`SecretVariables::mask_request`).
     async fn converse(&self, command: Command) -> Result<Conversation, Error> {
         self.shell.converse(self.secrets.complete(command)).await
     }

@@ -3458,6 +3458,8 @@ export interface components {
         SecretPage: {
             items: components["schemas"]["Secret"][];
             next_cursor?: string | null;
+            /** @description Names of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description A message to a workspace. */
         SendMessage: {
@@ -3622,6 +3624,16 @@ export interface components {
             owner: string;
             /** @enum {string} */
             kind: "elsewhere";
+        } | {
+            owner: string;
+            /** Format: int64 */
+            looked_at: number;
+            /** Format: int64 */
+            acted_on: number;
+            /** Format: int64 */
+            failed: number;
+            /** @enum {string} */
+            kind: "taken_over";
         } | {
             code: string;
             /** @enum {string} */
@@ -3790,6 +3802,8 @@ export interface components {
         TokenPage: {
             items: components["schemas"]["Token"][];
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description A tool that a model can be given. */
         Tool: {
@@ -3981,6 +3995,8 @@ export interface components {
             items: components["schemas"]["Workspace"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
     };
     responses: never;

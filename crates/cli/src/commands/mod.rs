@@ -9,6 +9,7 @@ mod copy;
 mod cursors;
 mod events;
 mod exec;
+mod facts;
 mod files;
 mod local_files;
 mod mcp;

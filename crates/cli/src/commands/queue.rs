@@ -1,10 +1,13 @@
 //! `warren queue` and `warren task`: messages on their way, and the work they lead to.
 
 use warren_api::client::Client;
-use warren_api::{DeliveryState, MessagePart, QueuedMessage, SendMessage, Task, TaskMessage, TaskState};
+use warren_api::{
+    Author, DeliveryState, MessagePart, QueuedMessage, SendMessage, Task, TaskMessage, TaskState,
+};
 use warren_doors::{Clock as _, SystemClock};
 
 use super::cursors::all_pages;
+use super::facts::{Facts, word};
 use super::workspace::age;
 use crate::arguments::{QueueCommand, QueueState, TaskCommand};
 use crate::context::Context;
@@ -28,7 +31,7 @@ pub(crate) async fn run(context: &Context, command: QueueCommand) -> Outcome<Exi
         }
         QueueCommand::Show { workspace, id } => {
             let of = resolve(&client, &workspace).await?;
-            context.output.json(&client.queued_message(&of, &id).await?)?;
+            show_message(context, &client.queued_message(&of, &id).await?)?;
         }
         QueueCommand::Rm { workspace, id } => {
             let of = resolve(&client, &workspace).await?;
@@ -74,12 +77,11 @@ async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -
     let now = SystemClock.now();
     let row = |one: &QueuedMessage| {
         let end = one.end.clone().or_else(|| one.reason.clone()).unwrap_or_else(|| "-".into());
-        let from = format!("{}:{}", one.author.kind, one.author.id);
         let place = one.position.map_or_else(|| "-".into(), |before| before.to_string());
         vec![
             one.id.clone(),
             place,
-            from,
+            from(&one.author),
             one.attempts.to_string(),
             end,
             age(&one.created_at, now),
@@ -126,7 +128,7 @@ pub(crate) async fn run_task(context: &Context, command: TaskCommand) -> Outcome
         }
         TaskCommand::Show { workspace, task } => {
             let id = resolve(&client, &workspace).await?;
-            context.output.json(&client.task(&id, &task, 0).await?)?;
+            show_task(context, &client.task(&id, &task, 0).await?)?;
         }
         TaskCommand::Cancel { workspace, task } => {
             let id = resolve(&client, &workspace).await?;
@@ -174,10 +176,7 @@ fn tell(context: &Context, task: &Task) -> Outcome<()> {
 }
 
 pub(super) fn tell_part(context: &Context, part: &MessagePart) -> Outcome<()> {
-    let text = part.text.clone().or_else(|| part.url.clone());
-    let text = text.or_else(|| part.data.as_ref().map(ToString::to_string));
-    let text = text.unwrap_or_else(|| "(bytes)".into());
-    text.lines().try_for_each(|line| context.output.line(line))
+    part_text(part).lines().try_for_each(|line| context.output.line(line))
 }
 
 async fn list_tasks(context: &Context, client: &Client, id: &str) -> Outcome<()> {
@@ -196,13 +195,72 @@ async fn list_tasks(context: &Context, client: &Client, id: &str) -> Outcome<()>
     }
     let now = SystemClock.now();
     let row = |task: &Task| {
-        let state = serde_json::to_value(task.state).ok().and_then(|state| state.as_str().map(str::to_owned));
         let asked = task.history.first().map(shown).unwrap_or_default();
-        let from = format!("{}:{}", task.author.kind, task.author.id);
-        vec![task.id.clone(), state.unwrap_or_default(), from, age(&task.created_at, now), asked]
+        let from = from(&task.author);
+        vec![task.id.clone(), word(task.state), from, age(&task.created_at, now), asked]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
     context.output.table(&["id", "state", "from", "age", "message"], &rows)
+}
+
+fn from(author: &Author) -> String {
+    format!("{}:{}", author.kind, author.id)
+}
+
+fn show_message(context: &Context, message: &QueuedMessage) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(message);
+    }
+    let mut facts = Facts::default();
+    facts.add("id", &message.id);
+    facts.add("task", &message.task_id);
+    facts.add("from", from(&message.author));
+    facts.add("state", word(message.state));
+    facts.add_known("before it", message.position.map(|before| before.to_string()));
+    facts.add_known("end", message.end.as_deref());
+    facts.add_known("reason", message.reason.as_deref());
+    facts.add("priority", message.priority.to_string());
+    facts.add("attempts", message.attempts.to_string());
+    facts.add("created", &message.created_at);
+    facts.add("not before", &message.not_before);
+    facts.add("expires", &message.expires_at);
+    facts.add_known("leased until", message.lease_until.as_deref());
+    facts.add_known("ended", message.ended_at.as_deref());
+    facts.add("message", text_of(&message.message.parts));
+    facts.print(context)
+}
+
+fn show_task(context: &Context, task: &Task) -> Outcome<()> {
+    if context.output.is_json {
+        return context.output.json(task);
+    }
+    let mut facts = Facts::default();
+    facts.add("id", &task.id);
+    facts.add("context", &task.context_id);
+    facts.add("from", from(&task.author));
+    facts.add("state", word(task.state));
+    facts.add("created", &task.created_at);
+    facts.add("updated", &task.updated_at);
+    for message in task.history.iter().chain(&task.status_message) {
+        facts.add(&word(message.role), text_of(&message.parts));
+    }
+    for artifact in &task.artifacts {
+        facts.add(artifact.name.as_deref().unwrap_or("result"), text_of(&artifact.parts));
+    }
+    facts.print(context)
+}
+
+fn text_of(parts: &[MessagePart]) -> String {
+    parts.iter().map(part_text).collect::<Vec<_>>().join("\n")
+}
+
+/// What of a part can be read.
+fn part_text(part: &MessagePart) -> String {
+    let text = part.text.clone().or_else(|| part.url.clone());
+    let text = text.or_else(|| part.data.as_ref().map(ToString::to_string));
+    text.unwrap_or_else(|| {
+        part.filename.as_ref().map_or_else(|| "(bytes)".into(), |name| format!("({name})"))
+    })
 }
 
 fn shown(message: &TaskMessage) -> String {

@@ -139,6 +139,7 @@ fn type_in(keys: impl Iterator<Item = io::Result<u8>>) -> io::Result<Option<Zero
 async fn list(context: &Context, client: &Client, workspace: Option<&str>) -> Outcome<()> {
     let found = all_pages(None, async |cursor| {
         let page = client.secrets(workspace, cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;

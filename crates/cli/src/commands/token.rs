@@ -65,6 +65,7 @@ async fn create(context: &Context, client: &Client, request: &CreateToken) -> Ou
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
     let found = all_pages(None, async |cursor| {
         let page = client.tokens(cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;

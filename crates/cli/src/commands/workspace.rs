@@ -12,6 +12,7 @@ use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
 use super::cursors::all_pages;
+use super::facts::{Facts, word};
 use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -109,13 +110,6 @@ fn from_name<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json
 }
 
 /// The wire name of a status and the like.
-fn name_of(value: impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(name)) => name,
-        _ => String::new(),
-    }
-}
-
 /// Asks again, at growing distances, until the workspace is no longer on its way.
 async fn wait_until_settled(client: &Client, mut workspace: Workspace, limit: Span) -> Outcome<Workspace> {
     let started = tokio::time::Instant::now();
@@ -180,6 +174,7 @@ pub(crate) async fn list(context: &Context, client: &Client, arguments: ListArgu
     let found = all_pages(None, async |cursor| {
         let query = WorkspaceQuery { cursor: cursor.map(str::to_owned), ..query.clone() };
         let page = client.workspaces(&query).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;
@@ -199,7 +194,7 @@ fn row(workspace: &Workspace, now: Timestamp) -> Vec<String> {
     vec![
         workspace.id.clone(),
         workspace.name.clone(),
-        name_of(workspace.status),
+        word(workspace.status),
         workspace.reason.clone().unwrap_or_else(|| "-".into()),
         provider_kind(workspace),
         age(&workspace.created_at, now),
@@ -234,50 +229,43 @@ pub(crate) async fn show(context: &Context, client: &Client, name: &str) -> Outc
         document["health"] = serde_json::to_value(&health).expect("its health is JSON");
         context.output.json(&document)?;
     } else {
-        for (label, value) in facts(&workspace, &health) {
-            context.output.line(&format!("{label:<14}{value}"))?;
-        }
+        facts(&workspace, &health).print(context)?;
     }
     Ok(Exit::OK)
 }
 
-fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Vec<(&'static str, String)> {
-    let capabilities: Vec<String> = workspace.capabilities.iter().map(name_of).collect();
-    let mut facts = vec![
-        ("id", workspace.id.clone()),
-        ("name", workspace.name.clone()),
-        ("status", name_of(workspace.status)),
-    ];
-    facts.extend(workspace.reason.clone().map(|reason| ("reason", reason)));
-    facts.extend([
-        ("desired", name_of(workspace.desired)),
-        ("runtime", name_of(workspace.runtime)),
-        ("tier", name_of(workspace.tier)),
-        ("provider", workspace.provider.to_string()),
-        ("capabilities", capabilities.join(", ")),
-    ]);
+fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Facts {
+    let capabilities: Vec<String> = workspace.capabilities.iter().map(word).collect();
+    let mut facts = Facts::default();
+    facts.add("id", &workspace.id);
+    facts.add("name", &workspace.name);
+    facts.add("status", word(workspace.status));
+    facts.add_known("reason", workspace.reason.as_deref());
+    facts.add("desired", word(workspace.desired));
+    facts.add("runtime", word(workspace.runtime));
+    facts.add("tier", word(workspace.tier));
+    facts.add("capabilities", capabilities.join(", "));
     let made_from = workspace.template.as_ref();
-    facts.extend(made_from.map(|stamp| ("template", format!("{} {}", stamp.name, stamp.hash))));
-    facts.extend(workspace.role.clone().map(|role| ("role", role)));
-    facts.extend(workspace.parent_id.clone().map(|parent| ("parent", parent)));
+    facts.add_known("template", made_from.map(|stamp| format!("{} {}", stamp.name, stamp.hash)));
+    facts.add_known("role", workspace.role.as_deref());
+    facts.add_known("parent", workspace.parent_id.as_deref());
     if let Some(vitals) = &workspace.vitals {
-        facts.extend(vitals.last_heartbeat_at.clone().map(|at| ("last report", at)));
-        facts.push(("tasks", vitals.active_tasks.to_string()));
-        facts.extend(vitals.current_task.clone().map(|task| ("current task", task)));
-        facts.extend(vitals.sample_error.clone().map(|error| ("its error", error)));
+        facts.add_known("last report", vitals.last_heartbeat_at.as_deref());
+        facts.add("tasks", vitals.active_tasks.to_string());
+        facts.add_known("current task", vitals.current_task.as_deref());
+        facts.add_known("its error", vitals.sample_error.as_deref());
     }
-    facts.extend([
-        ("generation", generations(workspace)),
-        ("version", workspace.version.to_string()),
-        ("created", workspace.created_at.clone()),
-        ("updated", workspace.updated_at.clone()),
-    ]);
+    facts.add("generation", generations(workspace));
+    facts.add("version", workspace.version.to_string());
+    facts.add("created", &workspace.created_at);
+    facts.add("updated", &workspace.updated_at);
+    facts.add_document("provider", &workspace.provider);
     if let Some(registry) = &health.registry {
-        facts.push(("registry", registry.state.clone()));
+        facts.add("registry", &registry.state);
+        facts.add_known("last error", registry.last_error.as_deref());
         if let Some(limits) = &registry.limits {
-            facts.push(("limits", limits.to_string()));
+            facts.add_document("limits", limits);
         }
-        facts.extend(registry.last_error.clone().map(|error| ("last error", error)));
     }
     facts
 }
@@ -286,7 +274,7 @@ fn generations(workspace: &Workspace) -> String {
     let (wanted, observed) = (workspace.generation, workspace.observed_generation);
     match workspace.behind_of {
         None => format!("{wanted} (observed {observed})"),
-        Some(cause) => format!("{wanted} (observed {observed}, behind of {})", name_of(cause)),
+        Some(cause) => format!("{wanted} (observed {observed}, behind of {})", word(cause)),
     }
 }
 
@@ -318,7 +306,7 @@ fn told(context: &Context, workspace: &Workspace) -> Outcome<Exit> {
     if context.output.is_json {
         context.output.json(workspace)?;
     } else {
-        context.output.line(&format!("{}  {}", workspace.id, name_of(workspace.status)))?;
+        context.output.line(&format!("{}  {}", workspace.id, word(workspace.status)))?;
     }
     Ok(Exit::OK)
 }

@@ -51,7 +51,7 @@ fn judge_sweeps(sweeps: &[Sweep]) -> Check {
         let outcome = sweep.last_run.as_ref().map(|run| &run.outcome);
         match outcome {
             Some(SweepOutcome::Failed { .. } | SweepOutcome::Panicked) => true,
-            Some(SweepOutcome::Done { failed, .. }) => *failed > 0,
+            Some(SweepOutcome::Done { failed, .. } | SweepOutcome::TakenOver { failed, .. }) => *failed > 0,
             Some(SweepOutcome::Elsewhere { .. }) | None => false,
         }
     };

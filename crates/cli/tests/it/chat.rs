@@ -93,6 +93,29 @@ async fn a_person_talks_with_an_agent_from_the_command_line() {
     agent.await.unwrap();
 }
 
+// S11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_and_its_message_are_told_in_words_and_whole_as_json() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let agent = tokio::spawn(echo(&server).await);
+    machine.run(&["task", "send", "echo", "hello there"]).expect_ok();
+    let of = |listing: &[&str]| machine.run(listing).expect_ok().json()[0]["id"].as_str().unwrap().to_owned();
+    let task = of(&["task", "ls", "echo", "--json"]);
+    let message = of(&["queue", "ls", "echo", "--state", "ended", "--json"]);
+    for (show, expected) in [
+        (["task", "show", "echo", &task], ["state    completed", "user     hello there"]),
+        (["queue", "show", "echo", &message], ["end         answered", "message     hello there"]),
+    ] {
+        let text = machine.run(&show).expect_ok().text();
+        assert!(expected.iter().all(|line| text.contains(line)), "{text}");
+        let json = machine.run(&[&show[..], &["--json"]].concat()).expect_ok().json();
+        assert_eq!(json["id"], show[3]);
+    }
+    server.kill();
+    agent.await.unwrap();
+}
+
 // X32
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_go_along_with_a_message_from_the_command_line() {

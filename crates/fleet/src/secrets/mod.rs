@@ -116,7 +116,7 @@ impl Fleet {
     ) -> Result<Page<SecretSummary, SecretName>, Error> {
         let owner = self.secret_owner(who, Action::ReadSecrets, scope).await?;
         let query = SecretQuery { owner, after, limit: limit.clamp(1, self.limits().max_page_size) };
-        let page = self.store().read(move |tx| tx.secrets(&query).map_err(Error::from)).await?;
+        let page = self.listed(self.store().read(move |tx| tx.secrets(&query).map_err(Error::from)).await?);
         let keys = self.keys_for(&page.rows);
         let summary =
             |row: SealedSecret| SecretSummary { is_readable: keys.find(&row.key_id).is_some(), row };

@@ -13,9 +13,16 @@ pub enum SweepOutcome {
         acted_on: u64,
         failed: u64,
     },
-    /// Another replica ran it, or took it over.
+    /// Another replica ran it.
     Elsewhere {
         owner: String,
+    },
+    /// Another replica took it over. The counts are of this one, until then.
+    TakenOver {
+        owner: String,
+        looked_at: u64,
+        acted_on: u64,
+        failed: u64,
     },
     Failed {
         code: ErrorCode,
@@ -83,10 +90,14 @@ impl Board {
         record.runs += 1;
         record.panics_in_a_row = match &outcome {
             SweepOutcome::Panicked => record.panics_in_a_row.saturating_add(1),
-            SweepOutcome::Done { .. } | SweepOutcome::Elsewhere { .. } | SweepOutcome::Failed { .. } => 0,
+            SweepOutcome::Done { .. }
+            | SweepOutcome::Elsewhere { .. }
+            | SweepOutcome::TakenOver { .. }
+            | SweepOutcome::Failed { .. } => 0,
         };
         match &outcome {
-            SweepOutcome::Done { acted_on, failed, .. } => {
+            SweepOutcome::Done { acted_on, failed, .. }
+            | SweepOutcome::TakenOver { acted_on, failed, .. } => {
                 record.acted_on += acted_on;
                 record.failures += failed;
             }

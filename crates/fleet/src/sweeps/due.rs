@@ -4,7 +4,7 @@ use warren_model::{Principal, WorkspaceId};
 use warren_rules::sweeps::{Act, Sweep, Then, deed};
 use warren_store::{Due, Lease, WriteTx};
 
-use super::{Ran, Tally, lease};
+use super::{Go, Ran, Tally, lease};
 use crate::lifecycle::{Moment, Particulars, Wish, apply_signal_knowing, follow_wish};
 use crate::{Error, Fleet};
 
@@ -15,14 +15,6 @@ const BATCH: usize = 500;
 const STRETCH: u32 = 20_000;
 /// Stretches of one run. What is left is due again at the next.
 const MAX_STRETCHES: usize = 250;
-
-/// Whether a run goes on after a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Go {
-    On,
-    /// Another replica has taken the sweep over.
-    Home,
-}
 
 /// What became of one workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +49,8 @@ impl Fleet {
                     break;
                 }
                 match self.sweep_batch(sweep, &lease, batch, &mut tally).await? {
-                    Go::On => tally.looked_at += batch.len() as u64,
-                    Go::Home => return Ok(Ran::Elsewhere { owner: self.who_sweeps(&lease).await? }),
+                    Go::On => {}
+                    Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await?, tally }),
                 }
             }
             // What failed is due still; to go on would meet the same again and again.
@@ -96,6 +88,7 @@ impl Fleet {
                         Ok(None) => return Ok(Go::Home),
                         Err(error) => {
                             tracing::warn!(workspace.id = %id, sweep = sweep.as_str(), %error, "a sweep could not deal with a workspace");
+                            tally.looked_at += 1;
                             tally.failed += 1;
                         }
                     }
@@ -118,6 +111,7 @@ impl Fleet {
     }
 
     fn count(&self, dealt: &[Dealt], tally: &mut Tally) {
+        tally.looked_at += dealt.len() as u64;
         for one in dealt {
             match one {
                 Dealt::Nothing => {}

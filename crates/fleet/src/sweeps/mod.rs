@@ -60,13 +60,26 @@ pub(crate) enum Occasion {
     Asked,
 }
 
+/// Whether a run goes on after a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Go {
+    On,
+    /// Another replica has taken the sweep over.
+    Home,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ran {
     Done(Tally),
-    /// Another replica is at it, or has taken it over.
+    /// Another replica is at it.
     Elsewhere {
         owner: String,
+    },
+    /// Another replica has taken it over; what was done until then is done.
+    TakenOver {
+        owner: String,
+        tally: Tally,
     },
 }
 
@@ -137,6 +150,15 @@ impl Fleet {
                 failed: tally.failed,
             },
             Ok(Ok(Ran::Elsewhere { owner })) => SweepOutcome::Elsewhere { owner },
+            Ok(Ok(Ran::TakenOver { owner, tally })) => {
+                tracing::warn!(sweep = sweep.as_str(), owner, "a sweep was taken over by another replica");
+                SweepOutcome::TakenOver {
+                    owner,
+                    looked_at: tally.looked_at,
+                    acted_on: tally.acted_on,
+                    failed: tally.failed,
+                }
+            }
             Ok(Err(error)) => {
                 tracing::warn!(sweep = sweep.as_str(), %error, "a sweep failed; it runs again");
                 SweepOutcome::Failed { code: error.code }

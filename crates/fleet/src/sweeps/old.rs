@@ -3,7 +3,7 @@
 use warren_rules::sweeps::{Sweep, cleared_before};
 use warren_store::{Lease, WriteTx};
 
-use super::{Ran, Tally, lease};
+use super::{Go, Ran, Tally, lease};
 use crate::{Error, Fleet};
 
 const BATCH: u32 = 1_000;
@@ -25,26 +25,23 @@ impl Fleet {
         };
         let mut tally = Tally::default();
         for (days, prune) in tables {
-            if let Some(before) = cleared_before(days, now) {
-                let Some(cleared) = self.clear(&lease, before, prune).await? else {
-                    return Ok(Ran::Elsewhere { owner: self.who_sweeps(&lease).await? });
-                };
-                tally.looked_at += cleared;
-                tally.acted_on += cleared;
+            let Some(before) = cleared_before(days, now) else { continue };
+            match self.clear(&lease, before, prune, &mut tally).await? {
+                Go::On => {}
+                Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await?, tally }),
             }
         }
         self.give_back(lease).await?;
         Ok(Ran::Done(tally))
     }
 
-    /// How many were cleared away; absent when the sweep was taken over.
     async fn clear(
         &self,
         lease: &Lease,
         before: warren_model::Timestamp,
         prune: Prune,
-    ) -> Result<Option<u64>, Error> {
-        let mut cleared = 0;
+        tally: &mut Tally,
+    ) -> Result<Go, Error> {
         for _ in 0..MAX_BATCHES {
             let (held, now) = (lease.clone(), self.clock().now());
             let batch = self
@@ -56,12 +53,13 @@ impl Fleet {
                     prune(tx, before, BATCH).map(Some).map_err(Error::from)
                 })
                 .await?;
-            let Some(batch) = batch else { return Ok(None) };
-            cleared += batch;
+            let Some(batch) = batch else { return Ok(Go::Home) };
+            tally.looked_at += batch;
+            tally.acted_on += batch;
             if batch == 0 || self.0.stopping.is_cancelled() {
                 break;
             }
         }
-        Ok(Some(cleared))
+        Ok(Go::On)
     }
 }

@@ -1,7 +1,8 @@
 //! The door: the only place that starts a program.
 //!
 //! Between fork and exec the child makes itself a session of its own, goes to its directory by handle (a path could be
-//! swapped meanwhile), takes the terminal if it has one, and marks every descriptor but 0, 1 and 2 to close on exec.
+//! swapped meanwhile), takes the terminal if it has one, takes no signal settings along, and marks every descriptor but 0,
+//! 1 and 2 to close on exec.
 
 #![expect(unsafe_code, reason = "`pre_exec` and `close_range`; each block says why it holds")]
 
@@ -11,6 +12,7 @@ use std::process::Stdio;
 use rustix::fd::OwnedFd;
 use rustix::process::{Resource, Rlimit, fchdir, getrlimit, ioctl_tiocsctty, setrlimit, setsid};
 use tokio::process::{Child, Command};
+use warren_doors::reset_signals;
 use warren_model::ErrorCode;
 use warren_workspace::Error;
 
@@ -76,6 +78,7 @@ fn start(plan: Plan) -> io::Result<Child> {
             if has_terminal {
                 ioctl_tiocsctty(rustix::stdio::stdin())?;
             }
+            reset_signals()?;
             close_on_exec_from_3()
         });
     }

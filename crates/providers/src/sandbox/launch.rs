@@ -26,6 +26,7 @@ use std::thread::JoinHandle;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use tokio::sync::oneshot;
+use warren_doors::reset_signals;
 use warren_model::BoxLimits;
 
 use super::arguments::{CHANNEL_FD, FIRST_FILTER_FD, System};
@@ -297,6 +298,7 @@ fn start(launch: Launch, groups: Vec<OwnedFd>, vestibule: Option<&Vestibule>) ->
                     return Err(io::Error::last_os_error());
                 }
             }
+            reset_signals()?;
             let after = FIRST_FILTER_FD as usize + fixed.len() - 1;
             close_on_exec_from(after as libc::c_uint)
         });

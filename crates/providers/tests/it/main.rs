@@ -13,4 +13,5 @@ mod local_provider;
 mod processes;
 mod sandbox;
 mod security;
+mod signals;
 mod watching;

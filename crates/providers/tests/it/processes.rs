@@ -52,6 +52,7 @@ async fn a_timeout_leaves_no_child_however_it_hides() {
         ("deep", "sh -c 'sh -c \"setsid sh -c \\\"sleep 7001\\\" & wait\" & wait' & wait"),
         ("without environment", "env -i setsid sleep 7001 & wait"),
     ] {
+        let script = script.replace("7001", &nap(7001));
         let command = Command { timeout_ms: Some(300), ..Command::script(script) };
         let started = Instant::now();
         let result = local.shell().run(command).await.unwrap();
@@ -198,16 +199,17 @@ async fn warrens_own_variables_cannot_be_passed() {
 async fn background_processes_are_bounded_and_finished_ones_are_forgotten_in_order() {
     let local = Local::open().await;
     let shell = local.shell();
+    let sleep = format!("sleep {}", nap(7006));
     let start = |script: &str, timeout_ms| Start {
         command: Command { timeout_ms, ..Command::script(script) },
         pty: None,
     };
-    let late = shell.start(start("sleep 7006", Some(200))).await.unwrap();
+    let late = shell.start(start(&sleep, Some(200))).await.unwrap();
     let poll = Poll { offset: 0, max_bytes: 10, wait_ms: 20_000 };
     let polled = shell.poll(late.id, poll).await.unwrap();
     assert!(matches!(polled.state, ProcessState::Exited { timed_out: true, signal: Some(9), .. }));
     for _ in 0..64 {
-        shell.start(start("sleep 7006", None)).await.unwrap();
+        shell.start(start(&sleep, None)).await.unwrap();
     }
     assert_code(shell.start(start("true", None)).await, ErrorCode::TooManyRequests);
     assert_eq!(shell.list().await.unwrap().len(), 65);

@@ -13,7 +13,7 @@ use warren_model as model;
 use warren_model::{ErrorCode, SecretName, SecretValue};
 use zeroize::Zeroizing;
 
-use super::paging::{PageParams, cursor, page_size};
+use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -60,6 +60,7 @@ async fn page(
     Ok(axum::Json(SecretPage {
         items: page.rows.iter().map(convert::secret).collect(),
         next_cursor: page.next.map(|name| name.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

@@ -8,7 +8,7 @@ use warren_fleet::MintToken;
 use warren_model as model;
 use warren_model::ErrorCode;
 
-use super::paging::{PageParams, cursor, page_size};
+use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -69,6 +69,7 @@ pub(super) async fn list(
     Ok(axum::Json(TokenPage {
         items: page.rows.iter().map(convert::token).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

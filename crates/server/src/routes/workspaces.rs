@@ -14,7 +14,7 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::WorkspaceQuery;
 
-use super::paging::{cursor, page_size};
+use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -146,8 +146,7 @@ pub(super) async fn list(
         after: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
-    let page = app.fleet.workspaces(&who, query).await?;
-    let vitals = app.fleet.vitals_of(&page.rows).await?;
+    let (page, vitals) = app.fleet.workspaces_with_vitals(&who, query).await?;
     let positions = app.fleet.positions_of(&who, &page.rows).await?;
     let item = |row: &model::Workspace| {
         let told = convert::workspace(row, vitals.get(&row.id), app.fleet.provision_timeout_ms(row));
@@ -158,6 +157,7 @@ pub(super) async fn list(
     Ok(axum::Json(WorkspacePage {
         items: page.rows.iter().map(item).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

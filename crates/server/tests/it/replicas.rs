@@ -337,7 +337,18 @@ async fn a_sweep_that_was_taken_over_stops_and_leaves_the_rest_to_its_heir() {
     drop(release);
     let taken = heir.await.unwrap().unwrap().expect("the lease had run out");
     let report = run.await.unwrap().unwrap();
-    assert_eq!(outcome_of(&report), warren_fleet::SweepOutcome::Elsewhere { owner: "heir".into() });
+    let batch = BATCH as u64;
+    assert_eq!(
+        outcome_of(&report),
+        warren_fleet::SweepOutcome::TakenOver {
+            owner: "heir".into(),
+            looked_at: batch,
+            acted_on: batch,
+            failed: 0
+        },
+        "what was done until then is told"
+    );
+    assert_eq!(report.acted_on, batch);
     assert_eq!(status(&holder, ids[0]).await, "failed", "what was begun in time was finished");
     assert_eq!(status(&holder, ids[BATCH]).await, "awaiting_agent", "the rest is the heir's");
     assert_eq!(lease().await, Some(taken));

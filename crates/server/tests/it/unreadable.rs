@@ -8,7 +8,7 @@ use warren_exchange::connector::OutboundPolicy;
 use warren_testkit::Warren;
 
 use crate::exchange::{say, task_in};
-use crate::fleet::{clock, create, events, eventually, register, reporting};
+use crate::fleet::{beat, clock, create, events, eventually, register, reporting};
 use crate::memory;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -209,4 +209,71 @@ async fn every_list_names_what_it_cannot_read_and_shows_the_rest() {
         list.assert_one_is_named(&warren).await;
         list.write(&warren, &was);
     }
+}
+
+async fn told(warren: &Warren, path: &str, id: &str) -> Value {
+    let page = warren.get(path).await;
+    assert_eq!(page.status, 200, "{path}: {}", page.text());
+    let page = page.json();
+    let shown: Vec<&Value> = page["items"].as_array().unwrap().iter().map(|item| &item[id]).collect();
+    json!([shown, page["unreadable"]])
+}
+
+// F1, F16, F30, F32
+#[tokio::test]
+async fn a_list_of_the_fleet_names_what_it_cannot_read_and_shows_the_rest() {
+    let warren = Warren::start().await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let (id, runtime) = reporting(&warren).await;
+        beat(&warren, &runtime, &json!({})).await;
+        ids.push(id.to_string());
+    }
+    let all = "/api/v1/workspaces";
+    assert_eq!(told(&warren, all, "id").await, json!([ids, null]));
+    edit(&warren, &format!("UPDATE workspaces SET spec = '{{}}' WHERE id = '{}'", ids[0]));
+    edit(&warren, &format!("UPDATE vitals SET outcomes = 'moon' WHERE workspace_id = '{}'", ids[1]));
+    assert_eq!(told(&warren, all, "id").await, json!([[ids[2]], [ids[0], ids[1]]]));
+    let pages = format!("{all}?limit=1");
+    let first = warren.get(&pages).await.json();
+    assert_eq!((&first["items"], &first["unreadable"]), (&json!([]), &json!([ids[0]])));
+    let cursor = first["next_cursor"].as_str().expect("a page of nothing is not the end");
+    assert_eq!(told(&warren, &format!("{pages}&cursor={cursor}"), "id").await, json!([[], [ids[1]]]));
+
+    for name in ["ALPHA_NAME_OF_16", "BETA"] {
+        let set = warren.call("PUT", &format!("/api/v1/secrets/{name}")).token(&warren.token);
+        assert_eq!(set.json(&json!({ "value": "some value" })).send().await.status, 201);
+    }
+    edit(&warren, "UPDATE secrets SET updated_by = 'moon:1' WHERE name = 'ALPHA_NAME_OF_16'");
+    assert_eq!(
+        told(&warren, "/api/v1/secrets", "name").await,
+        json!([["BETA"], ["ALPHA_NAME_OF_16"]]),
+        "whichever column cannot be read"
+    );
+
+    let made = warren.post("/api/v1/tokens", &json!({ "kind": "admin", "name": "spare" })).await.json();
+    let id = made["token"]["id"].as_str().unwrap();
+    let before = told(&warren, "/api/v1/tokens", "name").await;
+    assert!(before[0].as_array().unwrap().contains(&json!("spare")), "{before}");
+    edit(&warren, "UPDATE tokens SET scopes = 'moon:howl' WHERE name = 'spare'");
+    let after = told(&warren, "/api/v1/tokens", "name").await;
+    assert_eq!(after[1], json!([id]));
+    assert_eq!(after[0].as_array().unwrap().len() + 1, before[0].as_array().unwrap().len(), "{after}");
+}
+
+// F3, F8
+#[tokio::test]
+async fn a_workspace_that_cannot_be_read_keeps_nobody_from_starting_and_no_tree_is_cut_around_it() {
+    let warren = Warren::start().await;
+    let root = create(&warren, &json!({ "name": "root", "provider": memory() })).await;
+    create(&warren, &json!({ "name": "leaf", "provider": memory(), "parent_id": root.to_string() })).await;
+    warren.wait_for_status(root, warren_model::Status::Online).await;
+    edit(&warren, "UPDATE workspaces SET spec = '{}' WHERE name = 'leaf'");
+    let cut = warren.call("DELETE", &format!("/api/v1/workspaces/{root}")).token(&warren.token).send().await;
+    assert_eq!(cut.status, 500, "{}", cut.text());
+    let shown = warren.get(&format!("/api/v1/workspaces/{root}")).await.json();
+    assert_eq!(shown["status"], "online", "all or nothing: {shown}");
+
+    let warren = warren.restart().await;
+    assert_eq!(warren.get(&format!("/api/v1/workspaces/{root}")).await.status, 200);
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use warren_doors::{Entropy, OsEntropy};
 use warren_model::{
-    CapabilitySet, EventKind, Id, IdKind, MemoryConfig, Mending, Network, NewEvent, OrgId, Principal,
-    ProviderConfig, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Webhook, Workspace,
-    WorkspaceSpec,
+    CapabilitySet, EventKind, Id, IdKind, KeyId, MemoryConfig, Mending, Network, NewEvent, OrgId, Principal,
+    ProviderConfig, ScopeSet, SealedSecret, SecretOwner, Status, Timestamp, Token, TokenKind, TokenSecret,
+    Webhook, Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 
@@ -58,6 +58,20 @@ pub(crate) fn token(secret: &TokenSecret) -> Token {
         last_used_at: None,
         revoked_at: None,
         used_at: None,
+    }
+}
+
+pub(crate) fn secret(name: &str) -> SealedSecret {
+    SealedSecret {
+        owner: SecretOwner::Org(OrgId::DEFAULT),
+        name: name.parse().unwrap(),
+        version: 1,
+        key_id: KeyId::from_fingerprint([1; 8]),
+        nonce: [7; 12],
+        sealed: vec![1],
+        created_at: NOW,
+        updated_at: NOW,
+        updated_by: Principal::system("test"),
     }
 }
 

@@ -4,8 +4,11 @@
 use std::sync::Arc;
 
 use sqlx::Executor as _;
-use warren_model::{OrgId, Principal, Task, TaskId, TaskOrigin, TaskState, WorkspaceId};
-use warren_store::{Error, Page, Store, TaskMark, TaskQuery};
+use warren_model::{
+    OrgId, Principal, SealedSecret, SecretOwner, Task, TaskId, TaskOrigin, TaskState, Token, TokenKind,
+    TokenSecret, Vitals, Workspace, WorkspaceId,
+};
+use warren_store::{Error, Page, SecretQuery, Store, TaskMark, TaskQuery, TokenQuery, WorkspaceQuery};
 use warren_store_sql::postgres::PostgresOptions;
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
@@ -124,4 +127,106 @@ async fn a_list_of_postgres_names_what_it_cannot_read_and_lacks_nothing_else() {
         }
         assert_each_row_is_told_once(&store, workspace_id, &ids, broken).await;
     }
+}
+
+/// What names each of three rows in three lists, with the statement that breaks the second.
+struct Three {
+    workspaces: [Workspace; 3],
+    tokens: [Token; 3],
+    secrets: [SealedSecret; 3],
+}
+
+impl Three {
+    async fn write(store: &Arc<dyn Store>) -> Self {
+        let mut workspaces = [(); 3].map(|()| rows::workspace());
+        workspaces.sort_by_key(|row| row.id);
+        let mut tokens = [1, 2, 3].map(|seed| rows::token(&TokenSecret::new(TokenKind::Admin, [seed; 32])));
+        tokens.sort_by_key(|row| row.id);
+        // As long as an id, so that one is not taken for the other.
+        let secrets = ["A234567890123456", "B234567890123456", "C234567890123456"].map(rows::secret);
+        let three = Self { workspaces, tokens, secrets };
+        let (workspaces, tokens, secrets) =
+            (three.workspaces.clone(), three.tokens.clone(), three.secrets.clone());
+        let written: Result<(), Error> = store
+            .write(move |tx| {
+                workspaces.iter().try_for_each(|row| tx.insert_workspace(row))?;
+                workspaces.iter().try_for_each(|row| tx.put_vitals(row.id, &Vitals::default()))?;
+                tokens.iter().try_for_each(|row| tx.insert_token(row))?;
+                secrets.iter().try_for_each(|row| tx.insert_secret(row))
+            })
+            .await;
+        assert_eq!(written, Ok(()));
+        three
+    }
+
+    fn edits(&self) -> [String; 4] {
+        let (workspace, token, secret) = (self.workspaces[1].id, self.tokens[1].id, &self.secrets[1].name);
+        [
+            format!("UPDATE workspaces SET spec = '{{}}' WHERE id = '{workspace}'"),
+            format!("UPDATE vitals SET outcomes = 'moon' WHERE workspace_id = '{workspace}'"),
+            format!("UPDATE tokens SET scopes = 'moon:howl' WHERE id = '{token}'"),
+            format!("UPDATE secrets SET updated_by = 'moon:1' WHERE name = '{secret}'"),
+        ]
+    }
+
+    async fn assert_one_is_named(&self, store: &Arc<dyn Store>) {
+        let ids = self.workspaces.each_ref().map(|row| row.id);
+        let query = WorkspaceQuery::all(2);
+        let page = store.read::<_, Error, _>(move |tx| tx.workspaces(&query)).await.unwrap();
+        assert_eq!(
+            names(&page, |row| row.id.to_string()),
+            ([ids[0].to_string()].into(), [ids[1].to_string()].into())
+        );
+        let query = WorkspaceQuery { after: page.next, ..WorkspaceQuery::all(2) };
+        assert_eq!(page.next, Some(ids[1]), "the next page begins behind what cannot be read");
+        let page = store.read::<_, Error, _>(move |tx| tx.workspaces(&query)).await.unwrap();
+        assert_eq!((page.rows.len(), page.unreadable.len(), page.next), (1, 0, None));
+
+        let found = store.read::<_, Error, _>(move |tx| tx.vitals_of(&ids)).await.unwrap();
+        assert_eq!((found.rows.len(), found.unreadable[0].id.clone()), (2, ids[1].to_string()));
+
+        let query = TokenQuery { org_id: None, owner: None, includes_ended: true, after: None, limit: 9 };
+        let page = store.read::<_, Error, _>(move |tx| tx.tokens(&query)).await.unwrap();
+        let [first, second, third] = self.tokens.each_ref().map(|row| row.id.to_string());
+        assert_eq!(names(&page, |row| row.id.to_string()), ([first, third].into(), [second].into()));
+
+        let query = SecretQuery { owner: SecretOwner::Org(OrgId::DEFAULT), after: None, limit: 9 };
+        let page = store.read::<_, Error, _>(move |tx| tx.secrets(&query)).await.unwrap();
+        let [first, second, third] = self.secrets.each_ref().map(|row| row.name.to_string());
+        assert_eq!(names(&page, |row| row.name.to_string()), ([first, third].into(), [second].into()));
+        assert!(matches!(page.whole(), Err(Error::Corrupt(_))), "whoever needs all is told");
+    }
+}
+
+fn names<T, C>(page: &Page<T, C>, name: fn(&T) -> String) -> (Vec<String>, Vec<String>) {
+    (page.rows.iter().map(name).collect(), page.unreadable.iter().map(|row| row.id.clone()).collect())
+}
+
+// F1, F16, F30, F32
+#[tokio::test]
+async fn the_lists_of_the_fleet_in_sqlite_name_what_they_cannot_read() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("warren.db");
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(path.clone(), SqliteOptions::default()).await.unwrap());
+    let three = Three::write(&store).await;
+    let file = rusqlite::Connection::open(&path).unwrap();
+    for edit in three.edits() {
+        assert_eq!(file.execute(&edit, []).unwrap(), 1, "{edit}");
+    }
+    three.assert_one_is_named(&store).await;
+}
+
+// F1, F16, F30, F32
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lists_of_the_fleet_in_postgres_name_what_they_cannot_read() {
+    let mut database = Database::create().await;
+    let store = database.open(PostgresOptions { max_connections: 4, ..PostgresOptions::default() }).await;
+    let three = Three::write(&store).await;
+    let mut connection = database.connect().await;
+    for edit in three.edits() {
+        let done = connection.execute(sqlx::AssertSqlSafe(edit.clone())).await;
+        assert_eq!(done.unwrap().rows_affected(), 1, "{edit}");
+    }
+    three.assert_one_is_named(&store).await;
 }

@@ -9,7 +9,7 @@ use warren_model::{
 };
 
 use super::samples::{NOW, get, id, insert, token, workspace};
-use crate::{Due, Error, Store};
+use crate::{Batch, Due, Error, Store};
 
 async fn put(store: &dyn Store, id: WorkspaceId, vitals: Vitals) -> Result<(), Error> {
     store.write(move |tx| tx.put_vitals(id, &vitals)).await
@@ -86,9 +86,9 @@ pub async fn reports_of_many_are_read_at_once(store: Arc<dyn Store>) {
     let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
     let (asked, reported) = (ids.clone(), ids[1]);
     let found = store.read(move |tx| tx.vitals_of(&asked)).await;
-    assert_eq!(found, Ok([(reported, full())].into()));
+    assert_eq!(found, Ok(Batch { rows: vec![(reported, full())], unreadable: Vec::new() }));
     let none: Result<_, Error> = store.read(move |tx| tx.vitals_of(&[])).await;
-    assert_eq!(none, Ok([].into()));
+    assert_eq!(none, Ok(Batch { rows: Vec::new(), unreadable: Vec::new() }));
 }
 
 // F16, F20

@@ -6,7 +6,7 @@ use warren_model::WorkspaceId;
 use warren_testkit::{Answer, Warren};
 
 use super::{answer_of, queue, say, task, task_in};
-use crate::fleet::{clock, eventually, reporting};
+use crate::fleet::{beat, clock, eventually, reporting, show, status, sweep};
 
 async fn claim(warren: &Warren, id: WorkspaceId, secret: &str, body: Value) -> Answer {
     let path = format!("/api/v1/workspaces/{id}/queue/claim");
@@ -155,4 +155,63 @@ async fn nobody_else_answers_in_a_workspaces_name() {
     assert_eq!((operator.status, operator.code().as_str()), (403, "forbidden"));
     let other = claim(&warren, id, &stranger, json!({})).await;
     assert_eq!((other.status, other.code().as_str()), (404, "workspace_not_found"));
+}
+
+// F16, F12: a runtime that asks and answers without ever reporting
+#[tokio::test]
+async fn whoever_asks_for_work_or_tells_of_it_lives_and_a_wedge_stays_one() {
+    let clock = clock();
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let (id, secret) = reporting(&warren).await;
+    let (silent, _) = reporting(&warren).await;
+    let claimed = json!({ "lease_ms": 600_000 });
+    say(&warren, id, "do it").await;
+    let got = claim(&warren, id, &secret, claimed).await.json()["claimed"].clone();
+    // Together longer than a runtime may be silent, one by one shorter.
+    let later = async || {
+        clock.advance_ms(60_000);
+        sweep(&warren, "liveness").await;
+        status(&warren, id).await
+    };
+    assert_eq!(later().await, "online");
+    assert_eq!(tell(&warren, id, &secret, &got, "progress", json!({})).await.status, 200);
+    assert_eq!(later().await, "online", "it told how it goes");
+    assert_eq!(status(&warren, silent).await, "offline", "the control");
+    let answer = json!({ "outcome": "answered", "message": text("done") });
+    assert_eq!(tell(&warren, id, &secret, &got, "answer", answer).await.status, 200);
+    assert_eq!(later().await, "online", "it answered");
+    assert_eq!(claim(&warren, id, &secret, json!({})).await.status, 200);
+    assert_eq!(later().await, "online", "it asked, and there was nothing");
+    assert_eq!(later().await, "offline", "and then it was silent");
+    assert_eq!(claim(&warren, id, &secret, json!({})).await.status, 200);
+    assert_eq!(status(&warren, id).await, "online", "it is back");
+
+    // What it said of itself stays, and so does a token that others may hold.
+    beat(&warren, &secret, &json!({ "runtime_state": "wedged" })).await;
+    clock.advance_ms(10_000);
+    claim(&warren, id, &secret, json!({})).await;
+    assert_eq!(status(&warren, id).await, "degraded", "a sign of life clears no wedge");
+    let body = json!({ "kind": "workspace", "name": "spare", "workspace_id": id.to_string() });
+    let spare = warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned();
+    clock.advance_ms(89_000);
+    assert_eq!(claim(&warren, id, &spare, json!({})).await.status, 200);
+    assert_eq!(later().await, "offline", "who holds another token proves nothing");
+}
+
+// F16: asking often costs no write each
+#[tokio::test]
+async fn signs_of_life_that_come_fast_are_written_once() {
+    let clock = clock();
+    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
+    let (id, secret) = reporting(&warren).await;
+    let heard = async || show(&warren, id).await["vitals"]["last_heartbeat_at"].clone();
+    let registered = heard().await;
+    for _ in 0..4 {
+        clock.advance_ms(1_000);
+        assert_eq!(claim(&warren, id, &secret, json!({})).await.status, 200);
+        assert_eq!(heard().await, registered);
+    }
+    clock.advance_ms(1_000);
+    claim(&warren, id, &secret, json!({})).await;
+    assert_ne!(heard().await, registered);
 }
