@@ -326,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_arrives_whole_though_its_base64_reads_like_a_secret() {
         let value = zeroize::Zeroizing::new("hunter2hunter2".to_owned());
-        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect());
+        let secrets = SecretVariables::new([("KEY".to_owned(), value)].into_iter().collect(), None);
         let part = json!({ "raw": "AAhunter2hunter2", "filename": "hunter2hunter2.bin" });
         let body = json!({ "message": { "parts": [part] } });
         let (_, seen, _) = talk(vec![line(1, "/api/v1/a", &body)], secrets).await;
