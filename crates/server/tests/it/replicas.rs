@@ -289,14 +289,14 @@ async fn two_runs_of_a_sweep_in_one_process_follow_each_other() {
     let ids = many_latecomers(&sweeper, 1).await;
     clock.advance_ms(60_000);
     let release = hold_record(&holder, ids[0]).await;
-    let run = async || {
-        let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
-        let fleet = sweeper.fleet.clone();
+    let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+    let run = || {
+        let (fleet, operator) = (sweeper.fleet.clone(), operator.clone());
         tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await })
     };
-    let first = run().await;
+    let first = run();
     eventually("it has come to the record that is held", async || database.waiting_for_locks() >= 1).await;
-    let second = run().await;
+    let second = run();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(database.waiting_for_locks(), 1, "the second one waits for its turn, not for the record");
     drop(release);
