@@ -220,27 +220,37 @@ impl Follower {
                     }
                 } => {
                     look.set(None);
-                    if let Some(update) = self.look().await? {
-                        return Ok(Some(update));
+                    let task = read(&*self.store, self.id).await?;
+                    if self.hints.is_empty() {
+                        if let Some(update) = self.catch_up(task) {
+                            return Ok(Some(update));
+                        }
+                    } else {
+                        // They came during the look and tell more than the row, which has only what they end with.
+                        look.set(Some(tokio::time::sleep(LOOK_AGAIN)));
                     }
                 }
             }
         }
     }
 
-    /// Reads the row; what changed in it unnoticed is told as one update.
     async fn look(&mut self) -> Result<Option<TaskUpdate>, Error> {
         let task = read(&*self.store, self.id).await?;
+        Ok(self.catch_up(task))
+    }
+
+    /// What changed in the row unnoticed is told as one update.
+    fn catch_up(&mut self, task: Task) -> Option<TaskUpdate> {
         // An end is told even if a piece of the same version was: its own hint may be the one that was missed.
         if task.version <= self.seen && !task.state.is_final() {
-            return Ok(None);
+            return None;
         }
         self.seen = task.version;
         self.read_at = task.version;
         self.has_ended = task.state.is_final();
         self.row = None;
         let task = self.sight.task(task);
-        Ok(Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at }))
+        Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at })
     }
 }
 
