@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
+use warren_rules::following::{AfterLook, Look, after_look};
 use warren_rules::uploads;
 use warren_store::Store;
 
@@ -201,10 +202,11 @@ impl Follower {
                     }
                     Err(_) => {
                         self.hints = self.hints.resubscribe();
-                        if let Some(update) = self.look().await? {
-                            return Ok(Some(update));
+                        match self.look().await? {
+                            Looked::News(update) => return Ok(Some(update)),
+                            Looked::HintsFirst => {}
+                            Looked::Nothing => tokio::time::sleep(LOOK_AGAIN).await,
                         }
-                        tokio::time::sleep(LOOK_AGAIN).await;
                     }
                 },
                 changed = self.newest.changed(), if look.is_none() => {
@@ -220,38 +222,46 @@ impl Follower {
                     }
                 } => {
                     look.set(None);
-                    let task = read(&*self.store, self.id).await?;
-                    if self.hints.is_empty() {
-                        if let Some(update) = self.catch_up(task) {
-                            return Ok(Some(update));
-                        }
-                    } else {
-                        // They came during the look and tell more than the row, which has only what they end with.
-                        look.set(Some(tokio::time::sleep(LOOK_AGAIN)));
+                    match self.look().await? {
+                        Looked::News(update) => return Ok(Some(update)),
+                        Looked::HintsFirst => look.set(Some(tokio::time::sleep(LOOK_AGAIN))),
+                        Looked::Nothing => {}
                     }
                 }
             }
         }
     }
 
-    async fn look(&mut self) -> Result<Option<TaskUpdate>, Error> {
+    /// Reads the row; what changed in it unnoticed is told as one update.
+    async fn look(&mut self) -> Result<Looked, Error> {
         let task = read(&*self.store, self.id).await?;
-        Ok(self.catch_up(task))
-    }
-
-    /// What changed in the row unnoticed is told as one update.
-    fn catch_up(&mut self, task: Task) -> Option<TaskUpdate> {
-        // An end is told even if a piece of the same version was: its own hint may be the one that was missed.
-        if task.version <= self.seen && !task.state.is_final() {
-            return None;
+        let has_ended = task.state.is_final();
+        let look = Look {
+            version: task.version,
+            has_ended,
+            told: self.seen,
+            are_hints_waiting: !self.hints.is_empty(),
+        };
+        match after_look(look) {
+            AfterLook::Nothing => return Ok(Looked::Nothing),
+            AfterLook::HintsFirst => return Ok(Looked::HintsFirst),
+            AfterLook::Tell => {}
         }
-        self.seen = task.version;
-        self.read_at = task.version;
-        self.has_ended = task.state.is_final();
+        (self.seen, self.read_at) = (task.version, task.version);
+        self.has_ended = has_ended;
         self.row = None;
         let task = self.sight.task(task);
-        Some(TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at })
+        let update =
+            TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at };
+        Ok(Looked::News(update))
     }
+}
+
+/// What came of a look at the row.
+enum Looked {
+    Nothing,
+    News(TaskUpdate),
+    HintsFirst,
 }
 
 fn ends(update: &TaskUpdate) -> bool {

@@ -16,6 +16,7 @@ pub mod command_policy;
 pub mod delegation;
 pub mod dispatch;
 pub mod feed;
+pub mod following;
 pub mod images;
 pub mod json_bounds;
 pub mod lifecycle;
