@@ -49,14 +49,21 @@ impl Pty {
     /// Waits until `text` was printed.
     #[track_caller]
     pub(crate) fn see(&mut self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        while !self.screen().contains(text) {
+        let is_seen = self.sees_within(PATIENCE, |screen| screen.contains(text));
+        assert!(is_seen, "{text:?} was not printed: {:?}", self.screen());
+    }
+
+    /// Waits for what is printed to be so, for as long as this.
+    pub(crate) fn sees_within(&mut self, patience: Duration, is_so: impl Fn(&str) -> bool) -> bool {
+        let deadline = Instant::now() + patience;
+        while !is_so(&self.screen()) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.pieces.recv_timeout(left) {
                 Ok(piece) => self.screen.extend(piece),
-                Err(_) => panic!("{text:?} was not printed: {:?}", self.screen()),
+                Err(_) => return false,
             }
         }
+        true
     }
 
     pub(crate) fn screen(&self) -> String {

@@ -1,5 +1,7 @@
 //! `warren ws shell` and `warren ws attach` in a real terminal.
 
+use std::time::Duration;
+
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::pty::Pty;
@@ -7,6 +9,19 @@ use crate::warren::{Machine, wait_until};
 
 fn shell(machine: &Machine, arguments: &[&str]) -> Pty {
     Pty::spawn(&machine.command(&[&["ws", "shell"], arguments].concat()), 31, 97)
+}
+
+/// Presses Ctrl-C as a person does: until there is a prompt again.
+fn interrupt(terminal: &mut Pty) {
+    const PROMPT: &str = "\u{1b}[?2004h";
+    let prompts = terminal.screen().matches(PROMPT).count();
+    for _ in 0..20 {
+        terminal.type_in("\u{3}");
+        if terminal.sees_within(Duration::from_secs(1), |screen| screen.matches(PROMPT).count() > prompts) {
+            return;
+        }
+    }
+    panic!("nothing was interrupted: {:?}", terminal.screen());
 }
 
 // S11, W30
@@ -26,7 +41,7 @@ fn a_shell_is_a_real_terminal_and_its_exit_code_comes_back() {
     // Interrupted once it runs: a shell that is only about to start it would go on with the line.
     terminal.type_in("sh -c 'echo un\"\"der way; sleep 600'; echo not''reached\r");
     terminal.see("under way");
-    terminal.type_in("\u{3}");
+    interrupt(&mut terminal);
     terminal.type_in("echo still ''here\r");
     terminal.see("still here");
     terminal.type_in("exit 7\r");
