@@ -64,6 +64,11 @@ class Obedient(AgentExecutor):
         match verb:
             case "ask":
                 await updater.requires_input(say("which one?"))
+            case "authorize":
+                await updater.requires_auth(say("who asks?"))
+            case "slowly":
+                await asyncio.sleep(0.5)
+                await updater.complete(say("done"))
             case "fail":
                 await updater.failed(say("it broke"))
             case "reject":
