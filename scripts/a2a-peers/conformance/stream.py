@@ -54,11 +54,11 @@ def text_of_artifacts(told):
     """The text of the one artifact that these events tell of, put together as they say."""
     text = ""
     for event in told:
-        pieces = [(event["artifactUpdate"].get("append"), event["artifactUpdate"]["artifact"])] if "artifactUpdate" in event else []
-        pieces += [(False, artifact) for artifact in event.get("task", {}).get("artifacts", [])]
-        for append, artifact in pieces:
+        update = event.get("artifactUpdate", {})
+        artifacts = event.get("task", {}).get("artifacts", [])
+        for artifact in [update["artifact"]] if update else artifacts:
             piece = "".join(part.get("text", "") for part in artifact["parts"])
-            text = text + piece if append else piece
+            text = text + piece if update.get("append") else piece
     return text
 
 
