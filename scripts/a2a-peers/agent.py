@@ -6,6 +6,7 @@ Prints its URL when it listens, and ends when stdin closes.
 """
 
 import asyncio
+import logging
 import socket
 import sys
 
@@ -140,6 +141,8 @@ async def main():
         await asyncio.sleep(0.01)
     print(url, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    # Tasks that nobody ended are no news at the end.
+    logging.disable()
     server.should_exit = True
     await serving
 

@@ -55,12 +55,12 @@ fn keys_of(verdicts: &Verdicts, outcome: Outcome) -> impl Iterator<Item = &(Stri
     verdicts.iter().filter(move |(_, verdict)| verdict.outcome == outcome).map(|(key, _)| key)
 }
 
-/// Whatever does not hold on both sides, a line each.
+/// Whatever does not hold on both sides, what it is and why.
 fn table(direct: &Verdicts, through: &Verdicts) -> String {
     let mut lines = String::new();
     for (key, verdict) in through {
-        let by_itself = direct.get(key).map(|verdict| verdict.outcome);
-        if (by_itself, verdict.outcome) != (Some(Outcome::Holds), Outcome::Holds) {
+        let by_itself = direct.get(key).map_or(Outcome::NotApplicable, |verdict| verdict.outcome);
+        if (by_itself, verdict.outcome) != (Outcome::Holds, Outcome::Holds) {
             let Verdict { id, level, binding, asked, outcome, why } = verdict;
             let _ = write!(lines, "\n{level} {id} ({binding}): {asked}");
             let _ = write!(lines, "\n    the agent: {by_itself:?}; through Warren: {outcome:?} {why}");
