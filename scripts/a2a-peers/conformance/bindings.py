@@ -2,10 +2,8 @@
 
 import json
 
-import httpx
-
 from .answer import CONTENT_TYPE_NOT_SUPPORTED, ENDED, JSON_RPC, TASK_NOT_FOUND, Answer, fits
-from .client import fresh, message
+from .client import calling, fresh, message
 from .requirement import ON_CARD, ON_HTTP_JSON, ON_JSON_RPC, must, needs, should
 from .streaming import needs_streaming
 
@@ -81,7 +79,7 @@ async def every_call_is_authenticated(client):
     body = {"message": message("hello")}
     url = client.url if client.binding == JSON_RPC else f"{client.url}/message:send"
     content = client.envelope("SendMessage", body) if client.binding == JSON_RPC else body
-    async with httpx.AsyncClient(headers={"A2A-Version": "1.0"}, timeout=60) as stranger:
+    async with calling({"A2A-Version": "1.0"}) as stranger:
         for proof in ({}, {"authorization": "Bearer nobody"}):
             response = await stranger.post(url, json=content, headers=proof)
             assert response.status_code in (401, 403), Answer.of(client.binding, response)

@@ -28,9 +28,7 @@ def message(text, task=None, context=None, parts=()):
 class Peer:
     """The agent that is tried: its card, and a client for each binding that the card names."""
 
-    def __init__(self, url, headers, card_response):
-        self.url = url
-        self.headers = headers
+    def __init__(self, card_response):
         self.card_answer = Answer.of(HTTP_JSON, card_response)
         self.card = self.card_answer.result
         self.clients = {}
@@ -40,12 +38,18 @@ class Peer:
         return self.card.get("capabilities", {})
 
 
+def calling(headers):
+    """What makes the calls, with a connection for each: a server that refuses a request before it has read all of it may
+    close the connection, and the next request must not be lost on that."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.AsyncClient(headers=headers, timeout=60, follow_redirects=True, limits=limits)
+
+
 @asynccontextmanager
 async def connect(url, token=None):
     url = url.rstrip("/")
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(headers=headers, timeout=60, follow_redirects=True) as http:
-        peer = Peer(url, headers, await http.get(f"{url}/.well-known/agent-card.json"))
+    async with calling({"authorization": f"Bearer {token}"} if token else {}) as http:
+        peer = Peer(await http.get(f"{url}/.well-known/agent-card.json"))
         for interface in peer.card["supportedInterfaces"]:
             binding = interface["protocolBinding"]
             if binding in BINDINGS and binding not in peer.clients:
