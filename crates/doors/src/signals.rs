@@ -11,19 +11,13 @@
 use std::io;
 
 /// The kernel has no more; the C library's own `SIGRTMAX` is the same and may not be asked after a fork.
-const LAST_SIGNAL: libc::c_int = 64;
-/// `struct sigaction` as the kernel reads it; all zero is the default. The C library would refuse two numbers that it
-/// keeps for itself, and whoever started us may have ignored them.
-const DEFAULT: [u64; 8] = [0; 8];
+const LAST_SIGNAL: libc::c_int = if cfg!(target_os = "linux") { 64 } else { 31 };
 
 /// Every disposition the default and nothing blocked. For the child between fork and exec: it makes system calls that are
 /// safe there, allocates nothing and takes no lock.
 pub fn reset_signals() -> io::Result<()> {
     for signal in 1..=LAST_SIGNAL {
-        // SAFETY: no handler is installed; the kernel reads less than is there, and refuses the two that cannot be set.
-        unsafe {
-            libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), std::ptr::null::<u64>(), 8);
-        }
+        set_default(signal);
     }
     // SAFETY: the set is plain memory, filled before it is read.
     let result = unsafe {
@@ -32,4 +26,24 @@ pub fn reset_signals() -> io::Result<()> {
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut())
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The two that cannot be set are refused, which changes nothing.
+#[cfg(target_os = "linux")]
+fn set_default(signal: libc::c_int) {
+    /// `struct sigaction` as the kernel reads it; all zero is the default. The C library would refuse two numbers that it
+    /// keeps for itself, and whoever started us may have ignored them.
+    const DEFAULT: [u64; 8] = [0; 8];
+    // SAFETY: no handler is installed, and the kernel reads less than is there.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), std::ptr::null::<u64>(), 8);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_default(signal: libc::c_int) {
+    // SAFETY: no handler is installed.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+    }
 }
