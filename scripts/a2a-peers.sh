@@ -4,6 +4,7 @@
 #   scripts/a2a-peers.sh agent [ARGS…]    run the agent; it prints its URL and ends when stdin closes
 #   scripts/a2a-peers.sh python ARGS…     run the client for Python
 #   scripts/a2a-peers.sh node ARGS…       run the client for JavaScript
+#   scripts/a2a-peers.sh conformance URL [TOKEN]   try an agent for what the protocol asks for; --help has more
 # Versions are pinned in scripts/a2a-peers/. stdout has what was asked for and nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/a2a-peers"
@@ -43,12 +44,14 @@ case $verb in
     install
     printf '%s\n' "$place"
     ;;
-  agent | python | node)
+  agent | python | node | conformance)
     install
     exec 9>&-
     case $verb in
       agent) exec "$place/python/bin/python" "$sources/agent.py" "$@" ;;
       python) exec "$place/python/bin/python" "$sources/client.py" "$@" ;;
+      # Without compiled files in the source tree.
+      conformance) exec "$place/python/bin/python" -B -m conformance "$@" ;;
       # Beside its packages, where Node looks for them.
       node)
         cp "$sources/client.mjs" "$place/node/client.$$.mjs"
@@ -58,7 +61,7 @@ case $verb in
     esac
     ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' ../a2a-peers.sh >&2
+    sed -n '2,8s/^# \{0,1\}//p' ../a2a-peers.sh >&2
     exit 2
     ;;
 esac

@@ -6,6 +6,7 @@ Prints its URL when it listens, and ends when stdin closes.
 """
 
 import asyncio
+import logging
 import socket
 import sys
 
@@ -64,6 +65,11 @@ class Obedient(AgentExecutor):
         match verb:
             case "ask":
                 await updater.requires_input(say("which one?"))
+            case "authorize":
+                await updater.requires_auth(say("who asks?"))
+            case "slowly":
+                await asyncio.sleep(0.5)
+                await updater.complete(say("done"))
             case "fail":
                 await updater.failed(say("it broke"))
             case "reject":
@@ -111,7 +117,8 @@ def card(url, streams):
 
 
 async def main():
-    sock = socket.socket()
+    # With the protocol named, asyncio sends without delay: 40 ms less for every answer.
+    sock = socket.socket(proto=socket.IPPROTO_TCP)
     sock.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     agent_card = card(url, "--no-streaming" not in sys.argv)
@@ -134,6 +141,8 @@ async def main():
         await asyncio.sleep(0.01)
     print(url, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    # Tasks that nobody ended are no news at the end.
+    logging.disable()
     server.should_exit = True
     await serving
 

@@ -1,6 +1,8 @@
 //! The official A2A clients (PyPI `a2a-sdk`, npm `@a2a-js/sdk`) as judges: each goes through all that the protocol offers,
 //! once with an agent made with the official SDK and once with Warren in front of the same agent, and must see the same.
 
+mod requirements;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
