@@ -74,9 +74,5 @@ pub(crate) fn harden(mut response: Response) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    // What is too large is not read to its end, so that nothing more can be asked on the connection.
-    if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
     response
 }

@@ -2,6 +2,7 @@
 
 mod framing;
 mod stall;
+pub(crate) mod unread;
 
 use std::io;
 use std::net::SocketAddr;

@@ -29,7 +29,7 @@ mod workspaces;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -39,6 +39,7 @@ use warren_model::ErrorCode;
 
 use self::commands::{exec, processes, terminal};
 use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime, uploads};
+use crate::http::unread;
 use crate::problem::Failure;
 use crate::{App, a2a, auth, guard, mcp, page, problem};
 
@@ -162,5 +163,6 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn_with_state(Arc::clone(app), problem::write_problems))
         .layer(map_response(|response| async { page::harden(response) }))
+        .layer(from_fn(unread::say_that_it_ends))
         .with_state(Arc::clone(app))
 }

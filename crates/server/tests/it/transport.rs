@@ -47,6 +47,33 @@ async fn slow_clients_are_closed_and_others_are_served_meanwhile() {
     assert!(started.elapsed() >= Duration::from_millis(250), "they were given their time");
 }
 
+// S22: whoever keeps connections must know which one ends
+#[tokio::test]
+async fn an_answer_to_a_request_that_was_not_read_says_that_the_connection_ends() {
+    let warren = Warren::start().await;
+    let head = |token: &str| {
+        format!(
+            "POST /api/v1/workspaces HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: 2\r\n\r\n",
+            warren.address
+        )
+    };
+    for body in ["", "{}"] {
+        let mut stream = TcpStream::connect(warren.address).await.unwrap();
+        stream.write_all((head("wrong") + body).as_bytes()).await.unwrap();
+        let answer = read_to_close(&mut stream).await.to_lowercase();
+        assert!(answer.starts_with("http/1.1 401") && answer.contains("connection: close"), "{answer}");
+    }
+    // A refusal of what was read ends nothing: the next request is answered on the same connection.
+    let mut stream = TcpStream::connect(warren.address).await.unwrap();
+    let next = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", warren.address);
+    stream.write_all((head(&warren.token) + "{}" + &next).as_bytes()).await.unwrap();
+    let answers = read_to_close(&mut stream).await;
+    let statuses: Vec<_> =
+        answers.match_indices("HTTP/1.1 ").map(|(at, _)| &answers[at + 9..at + 12]).collect();
+    assert_eq!(statuses, ["400", "200"], "{answers}");
+}
+
 // S22: a client that drips one byte at a time does not win time
 #[tokio::test]
 async fn a_dripping_head_is_closed_at_its_deadline() {
