@@ -30,6 +30,20 @@ pub(crate) struct Report {
     pub(crate) by: Principal,
 }
 
+impl Report {
+    /// Of what Warren found out by itself, without a word of the agent.
+    pub(crate) fn unspoken(delivery: &Delivery, happening: Happening) -> Self {
+        Self {
+            delivery_id: delivery.id,
+            attempt: delivery.attempts,
+            happening,
+            updates: Vec::new(),
+            remote_id: None,
+            by: Principal::system("exchange"),
+        }
+    }
+}
+
 /// What followed.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {

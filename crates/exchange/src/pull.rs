@@ -6,8 +6,8 @@ use std::time::Duration;
 use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity};
 use warren_model::{
-    Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, PrincipalKind, Task, TaskUpdate, TokenKind,
-    Workspace, WorkspaceId,
+    Delivery, DeliveryId, DeliveryState, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace,
+    WorkspaceId,
 };
 use warren_rules::dispatch::{Happening, Outcome, dies_with_its_runtime, runtime_as_owner};
 use warren_rules::queue;
@@ -163,15 +163,7 @@ impl Exchange {
             let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             for delivery in page.rows {
                 let Some(happening) = dies_with_its_runtime(&delivery) else { continue };
-                let report = Report {
-                    delivery_id: delivery.id,
-                    attempt: delivery.attempts,
-                    happening,
-                    updates: Vec::new(),
-                    remote_id: None,
-                    by: Principal::system("exchange"),
-                };
-                self.settle(report).await?;
+                self.settle(Report::unspoken(&delivery, happening)).await?;
             }
             match page.next {
                 Some(next) => after = Some(next),

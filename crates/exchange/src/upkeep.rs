@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use warren_fleet::Error;
-use warren_model::{ErrorCode, EventKind, Principal, WorkspaceId};
+use warren_model::{ErrorCode, EventKind, WorkspaceId};
 use warren_rules::dispatch;
 
 use crate::Exchange;
@@ -59,14 +59,7 @@ impl Exchange {
             let (count, mut failed) = (due.len(), None);
             for delivery in due {
                 let Some(happening) = dispatch::overdue(&delivery, now) else { continue };
-                let report = Report {
-                    delivery_id: delivery.id,
-                    attempt: delivery.attempts,
-                    happening,
-                    updates: Vec::new(),
-                    remote_id: None,
-                    by: Principal::system("exchange"),
-                };
+                let report = Report::unspoken(&delivery, happening);
                 // What one cannot get over, such as a task that cannot be read, is not the others' business.
                 match self.settle(report).await {
                     Err(error) if error.code == ErrorCode::DatabaseDamaged => failed = Some(error),
