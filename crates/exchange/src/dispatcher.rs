@@ -25,6 +25,7 @@ use warren_rules::{feed, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;
+use crate::agent_words::Voice;
 use crate::answer_files::{Attempt, forget_copies, has_files};
 use crate::endings::{Moment, Report, stitch};
 use crate::send::{CanCall, DEFAULT_CONCURRENCY};
@@ -234,7 +235,8 @@ impl Exchange {
         let exchange = self.clone();
         self.tasks_in_hand().spawn(async move {
             let id = claimed.delivery.id;
-            if let Err(error) = exchange.run(claimed).await {
+            // Boxed: what is handed to the runtime is moved several times, and this is large.
+            if let Err(error) = Box::pin(exchange.run(claimed)).await {
                 tracing::warn!(delivery.id = %id, %error, "what became of a message could not be written; its lease decides");
             }
         });
@@ -293,6 +295,7 @@ impl Exchange {
     ) -> Result<(), Error> {
         let report = Report {
             delivery_id: delivery.id,
+            voice: Voice::of(delivery),
             attempt: delivery.attempts,
             happening,
             updates,
@@ -405,7 +408,7 @@ impl Run<'_> {
     /// Writes what was heard and renews the lease. `false`: the delivery is not ours any more.
     async fn progress(&self, updates: Vec<TaskUpdate>, remote_id: Option<String>) -> Result<bool, Error> {
         let step = Step {
-            workspace_id: self.delivery.workspace_id,
+            voice: Voice::of(self.delivery),
             delivery_id: self.delivery.id,
             attempt: self.delivery.attempts,
             lease_ms: self.exchange.terms().lease_ms,
@@ -444,7 +447,7 @@ impl Run<'_> {
 /// Progress of a claim.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    pub(crate) workspace_id: WorkspaceId,
+    pub(crate) voice: Voice,
     pub(crate) delivery_id: DeliveryId,
     pub(crate) attempt: u32,
     pub(crate) lease_ms: i64,
@@ -456,7 +459,7 @@ pub(crate) struct Step {
 impl Exchange {
     /// Renews a claim; with updates, the work has moved (X10: without any, it has not).
     pub(crate) async fn step(&self, mut step: Step) -> Result<(Task, Delivery), Error> {
-        self.mask_words(step.delivery_id, &mut step.updates).await?;
+        self.mask_words(step.voice, &mut step.updates).await?;
         forget_copies(&mut step.updates);
         if !has_files(&mut step.updates) {
             return self.write_progress(step).await;
@@ -490,7 +493,7 @@ impl Exchange {
     /// What people who watch are shown of it. Where the secrets cannot be read that it may hold, nothing is.
     async fn line_of(&self, step: &Step) -> Result<Option<String>, Error> {
         let Some(said) = feed::last_said(&step.updates) else { return Ok(None) };
-        let id = step.workspace_id;
+        let id = step.voice.workspace_id;
         let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row else { return Ok(None) };
         match self.fleet().redactor_of(&row).await {

@@ -12,6 +12,7 @@ use warren_rules::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{delegation, outcomes, queue, tasks};
 use warren_store::{Lane, WriteTx};
 
+use crate::agent_words::Voice;
 use crate::answer_files::{Attempt, for_asker, forget_copies, has_files};
 use crate::chat::{self, Speaker};
 use crate::send::{Request, Send, Sender, Taken, take};
@@ -21,6 +22,7 @@ use crate::{Exchange, Terms};
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
     pub(crate) delivery_id: DeliveryId,
+    pub(crate) voice: Voice,
     /// Which attempt it is about; an old one changes nothing.
     pub(crate) attempt: u32,
     pub(crate) happening: Happening,
@@ -35,6 +37,7 @@ impl Report {
     pub(crate) fn unspoken(delivery: &Delivery, happening: Happening) -> Self {
         Self {
             delivery_id: delivery.id,
+            voice: Voice::of(delivery),
             attempt: delivery.attempts,
             happening,
             updates: Vec::new(),
@@ -64,7 +67,7 @@ pub(crate) struct Settled {
 impl Exchange {
     /// Writes down what happened. `None`: somebody was faster, and it is settled already.
     pub(crate) async fn settle(&self, mut report: Report) -> Result<Option<Settled>, Error> {
-        self.mask_words(report.delivery_id, &mut report.updates).await?;
+        self.mask_words(report.voice, &mut report.updates).await?;
         forget_copies(&mut report.updates);
         if !has_files(&mut report.updates) {
             return self.write_end(report).await;

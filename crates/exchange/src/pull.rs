@@ -14,6 +14,7 @@ use warren_rules::queue;
 use warren_store::DeliveryQuery;
 
 use crate::Exchange;
+use crate::agent_words::Voice;
 use crate::dispatcher::{Claim, Occasion, Step, Taker, claim_waiting};
 use crate::endings::Report;
 use crate::send::DEFAULT_CONCURRENCY;
@@ -122,9 +123,9 @@ impl Exchange {
         attempt: u32,
         updates: Vec<TaskUpdate>,
     ) -> Result<(Task, Delivery), Error> {
-        self.check_claim(who, id, delivery_id).await?;
+        let voice = self.check_claim(who, id, delivery_id).await?;
         let step = Step {
-            workspace_id: id,
+            voice,
             delivery_id,
             attempt,
             lease_ms: self.terms().lease_ms,
@@ -137,9 +138,10 @@ impl Exchange {
 
     /// Ends a claim: answered, busy, failed.
     pub async fn answer(&self, who: &Identity, id: WorkspaceId, answer: Answer) -> Result<Task, Error> {
-        self.check_claim(who, id, answer.delivery_id).await?;
+        let voice = self.check_claim(who, id, answer.delivery_id).await?;
         let report = Report {
             delivery_id: answer.delivery_id,
+            voice,
             attempt: answer.attempt,
             happening: Happening::Spoken(answer.outcome),
             updates: answer.updates,
@@ -177,12 +179,12 @@ impl Exchange {
         who: &Identity,
         id: WorkspaceId,
         delivery_id: DeliveryId,
-    ) -> Result<(), Error> {
+    ) -> Result<Voice, Error> {
         self.own(who, id).await?;
         self.fleet().note_sign_of_life(who).await;
         let row = self.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
         match row.filter(|row| row.workspace_id == id) {
-            Some(_) => Ok(()),
+            Some(row) => Ok(Voice::of(&row)),
             None => Err(Error::new(ErrorCode::DeliveryNotFound)),
         }
     }

@@ -10,6 +10,7 @@ use warren_rules::dispatch::Happening;
 use warren_store::{DeliveryQuery, Page};
 
 use crate::Exchange;
+use crate::agent_words::Voice;
 use crate::endings::Report;
 
 /// Beyond this many nobody is told a place.
@@ -124,6 +125,7 @@ impl Exchange {
     async fn drop_waiting(&self, row: Delivery, by: &Principal) -> Result<Option<Delivery>, Error> {
         let report = Report {
             delivery_id: row.id,
+            voice: Voice::of(&row),
             attempt: row.attempts,
             happening: Happening::Cancelled,
             updates: Vec::new(),

@@ -17,7 +17,7 @@ use ring::digest::{SHA256, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use warren_doors::Clock;
 use warren_fleet::Fleet;
-use warren_model::{Principal, Timestamp};
+use warren_model::{KeyId, Principal, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::Exchange;
@@ -60,13 +60,13 @@ pub struct Signer {
     fleet: Fleet,
     clock: Arc<dyn Clock>,
     connector: Connector,
-    /// The key of the last call: making it from its seed costs as much as a signature.
+    /// The key of the last call: making it costs more than a signature.
     last: Arc<Mutex<Option<Arc<SigningKey>>>>,
 }
 
-/// A key as it is used, with the seed that it was made from.
+/// A key as it is used, and the key for secrets that it was made from.
 struct SigningKey {
-    seed: Seed,
+    made_from: KeyId,
     pair: Ed25519KeyPair,
     id: String,
 }
@@ -98,22 +98,25 @@ impl Signer {
         self.fleet.derived_keys(PURPOSE).iter().map(|seed| public_key(&key_pair(seed))).collect()
     }
 
-    /// The current key. A rotation changes the seed, and with it the key.
+    /// The current key. A rotation brings another one.
     fn signing_key(&self) -> Arc<SigningKey> {
-        let mut seeds = self.fleet.derived_keys(PURPOSE).into_iter();
-        let seed = seeds.next().expect("there is at least one key for secrets");
+        let made_from = self.fleet.current_key_id();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
-            Some(key) if key.seed == seed => Arc::clone(key),
-            _ => Arc::clone(last.insert(Arc::new(SigningKey::of(seed)))),
+            Some(key) if key.made_from == made_from => Arc::clone(key),
+            _ => {
+                let mut seeds = self.fleet.derived_keys(PURPOSE).into_iter();
+                let seed = seeds.next().expect("there is at least one key for secrets");
+                Arc::clone(last.insert(Arc::new(SigningKey::of(&seed, made_from))))
+            }
         }
     }
 }
 
 impl SigningKey {
-    fn of(seed: Seed) -> Self {
-        let pair = key_pair(&seed);
-        Self { id: public_key(&pair).id, pair, seed }
+    fn of(seed: &Seed, made_from: KeyId) -> Self {
+        let pair = key_pair(seed);
+        Self { id: public_key(&pair).id, pair, made_from }
     }
 }
 

@@ -9,6 +9,7 @@ use warren_rules::dispatch::{Happening, Outcome};
 use warren_store::{Page, TaskMark, TaskQuery};
 
 use crate::Exchange;
+use crate::agent_words::Voice;
 use crate::answer_files::Sight;
 use crate::dispatcher::CANCEL_PATIENCE;
 use crate::endings::Report;
@@ -89,6 +90,7 @@ impl Exchange {
         };
         let report = Report {
             delivery_id: delivery.id,
+            voice: Voice::of(&delivery),
             attempt: delivery.attempts,
             happening,
             updates,

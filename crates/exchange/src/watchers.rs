@@ -15,8 +15,8 @@ use warren_store::Store;
 use crate::send::{Accepted, Send, Sender};
 use crate::{Exchange, Sight};
 
-/// Updates that a follower may be behind before it reads the row instead.
-const BUFFER: usize = 256;
+/// Updates that a follower may be behind before it reads the row instead. Every task that is waited for pays for them.
+const BUFFER: usize = 32;
 /// How often the row is looked at while events come that may be about it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 

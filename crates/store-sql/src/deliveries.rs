@@ -320,24 +320,11 @@ fn read_end(row: &mut Columns<'_>) -> Result<Option<DeliveryEnd>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plans::plan_of;
 
     // X15
     #[test]
     fn the_few_open_messages_are_found_without_looking_at_those_that_ended() {
-        let database = rusqlite::Connection::open_in_memory().unwrap();
-        for migration in crate::migrations::SQLITE {
-            database.execute_batch(migration.sql).unwrap();
-        }
-        let plan = |sql: &str| {
-            let mut explained = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            let mut rows = explained.raw_query();
-            let mut plan = String::new();
-            while let Some(row) = rows.next().unwrap() {
-                plan += &row.get::<_, String>("detail").unwrap();
-                plan.push('\n');
-            }
-            plan
-        };
         let by_state = [
             (DeliveryState::Queued, "deliveries_queued"),
             (DeliveryState::Claimed, "deliveries_claimed"),
@@ -347,10 +334,10 @@ mod tests {
             let after = Some(DeliveryId::from_bytes([1; 16]));
             let query =
                 DeliveryQuery { workspace_id: WorkspaceId::from_bytes([1; 16]), state, after, limit: 10 };
-            let plan = plan(&listing(&query).0);
+            let plan = plan_of(&listing(&query).0);
             assert!(plan.contains(&format!("{index} (workspace_id=? AND id>?)")), "{state:?}: {plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{state:?} is sorted: {plan}");
         }
-        assert!(plan(CLAIMED).contains("deliveries_claimed"), "{}", plan(CLAIMED));
+        assert!(plan_of(CLAIMED).contains("deliveries_claimed"), "{}", plan_of(CLAIMED));
     }
 }

@@ -21,6 +21,8 @@ mod leases;
 mod memory;
 pub mod migrations;
 mod places;
+#[cfg(test)]
+mod plans;
 pub mod postgres;
 mod push_configs;
 mod schedules;

@@ -16,7 +16,14 @@ macro_rules! columns {
 
 const GET: &str = concat!("SELECT ", columns!(), " FROM secrets WHERE owner_id = $1 AND name = $2");
 const LIST: &str = concat!("SELECT ", columns!(), " FROM secrets");
-const FOR_WORKSPACE: &str = concat!("SELECT ", columns!(), " FROM secrets WHERE owner_id IN ($1, $2)");
+/// Every message asks for them. SQLite would make a table of a list of two.
+const FOR_WORKSPACE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM secrets WHERE owner_id = $1 UNION ALL SELECT ",
+    columns!(),
+    " FROM secrets WHERE owner_id = $2"
+);
 const COUNT: &str = "SELECT count(*) FROM secrets WHERE owner_id = $1";
 const COUNT_BY_KEY: &str = "SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id";
 const INSERT: &str = concat!(
@@ -187,4 +194,18 @@ fn read_name(row: &mut Columns<'_>) -> Result<SecretName, Error> {
 fn read_nonce(row: &mut Columns<'_>) -> Result<[u8; 12], Error> {
     let bytes = row.bytes()?;
     bytes.try_into().map_err(|_| row.corrupt("a nonce has 12 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plans::{makes_a_table, plan_of};
+
+    // P9, F32
+    #[test]
+    fn the_secrets_that_an_agent_may_say_are_found_without_making_a_table() {
+        assert!(!makes_a_table(FOR_WORKSPACE), "{FOR_WORKSPACE}");
+        let plan = plan_of(FOR_WORKSPACE);
+        assert_eq!(plan.matches("(owner_id=?)").count(), 2, "{plan}");
+    }
 }

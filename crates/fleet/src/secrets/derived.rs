@@ -2,6 +2,7 @@
 //! replicas agree without telling each other anything.
 
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+use warren_model::KeyId;
 use zeroize::Zeroizing;
 
 use super::keys::KEY_BYTES;
@@ -16,6 +17,11 @@ impl KeyType for Length {
 }
 
 impl Fleet {
+    /// Of which the first of the derived keys is made: another one comes with a rotation.
+    pub fn current_key_id(&self) -> KeyId {
+        self.keys().current_id()
+    }
+
     /// One key per key at hand, the current one first. Another purpose gives keys that tell nothing of these, and a
     /// rotation puts a new one in front.
     pub fn derived_keys(&self, purpose: &str) -> Vec<Zeroizing<[u8; KEY_BYTES]>> {

@@ -176,6 +176,10 @@ impl Keys {
         self.0.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    pub(super) fn current_id(&self) -> KeyId {
+        self.0.ring.read().unwrap_or_else(PoisonError::into_inner).current().id().clone()
+    }
+
     /// Reads the source again: another replica may have changed a shared file. What is there now stays where it
     /// cannot be read.
     pub(super) fn reload(&self) -> Keyring {
