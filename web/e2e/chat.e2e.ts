@@ -39,6 +39,25 @@ const shown = (page: Page) =>
 
 // X30, S41, S46
 describe("a conversation", () => {
+  it("is what an agent's workspace opens on, from the list and from the map", async () => {
+    const agent = await Agent.join(warren, "greeter");
+    const { page } = await operator(browser, warren, "/");
+    await page
+      .getByRole("list", { name: "Workspaces", exact: true })
+      .getByRole("link", { name: /greeter/ })
+      .click();
+    await page.getByLabel("Message", { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(chatOf(agent.workspace));
+    await page.goto(`${warren.url}/map`);
+    await page.locator(".map-node-link", { hasText: "greeter" }).click();
+    await page.getByLabel("Message", { exact: true }).waitFor();
+    await page.goto(`${warren.url}/workspaces/${agent.workspace.id}`);
+    await page.getByLabel("Message", { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByLabel("Message", { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(chatOf(agent.workspace));
+  });
+
   it("shows what is sent and answered as it happens, and a reload shows exactly the same", async () => {
     const agent = await Agent.join(warren, "scribe");
     const { page, faults } = await operator(browser, warren, chatOf(agent.workspace));

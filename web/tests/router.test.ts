@@ -29,8 +29,10 @@ describe("the addresses of the page", () => {
     }
   });
 
-  it("open a workspace's files when no tab is named", () => {
-    expect(placeOf("/workspaces/w1", "")).toMatchObject({ page: "workspace", tab: "files" });
+  it("leave it to the workspace where it opens when no tab is named", () => {
+    const place = placeOf("/workspaces/w1", "");
+    expect(place).toEqual({ page: "workspace", id: "w1", tab: undefined, path: "" });
+    expect(hrefOf(place)).toBe("/workspaces/w1");
   });
 
   it("say of anything else that it is unknown", () => {

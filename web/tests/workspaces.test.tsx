@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Workspace } from "../src/api/types";
 import { layout, NODE_HEIGHT, NODE_WIDTH } from "../src/features/map/layout";
 import { limitRows } from "../src/features/workspaces/HealthTab";
+import { chosenTab, homeTab } from "../src/features/workspaces/home";
 import { asTree, needingAttention } from "../src/features/workspaces/order";
 import { outside } from "../src/features/workspaces/ParentSelect";
 import { FakeWarren } from "./fakeWarren";
@@ -129,6 +130,36 @@ describe("the dialogs", () => {
     await user.selectOptions(screen.getByLabelText("Parent"), nest.id);
     await user.click(screen.getByRole("button", { name: "Save" }));
     await waitFor(() => expect(warren.workspaces[0]).toMatchObject({ name: "den", parent_id: nest.id }));
+  });
+});
+
+// X30, S41
+describe("where a workspace opens", () => {
+  it("is the chat where somebody is there to be talked to, and the files elsewhere", () => {
+    const agent = { ...row("a"), runtime: "hosted", agent: { name: "scribe" } } as unknown as Workspace;
+    expect(homeTab({ runtime: "hosted" })).toBe("files");
+    expect(homeTab(agent)).toBe("chat");
+    for (const runtime of ["resident", "external"] as const) expect(homeTab({ runtime })).toBe("chat");
+  });
+
+  it("is the tab that somebody chose in the one before, unless it was there by itself", () => {
+    expect(chosenTab("files", { runtime: "hosted" })).toBeUndefined();
+    expect(chosenTab("chat", { runtime: "resident" })).toBeUndefined();
+    expect(chosenTab("files", { runtime: "resident" })).toBe("files");
+    expect(chosenTab("activity", { runtime: "hosted" })).toBe("activity");
+  });
+
+  it("holds for the list, and for an address that names no tab", async () => {
+    const warren = new FakeWarren();
+    const den = warren.add({ name: "den" });
+    const scribe = warren.add({ name: "scribe", runtime: "resident" });
+    const { user } = openPage(warren, `/workspaces/${den.id}`);
+    await waitFor(() => expect(window.location.pathname).toBe(`/workspaces/${den.id}/files`));
+    await user.click(await screen.findByRole("link", { name: /scribe/ }));
+    expect(window.location.pathname).toBe(`/workspaces/${scribe.id}/chat`);
+    await user.click(await screen.findByRole("link", { name: "Activity" }));
+    await user.click(await screen.findByRole("link", { name: /den/ }));
+    expect(window.location.pathname).toBe(`/workspaces/${den.id}/activity`);
   });
 });
 

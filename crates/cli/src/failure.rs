@@ -64,8 +64,10 @@ impl Report {
 
     /// Clap's words for a wrong command line, without its own `error:`.
     pub(crate) fn usage(text: &str) -> Self {
-        let first = text.lines().next().unwrap_or_default();
-        Self::new(ErrorCode::InvalidUsage).because(first.strip_prefix("error: ").unwrap_or(first))
+        // What is missing stands in the lines beneath the first, up to an empty one.
+        let lines: Vec<_> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let said = lines.join(" ");
+        Self::new(ErrorCode::InvalidUsage).because(said.strip_prefix("error: ").unwrap_or(&said))
     }
 
     /// A file of this machine, not of a workspace.
@@ -107,6 +109,9 @@ impl From<client::Error> for Report {
                 .because(format!("`{}` is not the address of a server: {reason}", without_secrets(&url)))
                 .hint("Give an address such as `--url http://127.0.0.1:7878`, or set WARREN_URL."),
             client::Error::InvalidToken => Self::new(ErrorCode::Unauthenticated).because(error.to_string()),
+            client::Error::Unsendable => Self::new(ErrorCode::InvalidUsage)
+                .because(error.to_string())
+                .hint("Write names and ids as the lists show them."),
             client::Error::Unreachable { .. }
             | client::Error::Interrupted { .. }
             | client::Error::Disconnected { .. }

@@ -158,9 +158,10 @@ impl Exchange {
             return Err(Error::new(ErrorCode::NotAPerson));
         }
         self.may_with_approval(who, Action::DecideApprovals, &row).await?;
-        if note.as_ref().is_some_and(|note| note.len() > Approval::MAX_NOTE_BYTES || note.contains('\0')) {
-            let detail = format!("note: at most {} bytes, without NUL", Approval::MAX_NOTE_BYTES);
-            return Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
+        let note_text = note.as_deref().unwrap_or_default();
+        within("note", note_text.len(), Approval::MAX_NOTE_BYTES)?;
+        if note_text.contains('\0') {
+            return Err(Error::with_detail(ErrorCode::InvalidApproval, "note: expected text without NUL"));
         }
         let decider = Decider::Caller { principal: who.principal.clone(), token: who.token.kind };
         self.decide(id, decider, Actor::of(who), decision, note).await
@@ -280,19 +281,21 @@ fn check(ask: &AskApproval) -> Result<(), Error> {
     if !ask.context.is_object() || context.contains("\\u0000") {
         return invalid("context: expected an object, without NUL".to_owned());
     }
-    for (field, bytes, max) in [
-        ("reason", ask.reason.len(), Approval::MAX_REASON_BYTES),
-        ("context", context.len(), Approval::MAX_CONTEXT_BYTES),
-    ] {
-        if bytes > max {
-            let detail = format!("{field}: it has {bytes} bytes, and may have {max}");
-            return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
-        }
-    }
+    within("reason", ask.reason.len(), Approval::MAX_REASON_BYTES)?;
+    within("context", context.len(), Approval::MAX_CONTEXT_BYTES)?;
     if ask.expires_in_seconds.is_some_and(|seconds| !(1..=MAX_WAIT_SECONDS).contains(&seconds)) {
         return invalid(format!("expires_in_seconds: expected 1 to {MAX_WAIT_SECONDS}"));
     }
     Ok(())
+}
+
+/// X5: a size has a limit with an answer of its own.
+fn within(field: &str, bytes: usize, max: usize) -> Result<(), Error> {
+    if bytes <= max {
+        return Ok(());
+    }
+    let detail = format!("{field}: it has {bytes} bytes, and may have {max}");
+    Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail))
 }
 
 /// Texts at any depth; names of fields too.

@@ -27,6 +27,7 @@ use warren_store::{Lane, WriteTx};
 use crate::Exchange;
 use crate::agent_words::Voice;
 use crate::answer_files::{Attempt, forget_copies, has_files};
+use crate::chat::Speaker;
 use crate::endings::{Moment, Report, stitch};
 use crate::send::{CanCall, DEFAULT_CONCURRENCY};
 use crate::transport::{Endpoint, Told, Turn, UpdateSink};
@@ -657,6 +658,6 @@ pub(crate) fn claim_waiting(
     task.updated_at = moment.now;
     task.version = tx.update_task(&task, task.version)?;
     append_change(tx, &task, &delivery, was, &Principal::workspace(id), moment.now)?;
-    stitch(tx, &task, &delivery, moment)?;
+    stitch(tx, &task, &delivery, Speaker::Agent, moment)?;
     Ok(Claim::Got(Box::new(InHand { delivery, task, card: None })))
 }

@@ -222,7 +222,7 @@ fn settle(tx: &mut dyn WriteTx, report: &Report, moment: &Moment) -> Result<Sett
         chat::show_answer(tx, &task, &report.updates, speaker, moment)?;
     }
     let begins_to_fail = count_outcome(tx, &task, &delivery, &vitals, moment.now)?;
-    let told = stitch(tx, &task, &delivery, moment)?;
+    let told = stitch(tx, &task, &delivery, speaker, moment)?;
     let orphans = if delegation::takes_back(task.state) {
         tx.open_delegations_from(task.id)?.iter().map(|one| one.task_id).collect()
     } else {
@@ -330,6 +330,7 @@ pub(crate) fn stitch(
     tx: &mut dyn WriteTx,
     task: &Task,
     delivery: &Delivery,
+    speaker: Speaker,
     moment: &Moment,
 ) -> Result<Vec<WorkspaceId>, Error> {
     let Some(mut row) = tx.delegation_of_task(task.id)? else { return Ok(Vec::new()) };
@@ -343,7 +344,11 @@ pub(crate) fn stitch(
     row.ended_at = row.state.is_final().then_some(moment.now);
     tx.update_delegation(&row, known)?;
     append_delegation_event(tx, &row, moment.now)?;
-    if row.state.is_final() && row.is_told { tell_delegator(tx, &row, task, moment) } else { Ok(Vec::new()) }
+    if row.state.is_final() && row.is_told {
+        tell_delegator(tx, &row, task, speaker, moment)
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 pub(crate) fn append_delegation_event(
@@ -363,13 +368,19 @@ pub(crate) fn append_delegation_event(
     })?)
 }
 
-/// The result as a message to the one that handed the work on; its author is who did it (X4).
+/// The result as a message to the one that handed the work on. Its author is who did it, or Warren where it says why
+/// there is none (X4).
 fn tell_delegator(
     tx: &mut dyn WriteTx,
     row: &Delegation,
     task: &Task,
+    speaker: Speaker,
     moment: &Moment,
 ) -> Result<Vec<WorkspaceId>, Error> {
+    let author = match speaker {
+        Speaker::Agent => Principal::workspace(row.to),
+        Speaker::Warren => Principal::system("exchange"),
+    };
     let mut parts = vec![Part::data(json!({
         "delegation_id": row.id, "task_id": task.id, "state": row.state, "from": row.to,
     }))];
@@ -379,7 +390,7 @@ fn tell_delegator(
     let context =
         row.parent_task.map(|id| tx.task(id)).transpose()?.flatten().map(|parent| parent.context_id);
     let request = Request {
-        sender: Sender { principal: Principal::workspace(row.to), org_id: row.org_id },
+        sender: Sender { principal: author, org_id: row.org_id },
         send: Send { context_id: context, ..Send::new(row.from, message) },
         now: moment.now,
         task_id: moment.task_id,

@@ -93,7 +93,12 @@ impl Exchange {
     ) -> Result<Delivery, Error> {
         let row = self.delivery(who, workspace_id, id).await?;
         if row.state != DeliveryState::Queued {
-            let detail = format!("the message is {}; cancel its task instead", row.state);
+            let detail = match row.state {
+                DeliveryState::Ended => "the message has ended",
+                DeliveryState::Queued | DeliveryState::Claimed => {
+                    "its agent has the message; cancel its task instead"
+                }
+            };
             return Err(Error::with_detail(ErrorCode::TaskNotCancelable, detail));
         }
         self.drop_waiting(row, &who.principal).await?.ok_or_else(|| Error::new(ErrorCode::ClaimLost))

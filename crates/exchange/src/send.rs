@@ -288,6 +288,7 @@ pub(crate) fn invalid_message(problem: &InvalidMessage) -> Error {
         InvalidMessage::Id
         | InvalidMessage::ContextId
         | InvalidMessage::NoParts
+        | InvalidMessage::SaysNothing
         | InvalidMessage::TooManyParts
         | InvalidMessage::PartName(_) => ErrorCode::InvalidMessage,
     };

@@ -11,6 +11,7 @@ use warren_store::{Page, TaskMark, TaskQuery};
 use crate::Exchange;
 use crate::agent_words::Voice;
 use crate::answer_files::Sight;
+use crate::chat::Speaker;
 use crate::dispatcher::CANCEL_PATIENCE;
 use crate::endings::Report;
 use crate::send::speaks_for;
@@ -135,7 +136,8 @@ impl Exchange {
                 row.version = tx.update_task(&row, row.version)?;
                 if let Some(last) = last {
                     crate::dispatcher::append_change(tx, &row, &last, was, &by, moment.now)?;
-                    crate::endings::stitch(tx, &row, &last, &moment)?;
+                    // What stands in the task is what the agent asked.
+                    crate::endings::stitch(tx, &row, &last, Speaker::Agent, &moment)?;
                 }
                 let orphans: Vec<TaskId> =
                     tx.open_delegations_from(row.id)?.iter().map(|one| one.task_id).collect();

@@ -63,7 +63,7 @@ error_codes! {
     ParentNotFound = "parent_not_found", 422, "The parent workspace does not exist in this org.", "Name an existing workspace as parent, or none.";
     ParentCycle = "parent_cycle", 422, "A workspace cannot be its own ancestor.", "Choose another parent.";
     VersionConflict = "version_conflict", 409, "Somebody else changed this in the meantime.", "Read it again and repeat the change.";
-    PreconditionFailed = "precondition_failed", 412, "The version in `If-Match` is not the current one.", "Read it again and repeat the change with the new ETag.";
+    PreconditionFailed = "precondition_failed", 412, "The version that the change names is not the current one.", "Read it again and repeat the change with the version that it has now.";
     TransitionRefused = "transition_refused", 409, "The workspace cannot go from its status to the one asked for.", "See the lifecycle diagram in the reference.";
     CapabilityMissing = "capability_missing", 422, "The workspace does not have this capability.", "Create one with a provider and capabilities that include it.";
     ProviderUnavailable = "provider_unavailable", 503, "The provider is not available on this host.", "Run `warren doctor`; it names what is missing.";
@@ -128,9 +128,9 @@ error_codes! {
     // Messages, tasks and delegations
     InvalidUpload = "invalid_upload", 400, "The form is not one that files can be taken from.", "Send `multipart/form-data` with 1 to 20 files, each with a name and the type that its bytes have.";
     InvalidMessage = "invalid_message", 422, "The message is not one that can be delivered.", "`detail` names what is wrong; a message has an id and at least one part.";
-    TaskNotFound = "task_not_found", 404, "There is no such task.", "List the workspace's tasks with GET …/tasks.";
+    TaskNotFound = "task_not_found", 404, "There is no such task.", "List the workspace's tasks with `warren task ls`, or GET …/tasks.";
     TaskNotOpen = "task_not_open", 409, "The task takes no message now.", "Wait until it asks for input, or send the message without a task to begin a new one.";
-    TaskNotCancelable = "task_not_cancelable", 409, "The task has ended, or its agent does not let go of it.", "Look at its state with GET …/tasks/{task}.";
+    TaskNotCancelable = "task_not_cancelable", 409, "The task has ended, or its agent does not let go of it.", "Look at its state with `warren task show`, or GET …/tasks/{task}.";
     DeliveryNotFound = "delivery_not_found", 404, "There is no such message in the queue.", "List the queue with `warren queue ls`.";
     ClaimLost = "claim_lost", 409, "This claim on the message has ended; somebody else may have it, or it has ended.", "Stop working on it, and claim the next one.";
     RuntimeBusy = "runtime_busy", 503, "The agent is busy and keeps its own session: nothing was queued.", "Try again after `Retry-After` seconds.";

@@ -47,9 +47,11 @@ pub fn places_of(scope: MemoryScope, from: Standpoint<'_>) -> Vec<MemoryPlace> {
     }
 }
 
-/// Whether a key can be one.
+/// Whether a key can be one. It stands in the path of a request, where nobody can write `.` or `..`.
 pub fn is_key(key: &str) -> bool {
-    (1..=Memory::MAX_KEY_CHARACTERS).contains(&key.chars().count()) && !key.chars().any(char::is_control)
+    !matches!(key, "." | "..")
+        && (1..=Memory::MAX_KEY_CHARACTERS).contains(&key.chars().count())
+        && !key.chars().any(char::is_control)
 }
 
 /// The words of a text, in one spelling: both databases find by these, so that they find the same.
@@ -165,6 +167,7 @@ mod tests {
     #[test]
     fn keys_are_short_and_clean() {
         assert!(is_key("a/b c") && is_key(&"é".repeat(200)));
+        assert!(is_key("...") && !is_key(".") && !is_key(".."));
         assert!(!is_key("") && !is_key("a\n") && !is_key(&"x".repeat(201)));
     }
 

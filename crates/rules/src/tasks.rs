@@ -22,6 +22,8 @@ pub enum InvalidMessage {
     ContextId,
     #[error("message.parts: at least one is needed")]
     NoParts,
+    #[error("message.parts: at least one must say something")]
+    SaysNothing,
     #[error("message.parts: at most {MAX_PARTS}")]
     TooManyParts,
     /// They end up in headers and names of files.
@@ -44,11 +46,21 @@ pub fn check(message: &Message, context_id: Option<&str>, max_bytes: usize) -> R
         count if count > MAX_PARTS => return Err(InvalidMessage::TooManyParts),
         _ => {}
     }
+    if message.parts.iter().all(is_blank) {
+        return Err(InvalidMessage::SaysNothing);
+    }
     if let Some(index) = message.parts.iter().position(has_bad_name) {
         return Err(InvalidMessage::PartName(index));
     }
     let bytes = size(message);
     if bytes > max_bytes { Err(InvalidMessage::TooLarge { bytes, max: max_bytes }) } else { Ok(()) }
+}
+
+fn is_blank(part: &Part) -> bool {
+    match &part.content {
+        Content::Text(text) => text.trim().is_empty(),
+        Content::Raw(_) | Content::Url(_) | Content::Data(_) => false,
+    }
 }
 
 fn has_bad_name(part: &Part) -> bool {
@@ -190,10 +202,16 @@ mod tests {
         assert!(check(&tagged, None, 50).is_err(), "and so does what stands beside the parts");
     }
 
+    // X5
     #[test]
     fn empty_parts_and_names_that_are_none_are_refused() {
-        let one = vec![Part::text("")];
+        let one = vec![Part::text("a")];
         assert_eq!(check(&message(Vec::new()), None, 100), Err(InvalidMessage::NoParts));
+        for blank in [vec![Part::text("")], vec![Part::text(" \n"), Part::text("\t")]] {
+            assert_eq!(check(&message(blank), None, 100), Err(InvalidMessage::SaysNothing));
+        }
+        let file = Part { content: Content::Url("workspace:a".into()), ..Part::text("") };
+        assert_eq!(check(&message(vec![Part::text(""), file]), None, 100), Ok(()), "a file says something");
         let many = vec![Part::text(""); MAX_PARTS + 1];
         assert_eq!(check(&message(many), None, 100), Err(InvalidMessage::TooManyParts));
         for id in ["", "a\r\nb", "\0", &"x".repeat(129)] {

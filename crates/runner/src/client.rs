@@ -47,6 +47,7 @@ fn refusal(error: &Error) -> Refusal {
         Error::Problem(problem) => Refusal::of_status(problem.status, &problem.code),
         Error::InvalidToken => Refusal::Unauthorized,
         Error::InvalidUrl { .. } => Refusal::Refused { code: "invalid_url".into() },
+        Error::Unsendable => Refusal::Refused { code: "unsendable".into() },
         Error::Unreachable { .. }
         | Error::Interrupted { .. }
         | Error::Disconnected { .. }

@@ -84,7 +84,9 @@ function useTitle(place: Place): string {
   const workspace = useWorkspaceName(place.page === "workspace" ? place.id : "");
   const word = PLACES.find((one) => one.place.page === place.page)?.word;
   const title =
-    place.page === "workspace" ? `${workspace ?? "Workspace"}, ${place.tab}` : (word ?? "Not found");
+    place.page === "workspace"
+      ? [workspace ?? "Workspace", place.tab].filter(Boolean).join(", ")
+      : (word ?? "Not found");
   useEffect(() => {
     document.title = `${title} · Warren`;
   }, [title]);

@@ -1,3 +1,4 @@
+import { useEffect } from "react";
 import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
@@ -9,9 +10,17 @@ import { FilesTab } from "../features/files/FilesTab";
 import { SchedulesTab } from "../features/schedules/SchedulesTab";
 import { TerminalTab } from "../features/terminal/TerminalTab";
 import { HealthTab } from "../features/workspaces/HealthTab";
+import { homeTab } from "../features/workspaces/home";
 import { useWorkspace } from "../features/workspaces/queries";
 import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
-import { Link, WORKSPACE_TABS, type WorkspacePlace, type WorkspaceTab, workspacePlace } from "./router";
+import {
+  Link,
+  useRouter,
+  WORKSPACE_TABS,
+  type WorkspacePlace,
+  type WorkspaceTab,
+  workspacePlace,
+} from "./router";
 
 const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
   chat: { word: "Chat", icon: "chat" },
@@ -24,8 +33,15 @@ const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
 };
 
 export function WorkspacePage({ place }: { place: WorkspacePlace }) {
-  const { id, tab } = place;
+  const { id } = place;
   const query = useWorkspace(id);
+  const { navigate } = useRouter();
+  const home = query.data && homeTab(query.data);
+  const tab = place.tab ?? home;
+  useEffect(() => {
+    // Decided once: an agent that comes or goes must not take away what somebody looks at.
+    if (!place.tab && home) navigate({ ...place, tab: home }, { replace: true });
+  }, [place, home, navigate]);
   if (query.isPending) return <Loading what="the workspace" />;
   const isGone = query.error instanceof Problem && query.error.status === 404;
   if (!query.data || isGone) {
@@ -50,7 +66,7 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
           </Link>
         ))}
       </nav>
-      <TabContent workspace={query.data} place={place} />
+      {tab && <TabContent workspace={query.data} place={place} tab={tab} />}
     </div>
   );
 }
@@ -58,10 +74,11 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
 interface TabContentProps {
   workspace: Workspace;
   place: WorkspacePlace;
+  tab: WorkspaceTab;
 }
 
-function TabContent({ workspace, place }: TabContentProps) {
-  switch (place.tab) {
+function TabContent({ workspace, place, tab }: TabContentProps) {
+  switch (tab) {
     case "chat":
       return (
         <ChatTab

@@ -22,7 +22,8 @@ export type WorkspaceTab = (typeof WORKSPACE_TABS)[number];
 export interface WorkspacePlace {
   page: "workspace";
   id: string;
-  tab: WorkspaceTab;
+  /** Absent: the one that the workspace opens on, which its page knows. */
+  tab?: WorkspaceTab;
   /** Of the files. */
   path: string;
   /** Of the chat: which one is open, and the message in it that was looked for. */
@@ -44,8 +45,8 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 1 && parts[0] === "map") return { page: "map" };
   if (parts.length === 1 && parts[0] === "events") return { page: "events" };
   if (parts.length === 1 && parts[0] === "approvals") return { page: "approvals" };
-  const [first, id, tab = "files"] = parts;
-  if (first === "workspaces" && id && parts.length <= 3 && isTab(tab)) {
+  const [first, id, tab] = parts;
+  if (first === "workspaces" && id && parts.length <= 3 && (tab === undefined || isTab(tab))) {
     const query = new URLSearchParams(search);
     const place: WorkspacePlace = { page: "workspace", id, tab, path: query.get("path") ?? "" };
     for (const name of ["conversation", "message"] as const) {
@@ -68,7 +69,8 @@ export function hrefOf(place: Place): string {
     case "approvals":
       return "/approvals";
     case "workspace": {
-      const base = `/workspaces/${encodeURIComponent(place.id)}/${place.tab}`;
+      const workspace = `/workspaces/${encodeURIComponent(place.id)}`;
+      const base = place.tab ? `${workspace}/${place.tab}` : workspace;
       const query = new URLSearchParams();
       for (const name of ["path", "conversation", "message"] as const) {
         const value = place[name];
@@ -81,7 +83,7 @@ export function hrefOf(place: Place): string {
   }
 }
 
-export function workspacePlace(id: string, tab: WorkspaceTab = "files", path = ""): WorkspacePlace {
+export function workspacePlace(id: string, tab?: WorkspaceTab, path = ""): WorkspacePlace {
   return { page: "workspace", id, tab, path };
 }
 

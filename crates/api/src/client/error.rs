@@ -11,6 +11,11 @@ pub enum Error {
     /// It has a character that no header may have.
     #[error("the token is not a Warren token")]
     InvalidToken,
+    /// A name that no path can hold, or a value that no header can. Nothing was sent.
+    #[error(
+        "a name or value cannot be part of a request: it is empty, `.` or `..`, or has a control character"
+    )]
+    Unsendable,
     /// The server said no, and why. Match on `code`.
     #[error("{}", .0.title)]
     Problem(Box<Problem>),
@@ -38,6 +43,7 @@ impl Error {
             Self::Problem(problem) => Some(&problem.code),
             Self::InvalidUrl { .. }
             | Self::InvalidToken
+            | Self::Unsendable
             | Self::Unreachable { .. }
             | Self::Interrupted { .. }
             | Self::Disconnected { .. }
@@ -54,13 +60,15 @@ impl Error {
             | Self::Interrupted { .. }
             | Self::Disconnected { .. }
             | Self::Silent => true,
-            Self::InvalidUrl { .. } | Self::InvalidToken | Self::BadAnswer { .. } => false,
+            Self::InvalidUrl { .. } | Self::InvalidToken | Self::Unsendable | Self::BadAnswer { .. } => false,
         }
     }
 
     pub(super) fn from_send(base: &Url, error: reqwest::Error) -> Self {
         let source = error.without_url();
-        if source.is_connect() {
+        if source.is_builder() {
+            Self::Unsendable
+        } else if source.is_connect() {
             Self::Unreachable { url: base.clone(), source }
         } else {
             Self::Interrupted { source }

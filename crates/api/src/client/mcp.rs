@@ -47,11 +47,11 @@ impl Client {
         message: &Value,
         agreed: &McpAgreement,
     ) -> Result<McpAnswer, Error> {
-        let address = match workspace_id {
-            Some(id) => self.address(&["mcp", "workspaces"], &[id]),
-            None => self.address(&["mcp"], &[]),
+        let request = match workspace_id {
+            Some(id) => self.request_to(Method::POST, &["mcp", "workspaces"], &[id]),
+            None => self.request_to(Method::POST, &["mcp"], &[]),
         };
-        let mut request = self.http.request(Method::POST, address).header(ACCEPT, BOTH).json(message);
+        let mut request = request.header(ACCEPT, BOTH).json(message);
         for (name, value) in headers(message, agreed) {
             request = request.header(name, value);
         }

@@ -55,6 +55,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For answers that are one document. Streams have no end to wait for; TCP keep-alives notice a dead peer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// No URL, so that a request to it is never sent.
+const NO_ADDRESS: &str = "";
 /// Of an answer that is no problem document, this much is quoted.
 const QUOTED_CHARACTERS: usize = 200;
 
@@ -86,15 +88,19 @@ impl Client {
 
     /// A request to `/api/v1/…`; the segments are encoded here, so that an id cannot change the route.
     fn request(&self, method: Method, segments: &[&str]) -> RequestBuilder {
-        self.http.request(method, self.address(&["api", "v1"], segments))
+        self.request_to(method, &["api", "v1"], segments)
     }
 
-    fn address(&self, prefix: &[&str], segments: &[&str]) -> Url {
+    /// What no path can hold fails when it is sent, as [`Error::Unsendable`], and reaches nobody.
+    fn request_to(&self, method: Method, prefix: &[&str], segments: &[&str]) -> RequestBuilder {
+        if !segments.iter().all(|segment| is_sendable(segment)) {
+            return self.http.request(method, NO_ADDRESS);
+        }
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(prefix).extend(segments);
         }
-        url
+        self.http.request(method, url)
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
@@ -110,6 +116,12 @@ impl Client {
     async fn no_answer(&self, request: RequestBuilder) -> Result<(), Error> {
         self.send(request.timeout(ANSWER_TIMEOUT)).await.map(drop)
     }
+}
+
+/// `.` and `..` are left out of a path however they are written, and line breaks too: `DELETE …/queue/..` would be
+/// `DELETE …/queue`, another route.
+fn is_sendable(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control)
 }
 
 /// The address only: the token stays out of logs.

@@ -36,6 +36,6 @@ impl Client {
     }
 
     fn outside(&self, path: &str) -> reqwest::RequestBuilder {
-        self.http.get(self.address(&[], &[path]))
+        self.request_to(Method::GET, &[], &[path])
     }
 }

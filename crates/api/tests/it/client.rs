@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use warren_api::client::{ByteRange, Client, Error, EventQuery, PathContents, WorkspaceQuery};
-use warren_api::{EventFrame, ExecFrame, ExecRequest, PatchWorkspace, Status};
+use warren_api::client::{ByteRange, Client, Error, EventQuery, McpAgreement, PathContents, WorkspaceQuery};
+use warren_api::{EventFrame, ExecFrame, ExecRequest, PatchWorkspace, SendMessage, Status};
 
 use crate::peer::{Peer, answer, json};
 
@@ -31,6 +31,21 @@ async fn a_request_carries_the_token_and_an_id_cannot_change_the_route() {
     let seen = peer.seen();
     assert_eq!(seen[0].line(), "GET /api/v1/workspaces/..%2Ftokens%3Fx=1 HTTP/1.1");
     assert_eq!(seen[0].header("authorization"), Some("Bearer wrn_admin_secret"));
+}
+
+// S24: `DELETE …/queue/..` would be `DELETE …/queue`, which empties it
+#[tokio::test]
+async fn what_no_path_or_header_can_hold_is_refused_before_any_call() {
+    let client = Client::new("http://127.0.0.1:9", Some(TOKEN)).unwrap();
+    let unsendable = |error: Error| matches!(error, Error::Unsendable) && !error.is_transient();
+    for id in ["", ".", "..", "a\r\nb", "a\tb", "\0"] {
+        assert!(unsendable(client.drop_queued_message("w1", id).await.unwrap_err()), "{id:?}");
+        assert!(unsendable(client.workspace(id).await.unwrap_err()), "{id:?}");
+        let answer = client.mcp(Some(id), &serde_json::json!({}), &McpAgreement::default()).await;
+        assert!(unsendable(answer.unwrap_err()), "{id:?}");
+    }
+    let key = client.send_message("w1", &SendMessage::default(), Some("a\r\nX-Injected: 1")).await;
+    assert!(unsendable(key.unwrap_err()));
 }
 
 // S24

@@ -1,6 +1,6 @@
 //! The command line of `warren schedule`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScheduleCommand {
@@ -85,9 +85,10 @@ pub(crate) struct NextArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("when").required(true).args(["cron", "every"]))]
 pub(crate) struct TimingArguments {
     /// Five fields, or six with seconds in front, such as `0 9 * * 1-5`
-    #[arg(long, required_unless_present = "every", conflicts_with = "every")]
+    #[arg(long)]
     pub(crate) cron: Option<String>,
     /// Every so many seconds
     #[arg(long, value_name = "SECONDS")]

@@ -1,9 +1,9 @@
 //! `warren chat`: talk with the agent of a workspace.
 
-use std::io::BufRead as _;
+use std::io::{self, BufRead as _};
 use std::path::PathBuf;
 
-use warren_api::client::Client;
+use warren_api::client::{Client, Error};
 use warren_api::{
     ChatMessage, Conversation, CreateConversation, MessagePart, MessageRole, PostMessage, TaskMessage,
     TaskState,
@@ -52,15 +52,13 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// Each line is a message; the next is read when the last one is answered.
+    /// Each line is a message; the next is read when the last one is answered. One that failed is told by the exit code.
     async fn follow_lines(&mut self) -> Outcome<Exit> {
         let mut exit = Exit::OK;
-        for line in std::io::stdin().lock().lines() {
-            let line = line.map_err(|error| {
-                Report::new(ErrorCode::LocalFileFailed).because(format!("standard input: {error}"))
-            })?;
-            if !line.trim().is_empty() {
-                exit = self.say(&line, Vec::new()).await?;
+        for line in io::stdin().lock().lines() {
+            let line = line.map_err(|error| unreadable_input(&error))?;
+            if !line.trim().is_empty() && self.say(&line, Vec::new()).await? != Exit::OK {
+                exit = Exit::FAILURE;
             }
         }
         Ok(exit)
@@ -79,11 +77,18 @@ impl Talk<'_> {
     }
 
     async fn say(&mut self, text: &str, files: Vec<MessagePart>) -> Outcome<Exit> {
-        let conversation = self.conversation_for(text).await?;
         let parts = std::iter::once(MessagePart::text(text)).chain(files).collect();
         let message = TaskMessage { parts, ..TaskMessage::default() };
         let post = PostMessage { message, ..PostMessage::default() };
-        let posted = self.client.post_message(&self.workspace, &conversation, &post).await?;
+        let conversation = match &self.conversation {
+            Some(id) => id.clone(),
+            None => self.begin(text).await?,
+        };
+        let posted = self.client.post_message(&self.workspace, &conversation, &post).await;
+        if self.conversation.is_none() {
+            self.keep(&conversation, posted.as_ref().err()).await;
+        }
+        let posted = posted?;
         let mut state = posted.task_state;
         if posted.queued {
             state = self.client.task(&self.workspace, &posted.task_id, MOMENT_MS).await?.state;
@@ -100,16 +105,20 @@ impl Talk<'_> {
         Ok(if has_failed(state) { Exit::FAILURE } else { Exit::OK })
     }
 
-    async fn conversation_for(&mut self, text: &str) -> Outcome<String> {
-        if let Some(id) = &self.conversation {
-            return Ok(id.clone());
+    async fn begin(&self, text: &str) -> Outcome<String> {
+        let wish = CreateConversation { title: title_of(text) };
+        Ok(self.client.create_conversation(&self.workspace, &wish).await?.id)
+    }
+
+    /// Goes on with a conversation that was begun, unless its first message was refused: nothing was said in it then.
+    async fn keep(&mut self, conversation: &str, failed: Option<&Error>) {
+        if matches!(failed, Some(Error::Problem(_))) {
+            // The refusal is told; an empty conversation that stays adds nothing to it.
+            let _ = self.client.remove_conversation(&self.workspace, conversation).await;
+            return;
         }
-        let begun = self
-            .client
-            .create_conversation(&self.workspace, &CreateConversation { title: title_of(text) })
-            .await?;
-        self.context.output.note(&format!("Go on with `--conversation {}`.", begun.id));
-        Ok(self.conversation.insert(begun.id).clone())
+        self.context.output.note(&format!("Go on with `--conversation {conversation}`."));
+        self.conversation = Some(conversation.to_owned());
     }
 
     /// What was said after a message and because of it.
@@ -120,6 +129,14 @@ impl Talk<'_> {
         found.retain(|message| message.task_id == to.task_id && message.role == MessageRole::Agent);
         Ok(found)
     }
+}
+
+fn unreadable_input(error: &io::Error) -> Report {
+    let report = Report::new(ErrorCode::LocalFileFailed).because(format!("standard input: {error}"));
+    if error.kind() != io::ErrorKind::InvalidData {
+        return report;
+    }
+    report.hint("Messages are text in UTF-8; send other files along with `--attach FILE`.")
 }
 
 fn title_of(text: &str) -> Option<String> {

@@ -146,6 +146,10 @@ async fn list(context: &Context, client: &Client, workspace: Option<&str>) -> Ou
     if context.output.is_json {
         return context.output.json(&found);
     }
+    if found.is_empty() {
+        context.output.note("No secrets. Make one with `warren secret set NAME`.");
+        return Ok(());
+    }
     let now = SystemClock.now();
     let rows: Vec<Vec<String>> = found.iter().map(|secret| row(secret, now)).collect();
     context.output.table(&["name", "owner", "version", "key", "readable", "changed", "by"], &rows)

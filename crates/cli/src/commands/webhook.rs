@@ -75,6 +75,10 @@ async fn list(context: &Context, client: &Client) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(&found);
     }
+    if found.is_empty() {
+        context.output.note("No webhooks. Make one with `warren webhook add`.");
+        return Ok(());
+    }
     let now = SystemClock.now();
     let row = |webhook: &Webhook| {
         let events = if webhook.events.is_empty() { "all".to_owned() } else { webhook.events.join(",") };
@@ -99,6 +103,10 @@ async fn list_calls(context: &Context, client: &Client, id: &str, state: Option<
     context.output.note_unreadable(&page.unreadable);
     if context.output.is_json {
         return context.output.json(&page.items);
+    }
+    if page.items.is_empty() {
+        context.output.note("No calls.");
+        return Ok(());
     }
     let row = |call: &WebhookCall| {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
@@ -147,6 +155,10 @@ async fn list_doors(context: &Context, client: &Client, workspace: &str) -> Outc
     let found = list.items;
     if context.output.is_json {
         return context.output.json(&found);
+    }
+    if found.is_empty() {
+        context.output.note("No doors. Open one with `warren webhook open`.");
+        return Ok(());
     }
     let now = SystemClock.now();
     let row = |channel: &Channel| {

@@ -144,3 +144,60 @@ async fn files_go_along_with_a_message_from_the_command_line() {
     server.kill();
     agent.await.unwrap();
 }
+
+// X30, X5: a first message that is refused leaves no conversation without a word in it
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_begins_with_a_message_that_was_taken() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let agent = tokio::spawn(echo(&server).await);
+    for blank in ["", " \n"] {
+        let refused = machine.run(&["chat", "echo", blank, "--json"]);
+        refused.expect_error(1, "invalid_message");
+        assert_eq!(refused.stderr.lines().count(), 1, "nothing to go on with: {refused:?}");
+        machine.run(&["task", "send", "echo", blank, "--json"]).expect_error(1, "invalid_message");
+    }
+    let long = vec![b'a'; (1 << 20) + 1];
+    machine.run_with_input(&["chat", "echo", "--json"], &long).expect_error(1, "payload_too_large");
+    assert_eq!(machine.run(&["chat", "ls", "echo", "--json"]).expect_ok().json(), json!([]));
+    server.kill();
+    agent.await.unwrap();
+}
+
+// X30, S11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_several_lines_one_that_failed_is_told_by_the_exit_code() {
+    let machine = Machine::new();
+    let server = machine.start();
+    let agent = tokio::spawn(echo(&server).await);
+    let ended = machine.run_with_input(&["chat", "echo"], b"fail\nfine\n");
+    assert_eq!((ended.code, ended.text().as_str()), (Some(1), "echo: fail\necho: fine\n"));
+    let bytes = machine.run_with_input(&["chat", "echo", "--json"], b"\xff\xfe\n");
+    let error = bytes.expect_error(1, "local_file_failed");
+    assert!(error["hint"].as_str().unwrap().contains("--attach"), "{error}");
+    server.kill();
+    agent.await.unwrap();
+}
+
+// X32
+#[test]
+fn what_cannot_be_attached_is_named_with_its_reason_and_nobody_waits_for_a_pipe() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "demo", "--provider", "memory"]).expect_ok();
+    let at = |name: &str| machine.path().join(name);
+    std::fs::create_dir(at("folder")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR).unwrap();
+    std::fs::write(at("two\nlines.txt"), "x").unwrap();
+    for (file, reason) in [
+        ("folder", "it is a folder"),
+        ("pipe", "it is no regular file"),
+        ("two\nlines.txt", "it has a control character in its name"),
+        ("nowhere", "No such file or directory"),
+    ] {
+        let error = machine.run(&["chat", "demo", "x", "--attach", file, "--json"]);
+        let error = error.expect_error(1, "local_file_failed");
+        assert!(error["causes"][0].as_str().unwrap().contains(reason), "{error}");
+    }
+    assert_eq!(machine.run(&["chat", "ls", "demo", "--json"]).expect_ok().json(), json!([]));
+}

@@ -44,6 +44,29 @@ fn every_listing_is_json_when_asked_and_a_table_when_not() {
     assert!(table.starts_with("ID ") && table.contains("demo") && table.contains("online"), "{table}");
 }
 
+// S11: a heading above nothing looks like a fault
+#[test]
+fn an_empty_listing_says_so_and_prints_no_heading() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "demo", "--provider", "memory"]).expect_ok();
+    for arguments in [
+        &["webhook", "ls"][..],
+        &["webhook", "doors", "demo"],
+        &["chat", "ls", "demo"],
+        &["task", "ls", "demo"],
+        &["queue", "ls", "demo"],
+        &["schedule", "ls"],
+        &["memory", "ls", "demo"],
+        &["approval", "ls"],
+        &["template", "ls"],
+        &["secret", "ls"],
+    ] {
+        let listed = machine.run(arguments).expect_ok();
+        assert!(listed.stdout.is_empty() && listed.stderr.ends_with(".\n"), "{arguments:?}: {listed:?}");
+    }
+}
+
 // S11
 #[test]
 fn an_error_is_what_failed_why_and_what_to_try() {

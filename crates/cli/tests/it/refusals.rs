@@ -99,3 +99,48 @@ fn what_a_server_refuses_is_told_with_its_code_and_detail() {
         .expect_error(4, "path_escapes");
     machine.run(&["ws", "cp", "a", "b", "--json"]).expect_error(2, "invalid_usage");
 }
+
+// X15, S11: `..` names nothing, least of all the whole queue
+#[test]
+fn dots_and_line_breaks_are_no_names_of_anything() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "demo", "--provider", "memory"]).expect_ok();
+    machine.run(&["task", "send", "demo", "keep me", "--no-wait"]).expect_ok();
+    for arguments in [
+        &["queue", "rm", "demo", ".."][..],
+        &["queue", "show", "demo", "."],
+        &["task", "cancel", "demo", ""],
+        &["memory", "set", "demo", "a\nb", "value"],
+        &["memory", "rm", "demo", ".."],
+        &["task", "send", "demo", "x", "--no-wait", "--key", "a\r\nX-Injected: 1"],
+    ] {
+        machine.run(&[arguments, &["--json"]].concat()).expect_error(2, "invalid_usage");
+    }
+    let waiting = machine.run(&["queue", "ls", "demo", "--json"]).expect_ok().json();
+    assert_eq!(waiting.as_array().unwrap().len(), 1, "{waiting}");
+    let id = waiting[0]["id"].as_str().unwrap();
+    machine.run(&["queue", "rm", "demo", id]).expect_ok();
+    let twice = machine.run(&["queue", "rm", "demo", id, "--json"]).expect_error(5, "task_not_cancelable");
+    assert_eq!(twice["causes"][0], "the message has ended");
+    assert_eq!(machine.run(&["memory", "ls", "demo", "--json"]).expect_ok().json(), serde_json::json!([]));
+}
+
+// S11
+#[test]
+fn a_command_line_that_lacks_something_is_told_what_it_lacks() {
+    let machine = Machine::new();
+    for (arguments, lacking) in [
+        (&["chat"][..], &["<WORKSPACE>"][..]),
+        (&["queue", "show", "demo"], &["<ID>"]),
+        (&["schedule", "add", "demo", "name", "prompt"], &["--cron <CRON>", "--every <SECONDS>"]),
+        (&["schedule", "next"], &["--cron <CRON>", "--every <SECONDS>"]),
+        (&["queue", "ls", "demo", "--state", "lost"], &["queued, claimed, ended"]),
+    ] {
+        let error = machine.run(&[arguments, &["--json"]].concat()).expect_error(2, "invalid_usage");
+        let cause = error["causes"][0].as_str().unwrap();
+        assert!(lacking.iter().all(|one| cause.contains(one)), "{arguments:?}: {cause}");
+    }
+    let both = ["schedule", "next", "--cron", "0 9 * * *", "--every", "60", "--json"];
+    machine.run(&both).expect_error(2, "invalid_usage");
+}

@@ -27,6 +27,8 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::linger::Linger;
+
 /// Longer than any line that the library takes: of longer ones only so much is kept.
 const KEPT: usize = super::MAX_HEAD_BYTES;
 
@@ -83,6 +85,14 @@ impl Framing {
             is_ambiguous |= self.end_line();
         }
         is_ambiguous
+    }
+
+    /// Whether more of a request's body is to come.
+    pub(super) fn is_in_a_body(&self) -> bool {
+        match self.place {
+            Place::RequestLine | Place::Head => false,
+            Place::Body(_) | Place::ChunkSize | Place::Chunk(_) | Place::Trailers => true,
+        }
     }
 
     fn keep(&mut self, piece: &[u8]) {
@@ -162,11 +172,13 @@ pub(super) struct Watched<S> {
     inner: S,
     framing: Framing,
     note: Note,
+    linger: Linger,
+    is_shut: bool,
 }
 
 impl<S> Watched<S> {
     pub(super) fn new(inner: S, note: Note) -> Self {
-        Self { inner, framing: Framing::default(), note }
+        Self { inner, framing: Framing::default(), note, linger: Linger::default(), is_shut: false }
     }
 }
 
@@ -185,7 +197,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -211,7 +223,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
+        let Self { inner, framing, linger, is_shut, .. } = &mut *self;
+        if !*is_shut {
+            std::task::ready!(Pin::new(&mut *inner).poll_shutdown(context))?;
+            *is_shut = true;
+        }
+        linger.poll(inner, framing, context).map(Ok)
     }
 }
 

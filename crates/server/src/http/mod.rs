@@ -1,6 +1,7 @@
 //! The server: an accept loop of our own on hyper, since a bare one keeps slow clients for ever (sec/W05).
 
 mod framing;
+mod linger;
 mod stall;
 pub(crate) mod unread;
 

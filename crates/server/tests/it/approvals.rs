@@ -247,3 +247,21 @@ async fn questions_are_bounded_masked_and_listed() {
     assert_eq!(warren.get("/api/v1/approvals?state=maybe").await.status, 400);
     assert_eq!(warren.get(&format!("/api/v1/approvals/{second}?wait_ms=60001")).await.status, 400);
 }
+
+// X5, X51
+#[tokio::test]
+async fn the_note_of_a_decision_is_bounded() {
+    let warren = Warren::start().await;
+    let (of, token) = agent(&warren).await;
+    let open = asked(&warren, of, &token).await;
+    for (note, status, code) in [
+        ("x".repeat(Approval::MAX_NOTE_BYTES + 1), 413, "payload_too_large"),
+        ("\0".to_owned(), 422, "invalid_approval"),
+        ("x".repeat(Approval::MAX_NOTE_BYTES), 200, ""),
+    ] {
+        let path = format!("/api/v1/approvals/{open}/approve");
+        let answer = warren.post(&path, &json!({ "note": note })).await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+        assert!(status == 200 || answer.code() == code, "{}", answer.text());
+    }
+}

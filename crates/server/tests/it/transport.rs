@@ -47,6 +47,25 @@ async fn slow_clients_are_closed_and_others_are_served_meanwhile() {
     assert!(started.elapsed() >= Duration::from_millis(250), "they were given their time");
 }
 
+// S22, X32: most clients look for an answer only when all is sent
+#[tokio::test]
+async fn a_client_that_goes_on_with_what_was_refused_still_reads_why() {
+    let warren = Warren::start().await;
+    let piece = vec![b'a'; 64 << 10];
+    let head = format!(
+        "POST /api/v1/workspaces HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer wrong\r\nContent-Length: {}\r\n\r\n",
+        warren.address,
+        piece.len() * 256
+    );
+    let mut stream = TcpStream::connect(warren.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..256 {
+        stream.write_all(&piece).await.expect("it is taken");
+    }
+    let answer = read_to_close(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+}
+
 // S22: whoever keeps connections must know which one ends
 #[tokio::test]
 async fn an_answer_to_a_request_that_was_not_read_says_that_the_connection_ends() {

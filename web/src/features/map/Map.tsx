@@ -22,6 +22,7 @@ import type { Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { STATUS_WORDS, StatusBadge } from "../../components/StatusBadge";
 import { Link, workspacePlace } from "../../routes/router";
+import { homeTab } from "../workspaces/home";
 import { providerKind } from "../workspaces/order";
 import { layout, NODE_HEIGHT, NODE_WIDTH, type Point } from "./layout";
 import { readMoved, writeMoved } from "./moved";
@@ -119,7 +120,7 @@ function WorkspaceCard({ data: { workspace } }: NodeProps<WorkspaceNode>) {
     <div className="map-node" data-status={workspace.status} data-far={far || undefined}>
       <Handle type="target" position={Position.Top} isConnectable={false} />
       <Link
-        to={workspacePlace(workspace.id)}
+        to={workspacePlace(workspace.id, homeTab(workspace))}
         className="map-node-link"
         label={far ? `${workspace.name}, ${STATUS_WORDS[workspace.status]}` : undefined}
       >

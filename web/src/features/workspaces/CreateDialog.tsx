@@ -6,6 +6,7 @@ import { useDraft } from "../../components/draft";
 import { useNotify } from "../../components/Notices";
 import { Loading, ProblemPanel, WithCode } from "../../components/States";
 import { useRouter, workspacePlace } from "../../routes/router";
+import { homeTab } from "./home";
 import { ParentSelect } from "./ParentSelect";
 import { useCreateWorkspace, useServerInfo } from "./queries";
 
@@ -48,7 +49,7 @@ function CreateForm({ providers, onClose }: { providers: readonly ProviderInfo[]
           forgetParent();
           notify(`Created ${workspace.name}`);
           onClose();
-          navigate(workspacePlace(workspace.id, "files"));
+          navigate(workspacePlace(workspace.id, homeTab(workspace)));
         },
       },
     );

@@ -3,6 +3,7 @@ import type { Workspace } from "../../api/types";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { STATUS_WORDS, StatusDot } from "../../components/StatusBadge";
 import { Link, useRouter, type WorkspaceTab, workspacePlace } from "../../routes/router";
+import { chosenTab, homeTab } from "./home";
 import { asTree, matches } from "./order";
 import { SHOWN_WORKSPACES, useWorkspaces } from "./queries";
 
@@ -10,7 +11,8 @@ export function WorkspaceList({ search }: { search: string }) {
   const query = useWorkspaces();
   const { place } = useRouter();
   const current = place.page === "workspace" ? place.id : undefined;
-  const tab = place.page === "workspace" ? place.tab : "files";
+  const open = query.data?.find(({ id }) => id === current);
+  const tab = place.page === "workspace" ? chosenTab(place.tab, open) : undefined;
   const branches = useMemo(() => asTree(query.data ?? []), [query.data]);
   const shown = useMemo(
     () => (search ? branches.filter(({ workspace }) => matches(workspace, search)) : branches),
@@ -47,12 +49,17 @@ interface RowProps {
   workspace: Workspace;
   depth: number;
   isCurrent: boolean;
-  tab: WorkspaceTab;
+  /** Absent: the one that the workspace opens on. */
+  tab: WorkspaceTab | undefined;
 }
 
 const Row = memo(function Row({ workspace, depth, isCurrent, tab }: RowProps) {
   return (
-    <Link to={workspacePlace(workspace.id, tab)} className="workspace-row" isCurrent={isCurrent}>
+    <Link
+      to={workspacePlace(workspace.id, tab ?? homeTab(workspace))}
+      className="workspace-row"
+      isCurrent={isCurrent}
+    >
       {depth > 0 && <span className="indent" style={{ width: Math.min(depth, 6) * 14 }} aria-hidden="true" />}
       <StatusDot status={workspace.status} />
       <span className="workspace-row-text">

@@ -118,6 +118,7 @@ async fn what_is_no_message_is_refused_on_both_bindings_and_nothing_is_sent_on()
         json!({ "message": "hello" }),
         with("parts", json!([])),
         with("parts", json!([{}])),
+        with("parts", json!([{ "text": "" }])),
         with("parts", json!([{ "text": "a", "data": 1 }])),
         with("parts", json!([{ "raw": "not base64!" }])),
         with("parts", json!([{ "raw": "AA==", "filename": "a\r\nX-Injected: 1" }])),

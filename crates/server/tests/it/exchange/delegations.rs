@@ -183,3 +183,19 @@ async fn a_delegator_that_is_gone_by_the_end_loses_nothing_for_the_others() {
     let accepted = json!({ "task": { "id": made["task_id"], "workspace_id": one.0.to_string() } });
     task_in(&warren, &accepted, "completed").await;
 }
+
+// X4, X21: Warren's words are not put into the mouth of whoever was asked
+#[tokio::test]
+async fn a_delegator_is_told_by_warren_itself_why_there_is_no_result() {
+    let (warren, peer) = with_agent().await;
+    let [lead, one, _] = team(&warren).await;
+    peer.next([Act::Hold]);
+    let made = delegate(&warren, &lead, one.0, json!({ "tell": true })).await.json();
+    eventually("it has it", async || peer.seen().len() == 1).await;
+    let path = format!("/api/v1/workspaces/{}/tasks/{}/cancel", one.0, made["task_id"].as_str().unwrap());
+    assert_eq!(warren.post(&path, &json!({})).await.status, 200);
+    eventually("the delegator is told", async || peer.seen().len() == 2).await;
+    let told = &peer.seen()[1];
+    assert_eq!(told.author.to_string(), "system:exchange");
+    assert_eq!(told.message.text(), "The work was cancelled.");
+}

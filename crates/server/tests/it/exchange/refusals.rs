@@ -33,6 +33,7 @@ async fn bad_messages_get_a_code_and_the_field_and_leave_nothing_behind() {
     let cases = [
         (json!({ "message": { "parts": [] } }), 422, "invalid_message"),
         (json!({ "message": { "parts": [{}] } }), 422, "invalid_message"),
+        (json!({ "message": { "parts": [{ "text": "" }, { "text": " \n" }] } }), 422, "invalid_message"),
         (json!({ "message": { "parts": [{ "text": "a", "url": "b" }] } }), 422, "invalid_message"),
         (json!({ "message": { "parts": [{ "raw": "not base64!" }] } }), 422, "invalid_message"),
         (json!({ "message": { "id": "", "parts": [{ "text": "a" }] } }), 422, "invalid_message"),
