@@ -162,7 +162,7 @@ impl Exchange {
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.clock().now();
         let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if self.readable(webhooks).is_empty() {
+        if self.fleet().readable(webhooks).is_empty() {
             return Ok(false);
         }
         let entropy = Arc::clone(&self.0.parts.entropy);
@@ -202,7 +202,7 @@ impl Exchange {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in exchange.readable(tx.due_webhook_calls(id, now, room)?) {
+                for call in exchange.fleet().readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };
