@@ -3642,6 +3642,12 @@ export interface components {
             /** @enum {string} */
             kind: "panicked";
         };
+            /** Format: int64 */
+            looked_at?: number;
+            /** Format: int64 */
+            acted_on?: number;
+            /** Format: int64 */
+            failed?: number;
         SweepRun: {
             started_at: string;
             finished_at: string;
