@@ -165,14 +165,17 @@ impl Exchange {
         if self.fleet().readable(webhooks).is_empty() {
             return Ok(false);
         }
-        let entropy = Arc::clone(&self.0.parts.entropy);
+        let (entropy, exchange) = (Arc::clone(&self.0.parts.entropy), self.clone());
         let owed = self
             .store()
             .write(move |tx| {
                 let seen = tx.webhook_cursor()?;
                 let page =
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
-                let Some(last) = page.rows.last().map(|event| event.seq) else { return Ok(false) };
+                let page = exchange.fleet().listed(page);
+                // What cannot be read is owed to nobody, and keeps nobody waiting.
+                let last = page.next.or_else(|| page.rows.last().map(|event| event.seq));
+                let Some(last) = last else { return Ok(false) };
                 // As of this transaction: one that was made meanwhile must not miss its first event.
                 let webhooks = tx.active_webhooks()?.rows;
                 for event in &page.rows {
@@ -182,7 +185,7 @@ impl Exchange {
                     }
                 }
                 tx.move_webhook_cursor(seen, last)?;
-                Ok::<_, Error>(page.rows.len() == BATCH as usize)
+                Ok::<_, Error>(page.next.is_some())
             })
             .await;
         match owed {
