@@ -40,6 +40,9 @@ pub struct AuditEntry {
 pub struct AuditPage {
     pub items: Vec<AuditEntry>,
     pub next_cursor: Option<String>,
+    /// Numbers of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// The end of the log. Noted elsewhere, it shows later whether the log was cut or written anew.

@@ -65,4 +65,7 @@ pub struct EventPage {
     pub next_after: u64,
     /// Whether the end of the log was reached.
     pub is_last: bool,
+    /// Numbers of events of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }

@@ -62,6 +62,9 @@ pub struct KeyRotation {
     /// one in front of the old and start Warren again.
     pub is_new_key: bool,
     pub resealed: u64,
-    /// Secrets that no key at hand opens; they were left as they are.
+    /// Secrets that no key at hand opens, or that this version of Warren cannot read; they were left as they are.
     pub unreadable: u64,
+    /// The latter, by name; those of a workspace as `ID/NAME`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable_rows: Vec<String>,
 }

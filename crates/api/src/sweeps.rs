@@ -24,9 +24,15 @@ pub enum SweepOutcome {
         acted_on: u64,
         failed: u64,
     },
-    /// The run as a whole failed.
+    /// The run as a whole failed. The counts are of what was done before.
     Failed {
         code: String,
+        #[serde(default)]
+        looked_at: u64,
+        #[serde(default)]
+        acted_on: u64,
+        #[serde(default)]
+        failed: u64,
     },
     Panicked,
 }

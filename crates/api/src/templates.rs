@@ -136,6 +136,9 @@ pub struct TemplatePage {
     pub items: Vec<TemplateSummary>,
     /// Pass as `cursor` for the next page; absent on the last.
     pub next_cursor: Option<String>,
+    /// Names of entries of this page that this version of Warren cannot read. They are left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// A tree to be made: from a template, or as it stands here.

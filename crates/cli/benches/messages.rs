@@ -16,8 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use warren_doors::{Clock as _, Entropy, OsEntropy, SystemClock};
 use warren_model::{
-    Delivery, DeliveryState, Message, OrgId, Part, Principal, Role, Task, TaskOrigin, TaskState, Workspace,
-    WorkspaceId,
+    Delivery, DeliveryState, Message, OrgId, Part, Principal, Role, Task, Workspace, WorkspaceId,
 };
 use warren_store::Store;
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -193,22 +192,10 @@ fn waiting(org_id: OrgId, workspace_id: WorkspaceId, number: usize) -> (Task, De
     let author = Principal::system(&format!("sender-{}", number % 10));
     let text = Part::text(format!("message number {number}"));
     let message = Message::new(format!("m-{number}"), Role::User, vec![text]);
+    let context = format!("context-{number}");
     let task = Task {
-        id: entropy.id(now),
-        org_id,
-        workspace_id,
-        context_id: format!("context-{number}"),
-        author: author.clone(),
-        state: TaskState::Submitted,
-        status_message: None,
         history: vec![message.clone()],
-        artifacts: Vec::new(),
-        metadata: serde_json::Map::new(),
-        origin: TaskOrigin::default(),
-        remote_id: None,
-        created_at: now,
-        updated_at: now,
-        version: 1,
+        ..Task::submitted(entropy.id(now), org_id, workspace_id, context, author.clone(), now)
     };
     let mut delivery = Delivery {
         id: entropy.id(now),

@@ -6,22 +6,23 @@
 //!           └─ the part keeps its address, for those who look at the one that answered, and notes the copy beside it
 //! ```
 //!
+//! Each bringing has a folder of its own: the same answer may come twice at once, and the one that loses takes its copies
+//! back without touching those that the other's part names.
+//!
 //! An answer is never lost over a file: where it cannot be copied, its part says why. Copies are made before the answer is
 //! written, and stay only if the task speaks of them afterwards: an answer may come too late, or be too large to be kept.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use warren_fleet::{Error, HandedFile, Identity, IncomingFile, LandedFile, Landing, upload_rules as uploads};
 use warren_model::{
-    Content, DeliveryId, DeliveryState, ErrorCode, Part, Principal, PrincipalKind, Status, Task, TaskUpdate,
-    Workspace, WorkspaceId,
+    Content, DeliveryId, DeliveryState, ErrorCode, Part, Principal, PrincipalKind, RequestKind, Status, Task,
+    TaskUpdate, Workspace, WorkspaceId,
 };
 
 use crate::Exchange;
-use crate::files::folder_name;
 use crate::send::speaks_for;
 
 /// Where the copy of a file is, in the workspace that asked.
@@ -71,7 +72,7 @@ impl Exchange {
             updates.iter_mut().flat_map(parts_of).filter(|part| is_file(part)).collect();
         let Some((from, to)) = self.asked_by_workspace(attempt).await? else { return Ok(None) };
         let delivery_id = attempt.delivery_id;
-        let (key, value, brought) = match self.copy(&from, to, delivery_id, &parts).await {
+        let (key, value, brought) = match self.copy(&from, to, &parts).await {
             Ok(landing) => {
                 let copies: Vec<Value> = landing.files().iter().map(|file| json!(address(file))).collect();
                 let by = Principal::workspace(from.id);
@@ -132,16 +133,8 @@ impl Exchange {
     }
 
     /// All of them, in the order of their parts, or none.
-    async fn copy(
-        &self,
-        from: &Workspace,
-        to: Workspace,
-        id: DeliveryId,
-        parts: &[&mut Part],
-    ) -> Result<Landing, Error> {
-        let said = json!(parts.iter().map(|part| (&part.content, &part.filename)).collect::<Vec<_>>());
-        let whole = json!([id, said]).to_string();
-        let folder = folder_name(digest(&SHA256, whole.as_bytes()).as_ref());
+    async fn copy(&self, from: &Workspace, to: Workspace, parts: &[&mut Part]) -> Result<Landing, Error> {
+        let folder = self.entropy().id::<RequestKind>(self.clock().now()).to_string();
         let mut landing = self.fleet().land(to, &folder).await?;
         for part in parts {
             if let Err(error) = self.copy_one(from, &mut landing, part).await {
@@ -263,7 +256,7 @@ fn show_copy(part: &mut Part) {
 
 #[cfg(test)]
 mod tests {
-    use warren_model::{Message, OrgId, Role, TaskId, TaskOrigin, TaskState, Timestamp};
+    use warren_model::{Message, OrgId, Role, TaskId, TaskState, Timestamp};
 
     use super::*;
 
@@ -275,22 +268,13 @@ mod tests {
 
     fn task() -> Task {
         let at = Timestamp::from_micros(1);
+        let workspace = |number: u8| WorkspaceId::from_parts(at, [number; 10]);
+        let (id, author) = (TaskId::from_parts(at, [1; 10]), Principal::workspace(workspace(3)));
         Task {
-            id: TaskId::from_parts(at, [1; 10]),
-            org_id: OrgId::DEFAULT,
-            workspace_id: WorkspaceId::from_parts(at, [2; 10]),
-            context_id: "c".into(),
-            author: Principal::workspace(WorkspaceId::from_parts(at, [3; 10])),
             state: TaskState::Completed,
             status_message: Some(Message::new("a", Role::Agent, vec![copied()])),
             history: vec![Message::new("b", Role::Agent, vec![copied()])],
-            artifacts: Vec::new(),
-            metadata: serde_json::Map::new(),
-            origin: TaskOrigin::default(),
-            remote_id: None,
-            created_at: at,
-            updated_at: at,
-            version: 1,
+            ..Task::submitted(id, OrgId::DEFAULT, workspace(2), "c", author, at)
         }
     }
 

@@ -141,7 +141,7 @@ impl Exchange {
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
         let page = self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.fleet().listed(page))
     }
 
     /// Decides, as a person.
@@ -214,7 +214,7 @@ impl Exchange {
     pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
         let now = self.clock().now();
         let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
-        let late = self.readable(late);
+        let late = self.fleet().readable(late);
         if late.is_empty() {
             return Ok(());
         }

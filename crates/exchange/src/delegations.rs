@@ -163,7 +163,7 @@ impl Exchange {
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
         let page = self.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.fleet().listed(page))
     }
 
     /// Takes work back; the other side is told to stop.

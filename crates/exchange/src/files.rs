@@ -72,12 +72,8 @@ fn folder_of(sender: &Sender, send: &Send) -> String {
         send.idempotency_key.as_deref().map_or(("message", send.message.id.as_str()), |key| ("key", key));
     let author = &sender.principal;
     let whole = serde_json::json!([author.kind.as_str(), author.id, send.workspace_id, key.0, key.1]);
-    folder_name(digest(&SHA256, whole.to_string().as_bytes()).as_ref())
-}
-
-/// What a folder is called whose contents this is the digest of.
-pub(crate) fn folder_name(digest: &[u8]) -> String {
-    digest.iter().take(FOLDER_BYTES).fold(String::new(), |mut text, byte| {
+    let digest = digest(&SHA256, whole.to_string().as_bytes());
+    digest.as_ref().iter().take(FOLDER_BYTES).fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -36,7 +36,6 @@ mod tasks;
 mod terms;
 mod transport;
 mod tree;
-mod unreadable;
 mod upkeep;
 mod watchers;
 pub mod webhooks;

@@ -139,7 +139,7 @@ impl Exchange {
                 Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
             .await?;
-        Ok(self.listed(page))
+        Ok(self.fleet().listed(page))
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
@@ -166,7 +166,7 @@ impl Exchange {
                 tx.search_memories(&search).map_err(Error::from)
             })
             .await?;
-        self.tell_unreadable(&found.unreadable);
+        self.fleet().tell_unreadable(&found.unreadable);
         found.rows.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
         found.rows.truncate(limit.clamp(1, MAX_FOUND) as usize);
         Ok(found)

@@ -179,7 +179,7 @@ impl Exchange {
         loop {
             let now = self.clock().now();
             let owed = self.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
-            let owed = owed.map(|owed| self.readable(owed)).unwrap_or_else(|error| {
+            let owed = owed.map(|owed| self.fleet().readable(owed)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "what is owed to receivers of notifications could not be read");
                 Vec::new()
             });

@@ -446,22 +446,14 @@ pub(crate) fn note_task(tx: &mut dyn WriteTx, row: &Workspace, now: Timestamp) -
 fn put_task(tx: &mut dyn WriteTx, request: &Request, row: &Workspace, starts: bool) -> Result<Task, Error> {
     let state = if starts { TaskState::Working } else { TaskState::Submitted };
     let Some(id) = request.send.task_id else {
+        let context_id = request.send.context_id.as_ref().unwrap_or(&request.new_context);
+        let author = request.sender.principal.clone();
         let task = Task {
-            id: request.task_id,
-            org_id: row.org_id,
-            workspace_id: row.id,
-            context_id: request.send.context_id.clone().unwrap_or_else(|| request.new_context.clone()),
-            author: request.sender.principal.clone(),
             state,
-            status_message: None,
             history: vec![request.send.message.clone()],
-            artifacts: Vec::new(),
             metadata: request.send.metadata.clone(),
             origin: request.origin.clone().unwrap_or_default(),
-            remote_id: None,
-            created_at: request.now,
-            updated_at: request.now,
-            version: 1,
+            ..Task::submitted(request.task_id, row.org_id, row.id, context_id, author, request.now)
         };
         tx.insert_task(&task)?;
         return Ok(task);

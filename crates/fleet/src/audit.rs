@@ -109,7 +109,7 @@ impl Fleet {
     pub async fn audit(&self, who: &Identity, mut query: AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
         who.may_in_own_org(Action::Operate)?;
         query.limit = query.limit.clamp(1, self.limits().max_page_size);
-        self.store().read(move |tx| tx.audit(&query).map_err(Error::from)).await
+        Ok(self.listed(self.store().read(move |tx| tx.audit(&query).map_err(Error::from)).await?))
     }
 
     /// The end of the log, to be noted elsewhere.

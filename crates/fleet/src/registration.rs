@@ -49,12 +49,13 @@ pub struct Heard {
 impl Fleet {
     /// Takes in the runtime of the workspace that the caller's join token was made for. The token is used up, the
     /// credential of an earlier boot ends, and the new one is handed out, in one transaction.
-    pub async fn register(&self, who: &Identity, register: Register) -> Result<Registered, Error> {
+    pub async fn register(&self, who: &Identity, mut register: Register) -> Result<Registered, Error> {
         let (TokenKind::Join, Some(id)) = (who.token.kind, who.token.workspace_id) else {
             let detail = "a runtime registers with a join token";
             return Err(Error::with_detail(ErrorCode::Forbidden, detail));
         };
         check_card(register.agent_card.as_ref())?;
+        self.mask_report(who, id, &mut register.report).await;
         let (moment, actor) = (self.moment(&Principal::workspace(id)), Actor::of(who));
         let secret = TokenSecret::new(TokenKind::Runner, self.entropy().secret());
         let credential = runner_token(&who.token, &secret, self.entropy().id(moment.now), moment.now);
@@ -99,11 +100,12 @@ impl Fleet {
     }
 
     /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
-    pub async fn heartbeat(&self, who: &Identity, report: Report) -> Result<Heard, Error> {
+    pub async fn heartbeat(&self, who: &Identity, mut report: Report) -> Result<Heard, Error> {
         let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else {
             let detail = "a runtime reports with the credential that it got when it registered";
             return Err(Error::with_detail(ErrorCode::Forbidden, detail));
         };
+        self.mask_report(who, id, &mut report).await;
         let moment = self.moment(&who.principal);
         let heard = self
             .write_with_retries(true, move |tx| {
@@ -113,6 +115,26 @@ impl Fleet {
             .await?;
         self.tell_heartbeat(&heard);
         Ok(heard)
+    }
+
+    /// Masks what a runtime says in words before it is kept and shown (F32). Where the secrets cannot be read that these
+    /// may hold, they count as not said: a sign of life is not lost over them.
+    async fn mask_report(&self, who: &Identity, id: WorkspaceId, report: &mut Report) {
+        if report.words().next().is_none() {
+            return;
+        }
+        let org_id = who.token.org_id;
+        match self.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
+            Ok(secrets) => {
+                if let Some(known) = self.redactor_from(id, secrets) {
+                    report.mask(&known);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(workspace.id = %id, %error, "the words of a report are left out, since its workspace's secrets cannot be read");
+                report.forget_words();
+            }
+        }
     }
 
     /// A runtime that asks for work, or tells of it, lives (F16): a report that mentions nothing. Only with the credential

@@ -16,6 +16,7 @@ use warren_model::{ErrorCode, Timestamp, WorkspaceId};
 use warren_rules::replicas::{Holder, LEASE_MS, RENEW_MS, Standing, lease_name, standing};
 use warren_store::{Place, ReadTx, Store, WriteTx};
 
+use crate::sweeps::Tally;
 use crate::{Error, Fleet};
 
 /// This Warren among those on the same database.
@@ -180,16 +181,16 @@ impl Fleet {
     }
 
     /// Ends what is open here and was taken over by another while this replica was not heard of.
-    pub(crate) async fn let_go_of_lost_boxes(&self) -> Result<u64, Error> {
-        let mut ended = 0;
+    pub(crate) async fn let_go_of_lost_boxes(&self, tally: &mut Tally) -> Result<(), Error> {
         for id in self.registry().open_ids() {
             if self.is_elsewhere(id).await? {
                 tracing::warn!(workspace.id = %id, "another replica has taken over a box; it is ended here");
+                tally.looked_at += 1;
                 self.registry().close(id).await?;
-                ended += 1;
+                tally.acted_on += 1;
             }
         }
-        Ok(ended)
+        Ok(())
     }
 
     pub(crate) fn replica(&self) -> &Replica {

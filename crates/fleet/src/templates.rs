@@ -53,7 +53,11 @@ impl Fleet {
         who.may_in_own_org(Action::ReadWorkspaces)?;
         let org_id = who.token.org_id;
         let limit = limit.clamp(1, MAX_TEMPLATE_PAGE);
-        self.store().read(move |tx| tx.templates(org_id, after.as_ref(), limit).map_err(Error::from)).await
+        let page = self
+            .store()
+            .read(move |tx| tx.templates(org_id, after.as_ref(), limit).map_err(Error::from))
+            .await?;
+        Ok(self.listed(page))
     }
 
     /// Stores a template, in place of what has its name. The same content again changes nothing.

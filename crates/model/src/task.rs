@@ -87,6 +87,36 @@ pub struct Task {
     pub version: u64,
 }
 
+impl Task {
+    /// One that nobody works on yet, and about which nothing was said.
+    pub fn submitted(
+        id: TaskId,
+        org_id: OrgId,
+        workspace_id: WorkspaceId,
+        context_id: impl Into<String>,
+        author: Principal,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            org_id,
+            workspace_id,
+            context_id: context_id.into(),
+            author,
+            state: TaskState::Submitted,
+            status_message: None,
+            history: Vec::new(),
+            artifacts: Vec::new(),
+            metadata: Map::new(),
+            origin: TaskOrigin::default(),
+            remote_id: None,
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        }
+    }
+}
+
 text_enum! {
     /// Where a message is on its way.
     DeliveryState {

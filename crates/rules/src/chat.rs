@@ -133,9 +133,7 @@ pub fn words_of(parts: &[Part]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use warren_model::{
-        Artifact, Message, OrgId, Principal, TaskId, TaskOrigin, TaskState, Timestamp, WorkspaceId,
-    };
+    use warren_model::{Artifact, Message, OrgId, Principal, TaskId, TaskState, Timestamp, WorkspaceId};
 
     use super::*;
 
@@ -145,22 +143,11 @@ mod tests {
 
     fn task(state: TaskState) -> Task {
         let at = Timestamp::from_micros(1);
+        let (id, place) = (TaskId::from_parts(at, [1; 10]), WorkspaceId::from_parts(at, [2; 10]));
         Task {
-            id: TaskId::from_parts(at, [1; 10]),
-            org_id: OrgId::DEFAULT,
-            workspace_id: WorkspaceId::from_parts(at, [2; 10]),
-            context_id: "c".into(),
-            author: Principal::system("asker"),
             state,
-            status_message: None,
             history: vec![Message::new("q", Role::User, vec![Part::text("question")])],
-            artifacts: Vec::new(),
-            metadata: serde_json::Map::new(),
-            origin: TaskOrigin::default(),
-            remote_id: None,
-            created_at: at,
-            updated_at: at,
-            version: 1,
+            ..Task::submitted(id, OrgId::DEFAULT, place, "c", Principal::system("asker"), at)
         }
     }
 

@@ -7,6 +7,8 @@ use warren_model::{
     Displaced, Outcomes, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
 };
 
+use crate::redaction::Redactor;
+
 /// What a runtime said, field by field.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
@@ -22,6 +24,29 @@ pub struct Report {
     pub displaced: Displacement,
     /// 0: back to Warren's own default.
     pub idle_timeout_seconds: Option<u32>,
+}
+
+impl Report {
+    /// What it says in the runtime's own words, which may hold a secret.
+    pub fn words(&mut self) -> impl Iterator<Item = &mut String> {
+        let state = self.runtime_state.as_mut().and_then(|state| match state {
+            RuntimeState::Other(word) => Some(word),
+            RuntimeState::Well | RuntimeState::Wedged => None,
+        });
+        let texts = self.sample_error.iter_mut().chain(&mut self.current_task).chain(state);
+        texts.filter(|text| !text.is_empty())
+    }
+
+    /// Masks the secrets of its workspace in it (F32).
+    pub fn mask(&mut self, known: &Redactor) {
+        self.words().for_each(|text| known.mask_text(text));
+    }
+
+    /// Leaves its words unsaid; its numbers count.
+    pub fn forget_words(&mut self) {
+        (self.sample_error, self.current_task) = (None, None);
+        self.runtime_state.take_if(|state| matches!(state, RuntimeState::Other(_)));
+    }
 }
 
 /// Which switches a runtime sets (F17); the others stay as they are.
@@ -289,6 +314,34 @@ mod tests {
             last_progress_at: None,
         };
         after(&Vitals::default(), &report, NOW)
+    }
+
+    // F32
+    #[test]
+    fn the_words_of_a_report_are_masked_or_left_out_and_its_numbers_stay() {
+        let said = Report {
+            sample_error: Some("401 for moonlight!".into()),
+            current_task: Some("moonlight".into()),
+            runtime_state: Some(RuntimeState::from_report("moonlight")),
+            uptime_s: Some(7),
+            ..Report::default()
+        };
+        let mut masked = said.clone();
+        masked.mask(&Redactor::new(["moonlight"]));
+        let expected = Report {
+            sample_error: Some("401 for *********!".into()),
+            current_task: Some("*********".into()),
+            runtime_state: Some(RuntimeState::from_report("*********")),
+            ..said.clone()
+        };
+        assert_eq!(masked, expected);
+        let mut unsaid = said;
+        unsaid.forget_words();
+        assert_eq!(unsaid, Report { uptime_s: Some(7), ..Report::default() });
+        let mut wedged = Report { runtime_state: Some(RuntimeState::Wedged), ..Report::default() };
+        assert!(wedged.words().next().is_none());
+        wedged.forget_words();
+        assert_eq!(wedged.runtime_state, Some(RuntimeState::Wedged), "it says something about the runtime");
     }
 
     // F11

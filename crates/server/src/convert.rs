@@ -251,7 +251,12 @@ pub(crate) fn sweep(report: &SweepReport) -> api::Sweep {
             acted_on: *acted_on,
             failed: *failed,
         },
-        SweepOutcome::Failed { code } => api::SweepOutcome::Failed { code: code.as_str().to_owned() },
+        SweepOutcome::Failed { code, looked_at, acted_on, failed } => api::SweepOutcome::Failed {
+            code: code.as_str().to_owned(),
+            looked_at: *looked_at,
+            acted_on: *acted_on,
+            failed: *failed,
+        },
         SweepOutcome::Panicked => api::SweepOutcome::Panicked,
     };
     api::Sweep {

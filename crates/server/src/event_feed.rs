@@ -25,6 +25,7 @@ use crate::App;
 use crate::convert;
 use crate::event_text::{self, EventBatch};
 use crate::problem::Failure;
+use crate::routes::paging::unreadable;
 
 /// A stream that says nothing says so, about this often.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -79,11 +80,13 @@ impl Subscription {
             .store()
             .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
             .await?;
+        let page = app.fleet.listed(page);
         let last = page.rows.last().map_or(after, |event| event.seq).min(newest);
         Ok(EventPage {
             items: page.rows.iter().map(convert::event).collect(),
             next_after: page.next.unwrap_or(last),
             is_last: page.next.is_none(),
+            unreadable: unreadable(&page.unreadable),
         })
     }
 }
@@ -207,6 +210,7 @@ impl Feed {
             .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)));
         let (page, newest) = read.await.map_err(|error| error.code)?;
         drop(turn);
+        let page = self.app.fleet.listed(page);
         self.ready.extend(EventBatch::of(&page.rows).visible(0, |_, _| true));
         if let Some(next) = page.next {
             self.cursor = next;

@@ -80,8 +80,10 @@ impl EventHub {
                 // Nobody listening is no error.
                 let _ = self.sender.send(Arc::new(batch));
             }
-            if page.next.is_none() {
-                return Ok(cursor);
+            match page.next {
+                // Further than the last that was sent, where what follows cannot be read.
+                Some(next) => cursor = next,
+                None => return Ok(cursor),
             }
         }
     }

@@ -4,9 +4,9 @@
 use warren_model::{AuditEntry, AuditHash, AuditHead, NewAuditEntry};
 use warren_store::{AuditQuery, AuditReads, AuditWrites, Error, Page};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Session, Value};
-use crate::transaction::Transaction;
+use crate::select::Select;
+use crate::session::{Columns, Session, Value, read_count};
+use crate::transaction::{Listing, Transaction, count_id};
 
 /// The order in which `read` takes them.
 macro_rules! columns {
@@ -50,9 +50,8 @@ impl AuditReads for Transaction<'_> {
         if let Some(until) = query.until {
             select.and_value("at <", until);
         }
-        let (sql, values) = select.page("seq", query.limit);
-        let rows = self.rows("audit", &sql, &values, read)?;
-        Ok(cut_page(rows, query.limit, |entry| entry.seq))
+        let list = Listing { table: "audit", read, key: read_count, id: count_id };
+        self.page_of(&list, &select.page("seq", query.limit), query.limit)
     }
 
     fn audit_head(&mut self) -> Result<AuditHead, Error> {

@@ -3,9 +3,9 @@
 use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, Timestamp, WorkspaceId};
 use warren_store::{Error, EventQuery, EventReads, EventWrites, Page};
 
-use crate::select::{Select, cut_page};
+use crate::select::Select;
 use crate::session::{Columns, Value, read_count, read_optional_count};
-use crate::transaction::Transaction;
+use crate::transaction::{Listing, Transaction, count_id};
 
 const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
 const OLDEST: &str = "SELECT min(seq) FROM events";
@@ -42,8 +42,7 @@ impl PendingEvent {
 }
 
 impl EventReads for Transaction<'_> {
-    /// The filters have an index each, so that rows of others are not looked at, and a short page is always the
-    /// end of the log.
+    /// The filters have an index each, so that rows of others are not looked at.
     fn events(&mut self, query: &EventQuery) -> Result<Page<Event, u64>, Error> {
         let mut select = Select::new(LIST);
         select.and_value("seq >", Value::Int(Some(i64::try_from(query.after).unwrap_or(i64::MAX))));
@@ -53,11 +52,8 @@ impl EventReads for Transaction<'_> {
         if let Some(workspace_id) = query.workspace_id {
             select.and_value("workspace_id =", workspace_id);
         }
-        let (sql, values) = select.page("seq", query.limit);
-        // A kind that only a newer Warren knows is nothing that anybody here could make use of.
-        let (filters, size) = (&values[..values.len() - 1], query.limit.max(1));
-        let rows = self.readable("events", &sql, filters, size.saturating_add(1), read)?.rows;
-        Ok(cut_page(rows, query.limit, |event| event.seq))
+        let list = Listing { table: "events", read, key: read_count, id: count_id };
+        self.page_of(&list, &select.page("seq", query.limit), query.limit)
     }
 
     fn oldest_event_seq(&mut self) -> Result<Option<u64>, Error> {

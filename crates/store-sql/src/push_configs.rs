@@ -1,8 +1,9 @@
 //! Push configs in SQL.
 
 use warren_model::{Principal, PushConfig, TaskId, Timestamp};
-use warren_store::{Batch, Error, PushConfigReads, PushConfigWrites};
+use warren_store::{Batch, Error, Page, PushConfigReads, PushConfigWrites};
 
+use crate::select::Select;
 use crate::session::{Columns, Value};
 use crate::transaction::Transaction;
 
@@ -29,12 +30,7 @@ const PUT: &str = "INSERT INTO push_configs \
 /// A receiver that was set anew meanwhile has another moment at which it was.
 const UPDATE: &str = "UPDATE push_configs SET told_version = $1, attempts = $2, not_before = $3 \
      WHERE task_id = $4 AND id = $5 AND attempts = $6 AND not_before = $7 AND created_at = $8";
-const SEALED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM push_configs p WHERE p.sealed IS NOT NULL AND (p.task_id, p.id) > ($1, $2) \
-     ORDER BY p.task_id, p.id LIMIT $3"
-);
+const LIST: &str = concat!("SELECT ", columns!(), " FROM push_configs p");
 const RESEAL: &str = "UPDATE push_configs SET sealed = $1 WHERE task_id = $2 AND id = $3 AND sealed = $4";
 const REMOVE: &str = "DELETE FROM push_configs WHERE task_id = $1 AND id = $2";
 
@@ -51,11 +47,14 @@ impl PushConfigReads for Transaction<'_> {
         &mut self,
         after: Option<(TaskId, &str)>,
         limit: u32,
-    ) -> Result<Vec<PushConfig>, Error> {
-        // Before all of them: no id is as small.
-        let (task_id, id) = after.unwrap_or((TaskId::from_bytes([0; 16]), ""));
-        let values = [task_id.into(), id.into(), Value::Int(Some(i64::from(limit)))];
-        self.rows("push_configs", SEALED, &values, read)
+    ) -> Result<Page<PushConfig, (TaskId, String)>, Error> {
+        let mut select = Select::new(LIST);
+        select.and("p.sealed IS NOT NULL");
+        if let Some((task_id, id)) = after {
+            select.and_pair_after("(p.task_id, p.id)", task_id.into(), id.into());
+        }
+        let select = select.page("p.task_id, p.id", limit);
+        self.page("push_configs", &select, limit, read, |row| Ok((row.id()?, row.text()?.to_owned())))
     }
 }
 

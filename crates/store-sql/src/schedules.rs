@@ -6,7 +6,7 @@ use warren_model::{
 };
 use warren_store::{Batch, Error, Page, ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 
-use crate::select::{Select, cut_page};
+use crate::select::{Select, page_size};
 use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
 
@@ -104,8 +104,9 @@ impl ScheduleReads for Transaction<'_> {
         select.and("next_at IS NOT NULL");
         select.and_value("next_at <=", now);
         let (sql, values) = select.page("next_at, id", limit);
-        let rows = self.rows("schedules", &sql, &values, read)?;
-        Ok(cut_page(rows, limit, |schedule| schedule.id).rows)
+        let mut rows = self.rows("schedules", &sql, &values, read)?;
+        rows.truncate(page_size(limit) as usize);
+        Ok(rows)
     }
 
     fn next_schedule_moment(&mut self) -> Result<Option<Timestamp>, Error> {
@@ -138,8 +139,9 @@ impl ScheduleReads for Transaction<'_> {
         select.and_value("schedule_id =", schedule_id);
         select.and_value("state =", state.as_str());
         let (sql, values) = select.page("id DESC", limit);
-        let rows = self.rows("schedule_runs", &sql, &values, read_run)?;
-        Ok(cut_page(rows, limit, |run| run.id).rows)
+        let mut rows = self.rows("schedule_runs", &sql, &values, read_run)?;
+        rows.truncate(page_size(limit) as usize);
+        Ok(rows)
     }
 
     fn unfinished_runs(&mut self, now: Timestamp, limit: u32) -> Result<Batch<ScheduleRun>, Error> {

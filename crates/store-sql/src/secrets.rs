@@ -3,8 +3,8 @@
 use warren_model::{KeyId, OrgId, Principal, SealedSecret, SecretName, SecretOwner, Timestamp, WorkspaceId};
 use warren_store::{Error, Page, Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 
-use crate::select::{Select, cut_page};
-use crate::session::{Columns, Value, read_count};
+use crate::select::Select;
+use crate::session::{Columns, Row, Value, read_count};
 use crate::transaction::{Listing, Transaction, text_id};
 
 /// The order in which `read` takes them.
@@ -78,7 +78,10 @@ impl SecretReads for Transaction<'_> {
     }
 
     fn count_secrets_by_key(&mut self) -> Result<Vec<(KeyId, u64)>, Error> {
-        self.rows("secrets", COUNT_BY_KEY, &[], |row| Ok((row.word(KeyId::parse)?, row.count()?)))
+        // An id that cannot be read is of no key that could be at hand.
+        let read = |row: &mut Columns<'_>| Ok((KeyId::parse(row.text()?), row.count()?));
+        let counts = self.rows("secrets", COUNT_BY_KEY, &[], read)?;
+        Ok(counts.into_iter().filter_map(|(id, count)| Some((id?, count))).collect())
     }
 
     fn secrets_not_under(
@@ -92,9 +95,8 @@ impl SecretReads for Transaction<'_> {
         if let Some(after) = after {
             select.and_pair_after("(owner_id, name)", owner_id(after.owner), after.name.as_str().into());
         }
-        let (sql, values) = select.page("owner_id, name", limit);
-        let rows = self.rows("secrets", &sql, &values, read)?;
-        Ok(cut_page(rows, limit, SecretKey::of))
+        let list = Listing { table: "secrets", read, key: read_key, id: owned_name };
+        self.page_of(&list, &select.page("owner_id, name", limit), limit)
     }
 }
 
@@ -168,12 +170,7 @@ fn owner_id(owner: SecretOwner) -> Value<'static> {
 }
 
 fn read(row: &mut Columns<'_>) -> Result<SealedSecret, Error> {
-    let name = read_name(row)?;
-    let org_id = row.id()?;
-    let owner = match row.optional_id()? {
-        Some(id) => SecretOwner::Workspace { id, org_id },
-        None => SecretOwner::Org(org_id),
-    };
+    let SecretKey { owner, name } = read_key(row)?;
     Ok(SealedSecret {
         owner,
         name,
@@ -185,6 +182,22 @@ fn read(row: &mut Columns<'_>) -> Result<SealedSecret, Error> {
         updated_at: row.time()?,
         updated_by: row.word(Principal::parse)?,
     })
+}
+
+/// Names a row where those of all owners are listed: a workspace's own by its id too.
+fn owned_name(row: &dyn Row) -> String {
+    let owner = row.uuid(2).ok().flatten().map(WorkspaceId::from_bytes);
+    owner.map(|id| format!("{id}/")).unwrap_or_default() + &text_id(row)
+}
+
+fn read_key(row: &mut Columns<'_>) -> Result<SecretKey, Error> {
+    let name = read_name(row)?;
+    let org_id = row.id()?;
+    let owner = match row.optional_id()? {
+        Some(id) => SecretOwner::Workspace { id, org_id },
+        None => SecretOwner::Org(org_id),
+    };
+    Ok(SecretKey { owner, name })
 }
 
 fn read_name(row: &mut Columns<'_>) -> Result<SecretName, Error> {

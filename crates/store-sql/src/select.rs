@@ -3,8 +3,6 @@
 
 use std::fmt::Write as _;
 
-use warren_store::Page;
-
 use crate::session::Value;
 
 pub(crate) struct Select<'a> {
@@ -91,13 +89,4 @@ impl<'a> Select<'a> {
 /// A page of nothing would never end, so that a limit of 0 counts as 1.
 pub(crate) fn page_size(limit: u32) -> u32 {
     limit.max(1)
-}
-
-/// Cuts what `Select::page` found to the page that was asked for.
-pub(crate) fn cut_page<T, C>(mut rows: Vec<T>, limit: u32, key: fn(&T) -> C) -> Page<T, C> {
-    let size = page_size(limit) as usize;
-    let has_more = rows.len() > size;
-    rows.truncate(size);
-    let next = if has_more { rows.last().map(key) } else { None };
-    Page { rows, next, unreadable: Vec::new() }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use warren_model::{OrgId, Position, Principal, Runtime, Template, TemplateName, WorkspaceId};
 use warren_store::{Error, Page, PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 
-use crate::select::{Select, cut_page};
+use crate::select::Select;
 use crate::session::{Columns, Value, read_count};
-use crate::transaction::Transaction;
+use crate::transaction::{Listing, Transaction, text_id};
 
 /// The order in which `read` takes them; runtime and timeout are copies out of the blueprint, to be searched.
 macro_rules! columns {
     () => {
-        "org_id, name, hash, blueprint, source, version, created_at, updated_at"
+        "name, org_id, hash, blueprint, source, version, created_at, updated_at"
     };
 }
 
@@ -52,9 +52,8 @@ impl TemplateReads for Transaction<'_> {
         if let Some(after) = after {
             select.and_value("name >", after.as_str());
         }
-        let (sql, values) = select.page("name", limit);
-        let rows = self.rows("templates", &sql, &values, read)?;
-        Ok(cut_page(rows, limit, |template| template.name.clone()))
+        let list = Listing { table: "templates", read, key: read_name, id: text_id };
+        self.page_of(&list, &select.page("name", limit), limit)
     }
 
     fn count_templates(&mut self, org_id: OrgId) -> Result<u64, Error> {
@@ -74,8 +73,8 @@ impl TemplateWrites for Transaction<'_> {
         let [hash, text, source, version, created, updated, runtime, timeout] =
             values(template, &blueprint, template.version)?;
         let values = [
-            template.org_id.into(),
             template.name.as_str().into(),
+            template.org_id.into(),
             hash,
             text,
             source,
@@ -176,8 +175,8 @@ fn read_seconds(row: &mut Columns<'_>) -> Result<Option<u32>, Error> {
 
 fn read(row: &mut Columns<'_>) -> Result<Template, Error> {
     Ok(Template {
+        name: read_name(row)?,
         org_id: row.id()?,
-        name: row.word(|name| name.parse().ok())?,
         hash: row.text()?.to_owned(),
         blueprint: row.json()?,
         source: row.text()?.to_owned(),
@@ -185,4 +184,8 @@ fn read(row: &mut Columns<'_>) -> Result<Template, Error> {
         created_at: row.time()?,
         updated_at: row.time()?,
     })
+}
+
+fn read_name(row: &mut Columns<'_>) -> Result<TemplateName, Error> {
+    row.word(|name| name.parse().ok())
 }

@@ -215,6 +215,11 @@ pub(crate) fn text_id(row: &dyn Row) -> String {
     row.text(0).ok().flatten().unwrap_or_default().to_owned()
 }
 
+/// Names a row by its first column, a number.
+pub(crate) fn count_id(row: &dyn Row) -> String {
+    row.int(0).ok().flatten().map(|number| number.to_string()).unwrap_or_default()
+}
+
 /// What is to be done with a transaction after its work ran.
 #[derive(Debug)]
 pub(crate) enum Ending {

@@ -2,7 +2,7 @@
 
 use warren_model::{PushConfig, TaskId, Timestamp};
 
-use crate::{Batch, Error};
+use crate::{Batch, Error, Page};
 
 pub trait PushConfigReads {
     /// By id.
@@ -14,7 +14,7 @@ pub trait PushConfigReads {
         &mut self,
         after: Option<(TaskId, &str)>,
         limit: u32,
-    ) -> Result<Vec<PushConfig>, Error>;
+    ) -> Result<Page<PushConfig, (TaskId, String)>, Error>;
 }
 
 pub trait PushConfigWrites {

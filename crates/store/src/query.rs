@@ -11,8 +11,7 @@ pub struct Page<T, C> {
     pub rows: Vec<T>,
     /// Present when there is more: the key of the last row that was looked at.
     pub next: Option<C>,
-    /// Rows of this page that this Warren cannot read. Lists for people have them; those of events, of the audit and of
-    /// templates fail as a whole.
+    /// Rows of this page that this Warren cannot read.
     pub unreadable: Vec<Unreadable>,
 }
 

@@ -19,19 +19,13 @@ pub struct SecretKey {
     pub name: SecretName,
 }
 
-impl SecretKey {
-    pub fn of(secret: &SealedSecret) -> Self {
-        Self { owner: secret.owner, name: secret.name.clone() }
-    }
-}
-
 pub trait SecretReads {
     fn secret(&mut self, owner: SecretOwner, name: &SecretName) -> Result<Option<SealedSecret>, Error>;
     fn secrets(&mut self, query: &SecretQuery) -> Result<Page<SealedSecret, SecretName>, Error>;
     /// The workspace's own and its org's, in no particular order.
     fn secrets_for(&mut self, org_id: OrgId, workspace_id: WorkspaceId) -> Result<Vec<SealedSecret>, Error>;
     fn count_secrets(&mut self, owner: SecretOwner) -> Result<u64, Error>;
-    /// How many secrets there are under each key.
+    /// How many secrets there are under each key whose id can be read.
     fn count_secrets_by_key(&mut self) -> Result<Vec<(KeyId, u64)>, Error>;
     /// Secrets of all owners that another key sealed, in pages.
     fn secrets_not_under(

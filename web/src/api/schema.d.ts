@@ -1920,6 +1920,8 @@ export interface components {
         AuditPage: {
             items: components["schemas"]["AuditEntry"][];
             next_cursor?: string | null;
+            /** @description Numbers of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description What something was done to. */
         AuditTarget: {
@@ -2465,6 +2467,8 @@ export interface components {
             next_after: number;
             /** @description Whether the end of the log was reached. */
             is_last: boolean;
+            /** @description Numbers of events of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description One frame of a streamed command (`Accept: text/event-stream`). */
         ExecFrame: {
@@ -2687,9 +2691,11 @@ export interface components {
             resealed: number;
             /**
              * Format: int64
-             * @description Secrets that no key at hand opens; they were left as they are.
+             * @description Secrets that no key at hand opens, or that this version of Warren cannot read; they were left as they are.
              */
             unreadable: number;
+            /** @description The latter, by name; those of a workspace as `ID/NAME`. */
+            unreadable_rows?: string[];
         };
         /**
          * @description A directory, sorted by path. One of more than 100,000 entries, listed with depth 1, may come in an order of its
@@ -3636,6 +3642,12 @@ export interface components {
             kind: "taken_over";
         } | {
             code: string;
+            /** Format: int64 */
+            looked_at?: number;
+            /** Format: int64 */
+            acted_on?: number;
+            /** Format: int64 */
+            failed?: number;
             /** @enum {string} */
             kind: "failed";
         } | {
@@ -3709,6 +3721,8 @@ export interface components {
             items: components["schemas"]["TemplateSummary"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
+            /** @description Names of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description Which template a workspace was made from, and which content it had then. */
         TemplateStamp: {

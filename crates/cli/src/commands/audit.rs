@@ -48,7 +48,7 @@ async fn list(context: &Context, arguments: AuditListArguments) -> Outcome<()> {
         since: arguments.since,
         until: arguments.until,
     };
-    let found = entries(&client, query, arguments.limit.unwrap_or(usize::MAX)).await?;
+    let found = entries(context, &client, query, arguments.limit.unwrap_or(usize::MAX)).await?;
     if context.output.is_json {
         return context.output.json(&found);
     }
@@ -56,10 +56,16 @@ async fn list(context: &Context, arguments: AuditListArguments) -> Outcome<()> {
     context.output.table(&["number", "at", "who", "action", "target", "outcome", "details"], &rows)
 }
 
-async fn entries(client: &Client, query: AuditQuery, limit: usize) -> Outcome<Vec<AuditEntry>> {
+async fn entries(
+    context: &Context,
+    client: &Client,
+    query: AuditQuery,
+    limit: usize,
+) -> Outcome<Vec<AuditEntry>> {
     first_of_pages(limit, query.cursor.clone(), async |cursor| {
         let query = AuditQuery { cursor: cursor.map(str::to_owned), ..query.clone() };
         let page = client.audit(&query).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await
@@ -103,7 +109,7 @@ async fn verify(context: &Context, arguments: &AuditVerifyArguments) -> Outcome<
             let recorded = AuditHash::parse(&recorded.hash)
                 .map(|hash| AuditHead { seq: recorded.seq, hash })
                 .ok_or_else(|| unexpected("head"))?;
-            let found = entries(&client, AuditQuery::default(), usize::MAX).await?;
+            let found = entries(context, &client, AuditQuery::default(), usize::MAX).await?;
             verify_entries(&found, noted, Some(recorded))?
         }
     };
@@ -159,7 +165,7 @@ async fn walk(store: &dyn Store, noted: Option<AuditHead>) -> Result<Result<Audi
     let mut query = warren_store::AuditQuery::all(0, PAGE);
     loop {
         let asked = query.clone();
-        let page = store.read(move |tx| tx.audit(&asked)).await?;
+        let page = store.read(move |tx| tx.audit(&asked)).await?.whole()?;
         if let Err(error) = page.rows.iter().try_for_each(|entry| verification.push(entry)) {
             return Ok(Err(error));
         }

@@ -39,6 +39,7 @@ pub(crate) async fn run(context: &Context, arguments: &EventsArguments) -> Outco
 async fn pages(client: &Client, query: &mut EventQuery, printer: &mut Printer<'_>) -> Outcome<()> {
     while printer.left > 0 {
         let page = client.event_page(query).await?;
+        printer.context.output.note_unreadable(&page.unreadable);
         for event in &page.items {
             printer.print(event)?;
         }

@@ -188,11 +188,15 @@ async fn rotate(context: &Context, client: &Client) -> Outcome<()> {
              Warren again.",
         );
     }
-    if rotation.unreadable > 0 {
+    let unopened = rotation.unreadable.saturating_sub(rotation.unreadable_rows.len() as u64);
+    if unopened > 0 {
         context.output.note(&format!(
-            "{} secrets do not open with any key at hand and were left; `warren secret ls` names their keys.",
-            rotation.unreadable
+            "{unopened} secrets do not open with any key at hand and were left; `warren secret ls` names their keys."
         ));
+    }
+    if !rotation.unreadable_rows.is_empty() {
+        let names = rotation.unreadable_rows.join(", ");
+        context.output.note(&format!("Left, since this version of Warren cannot read them: {names}."));
     }
     Ok(())
 }

@@ -105,6 +105,7 @@ pub(super) fn tell_report(context: &Context, report: &ImportReport) -> Outcome<E
 async fn list(context: &Context, client: &Client) -> Outcome<()> {
     let found: Vec<TemplateSummary> = all_pages(None, async |cursor| {
         let page = client.templates(cursor).await?;
+        context.output.note_unreadable(&page.unreadable);
         Ok((page.items, page.next_cursor))
     })
     .await?;

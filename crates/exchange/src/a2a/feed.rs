@@ -144,29 +144,18 @@ fn is_settled(state: TaskState) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use warren_model::{Message, OrgId, Part, Principal, Role, TaskId, TaskOrigin, WorkspaceId};
+    use warren_model::{Message, OrgId, Part, Principal, Role, TaskId, WorkspaceId};
 
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_micros(1_000_000);
 
     fn task(state: TaskState) -> Task {
+        let (id, place) = (TaskId::from_bytes([1; 16]), WorkspaceId::from_bytes([2; 16]));
         Task {
-            id: TaskId::from_bytes([1; 16]),
-            org_id: OrgId::DEFAULT,
-            workspace_id: WorkspaceId::from_bytes([2; 16]),
-            context_id: "c".to_owned(),
-            author: Principal::system("test"),
             state,
-            status_message: None,
             history: vec![Message::new("m1", Role::User, vec![Part::text("hello")])],
-            artifacts: Vec::new(),
-            metadata: serde_json::Map::new(),
-            origin: TaskOrigin::default(),
-            remote_id: None,
-            created_at: NOW,
-            updated_at: NOW,
-            version: 1,
+            ..Task::submitted(id, OrgId::DEFAULT, place, "c", Principal::system("test"), NOW)
         }
     }
 

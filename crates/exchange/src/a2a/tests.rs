@@ -133,22 +133,13 @@ fn a_task_shows_as_much_history_as_is_wanted() {
     let said = |id: &str| model::Message::new(id, model::Role::User, vec![model::Part::text(id)]);
     let mut noted = said("m1");
     noted.metadata.insert(REQUEST.to_owned(), json!({ "metadata": {} }));
+    let (id, place) = (model::TaskId::from_parts(at, [1; 10]), model::WorkspaceId::from_parts(at, [2; 10]));
+    let author = model::Principal::system("test");
     let task = model::Task {
-        id: model::TaskId::from_parts(at, [1; 10]),
-        org_id: model::OrgId::DEFAULT,
-        workspace_id: model::WorkspaceId::from_parts(at, [2; 10]),
-        context_id: "c1".to_owned(),
-        author: model::Principal::system("test"),
         state: model::TaskState::Cancelled,
-        status_message: None,
         history: vec![noted, said("m2"), said("m3")],
-        artifacts: Vec::new(),
-        metadata: serde_json::Map::new(),
-        origin: model::TaskOrigin::default(),
         remote_id: Some("far".to_owned()),
-        created_at: at,
-        updated_at: at,
-        version: 1,
+        ..model::Task::submitted(id, model::OrgId::DEFAULT, place, "c1", author, at)
     };
     let ids = |length| {
         let shown = task_to(&task, length).history;

@@ -66,7 +66,7 @@ impl Exchange {
     pub async fn channels(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
         self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let found = self.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
-        self.tell_unreadable(&found.unreadable);
+        self.fleet().tell_unreadable(&found.unreadable);
         Ok(found)
     }
 

@@ -162,17 +162,20 @@ impl Exchange {
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.clock().now();
         let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if self.readable(webhooks).is_empty() {
+        if self.fleet().readable(webhooks).is_empty() {
             return Ok(false);
         }
-        let entropy = Arc::clone(&self.0.parts.entropy);
+        let (entropy, exchange) = (Arc::clone(&self.0.parts.entropy), self.clone());
         let owed = self
             .store()
             .write(move |tx| {
                 let seen = tx.webhook_cursor()?;
                 let page =
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
-                let Some(last) = page.rows.last().map(|event| event.seq) else { return Ok(false) };
+                let page = exchange.fleet().listed(page);
+                // What cannot be read is owed to nobody, and keeps nobody waiting.
+                let last = page.next.or_else(|| page.rows.last().map(|event| event.seq));
+                let Some(last) = last else { return Ok(false) };
                 // As of this transaction: one that was made meanwhile must not miss its first event.
                 let webhooks = tx.active_webhooks()?.rows;
                 for event in &page.rows {
@@ -182,7 +185,7 @@ impl Exchange {
                     }
                 }
                 tx.move_webhook_cursor(seen, last)?;
-                Ok::<_, Error>(page.rows.len() == BATCH as usize)
+                Ok::<_, Error>(page.next.is_some())
             })
             .await;
         match owed {
@@ -202,7 +205,7 @@ impl Exchange {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in exchange.readable(tx.due_webhook_calls(id, now, room)?) {
+                for call in exchange.fleet().readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };

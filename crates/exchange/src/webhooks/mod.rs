@@ -86,7 +86,7 @@ impl Exchange {
         let org_id = who.token.org_id;
         let page =
             self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.fleet().listed(page))
     }
 
     pub async fn webhook(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
@@ -152,7 +152,7 @@ impl Exchange {
     ) -> Result<Page<WebhookCall, WebhookCallId>, Error> {
         self.webhook(who, query.webhook_id).await?;
         let page = self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.fleet().listed(page))
     }
 
     /// Puts a call that has ended back into the queue, under the same id.

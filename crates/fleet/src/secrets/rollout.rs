@@ -14,6 +14,7 @@ use warren_rules::secrets::{
 use warren_store::WorkspaceQuery;
 use warren_workspace::shell::{ProcessInfo, ProcessState};
 
+use crate::sweeps::Tally;
 use crate::{Error, Fleet};
 
 /// Rows read at a time.
@@ -34,8 +35,9 @@ impl Fleet {
 
     /// Whoever is behind, whatever made it so: a change whose carrier died, or one that another process made. Answers how
     /// many were looked at, and how many brought up.
-    pub(crate) async fn catch_up(&self) -> Result<(u64, u64), Error> {
+    pub(crate) async fn catch_up(&self, tally: &mut Tally) -> Result<(), Error> {
         let (rows, vitals) = self.rows_behind(None).await?;
+        tally.looked_at = rows.len() as u64;
         for row in &rows {
             if takes_up(row, self.replica().standing(row.id).await?) {
                 self.reconcile_in_background(row.id);
@@ -43,16 +45,15 @@ impl Fleet {
         }
         if self.0.rolling_out.load(Ordering::SeqCst) > 0 {
             // Somebody brings them up already, a few at a time.
-            return Ok((rows.len() as u64, 0));
+            return Ok(());
         }
-        let mut restarted = 0;
         let tasks = |row: &Workspace| vitals.get(&row.id).map_or(0, |vitals| vitals.active_tasks);
         let all = rows.iter().map(|row| (row, tasks(row)));
         let plan = roll_out(all, &BTreeMap::new(), Pace::default());
         for row in rows.iter().filter(|row| plan.restart.contains(&row.id)) {
-            restarted += u64::from(self.bring_up(row).await?);
+            tally.acted_on += u64::from(self.bring_up(row).await?);
         }
-        Ok((rows.len() as u64, restarted))
+        Ok(())
     }
 
     /// Answers whether it is being restarted.

@@ -12,7 +12,7 @@ use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, TaskId, TokenId,
 };
 use warren_rules::access::Action;
-use warren_store::{Error as StoreError, Lease, SecretKey};
+use warren_store::{Error as StoreError, Lease, SecretKey, Unreadable};
 
 use super::aside::Resealing;
 use super::keys::{Key, KeyError, Keyring};
@@ -34,8 +34,27 @@ pub struct Rotation {
     /// Whether the key was made for this. Where keys come from a variable or a command, their owner makes them.
     pub is_new_key: bool,
     pub resealed: u64,
-    /// Rows that no key at hand opens; they are left as they are.
+    /// Rows that no key at hand opens, or that this Warren cannot read; they are left as they are.
     pub unreadable: u64,
+    /// The latter, by name.
+    pub unreadable_rows: Vec<String>,
+}
+
+/// What became of some rows.
+#[derive(Debug, Default)]
+struct Resealed {
+    done: u64,
+    /// Which no key at hand opens.
+    unopened: u64,
+    unreadable: Vec<Unreadable>,
+}
+
+impl Resealed {
+    fn add(&mut self, more: Self) {
+        self.done += more.done;
+        self.unopened += more.unopened;
+        self.unreadable.extend(more.unreadable);
+    }
 }
 
 impl Fleet {
@@ -77,7 +96,8 @@ impl Fleet {
         let is_new_key = self.keys().replace(&led).map_err(|error| unusable(&error))?;
         let keys = if is_new_key { led } else { keys };
         let done = self.reseal_and_record(&keys, is_new_key, by, actor).await?;
-        if is_new_key {
+        // Under which key a row is that cannot be read may not be known either.
+        if is_new_key && done.unreadable_rows.is_empty() {
             let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
             let needed = keys.without_unused(|id| counts.iter().any(|(used, _)| used == id));
             self.keys().replace(&needed).map_err(|error| unusable(&error))?;
@@ -92,9 +112,10 @@ impl Fleet {
         by: &Principal,
         actor: Actor,
     ) -> Result<Rotation, Error> {
-        let (rows, unreadable_rows) = self.reseal_all(keys).await?;
-        let (asides, unreadable_asides) = self.reseal_asides(keys).await?;
-        let (resealed, unreadable) = (rows + asides, unreadable_rows + unreadable_asides);
+        let mut all = self.reseal_all(keys).await?;
+        all.add(self.reseal_asides(keys).await?);
+        self.tell_unreadable(&all.unreadable);
+        let (resealed, unreadable) = (all.done, all.unopened + all.unreadable.len() as u64);
         let key_id = keys.current().id().clone();
         let (now, by, id) = (self.clock().now(), by.clone(), key_id.to_string());
         self.store()
@@ -113,78 +134,76 @@ impl Fleet {
                 Ok::<(), Error>(())
             })
             .await?;
-        Ok(Rotation { key_id, is_new_key, resealed, unreadable })
+        let unreadable_rows = all.unreadable.into_iter().map(|row| row.id).collect();
+        Ok(Rotation { key_id, is_new_key, resealed, unreadable, unreadable_rows })
     }
 
-    /// Answers with how many rows were sealed anew, and how many do not open.
-    async fn reseal_all(&self, keys: &Keyring) -> Result<(u64, u64), Error> {
-        let (mut resealed, mut unreadable) = (0, 0);
+    /// Each that can be: one that cannot be read holds up no other.
+    async fn reseal_all(&self, keys: &Keyring) -> Result<Resealed, Error> {
+        let mut all = Resealed::default();
         let mut after: Option<SecretKey> = None;
         loop {
             let (keys, from) = (keys.clone(), after.clone());
             let entropy = std::sync::Arc::clone(&self.0.parts.entropy);
-            let (done, left, next) = self
+            let (some, next) = self
                 .store()
                 .write(move |tx| {
                     let page = tx.secrets_not_under(keys.current().id(), from.as_ref(), BATCH)?;
-                    let (mut done, mut left) = (0_u64, 0_u64);
+                    let mut some = Resealed { unreadable: page.unreadable, ..Resealed::default() };
                     for row in page.rows {
                         let Ok(value) = sealing::open(&row, &keys) else {
-                            left += 1;
+                            some.unopened += 1;
                             continue;
                         };
                         let mut fresh = row.clone();
                         sealing::seal(&mut fresh, &value, keys.current(), &*entropy);
                         match tx.update_secret(&fresh, row.version, &row.key_id) {
-                            Ok(()) => done += 1,
+                            Ok(()) => some.done += 1,
                             // Somebody set it meanwhile, and sealed it by that.
                             Err(StoreError::Conflict) => {}
                             Err(error) => return Err(Error::from(error)),
                         }
                     }
-                    Ok((done, left, page.next))
+                    Ok((some, page.next))
                 })
                 .await?;
-            resealed += done;
-            unreadable += left;
+            all.add(some);
             match next {
                 Some(next) => after = Some(next),
-                None => return Ok((resealed, unreadable)),
+                None => return Ok(all),
             }
         }
     }
 
     /// The same for what stands sealed in rows of others.
-    async fn reseal_asides(&self, keys: &Keyring) -> Result<(u64, u64), Error> {
-        let (mut resealed, mut unreadable) = (0, 0);
+    async fn reseal_asides(&self, keys: &Keyring) -> Result<Resealed, Error> {
+        let mut all = Resealed::default();
         let mut after: Option<(TaskId, String)> = None;
         loop {
             let (fleet, keys, from) = (self.clone(), keys.clone(), after.clone());
-            let (done, left, last) = self
+            let (some, next) = self
                 .store()
                 .write(move |tx| {
                     let from = from.as_ref().map(|(task, id)| (*task, id.as_str()));
-                    let rows = tx.sealed_push_configs(from, BATCH)?;
-                    let (mut done, mut left) = (0_u64, 0_u64);
-                    for row in &rows {
+                    let page = tx.sealed_push_configs(from, BATCH)?;
+                    let mut some = Resealed { unreadable: page.unreadable, ..Resealed::default() };
+                    for row in &page.rows {
                         let place = Self::push_place(row.task_id, &row.id);
                         match fleet.resealed_aside(&keys, &place, row.sealed.as_deref().unwrap_or_default()) {
                             Resealing::NotNeeded => {}
-                            Resealing::Unreadable => left += 1,
+                            Resealing::Unreadable => some.unopened += 1,
                             Resealing::Sealed(sealed) => {
-                                done += u64::from(tx.reseal_push_config(row, &sealed)?);
+                                some.done += u64::from(tx.reseal_push_config(row, &sealed)?);
                             }
                         }
                     }
-                    let last = rows.last().map(|row| (row.task_id, row.id.clone()));
-                    Ok::<_, Error>((done, left, last))
+                    Ok::<_, Error>((some, page.next))
                 })
                 .await?;
-            resealed += done;
-            unreadable += left;
-            match last {
-                Some(last) => after = Some(last),
-                None => return Ok((resealed, unreadable)),
+            all.add(some);
+            match next {
+                Some(next) => after = Some(next),
+                None => return Ok(all),
             }
         }
     }

@@ -24,8 +24,12 @@ pub enum SweepOutcome {
         acted_on: u64,
         failed: u64,
     },
+    /// The run as a whole failed. The counts are of what was done before.
     Failed {
         code: ErrorCode,
+        looked_at: u64,
+        acted_on: u64,
+        failed: u64,
     },
     Panicked,
 }
@@ -102,7 +106,10 @@ impl Board {
                 record.failures += failed;
             }
             SweepOutcome::Elsewhere { .. } => {}
-            SweepOutcome::Failed { .. } => record.failures += 1,
+            SweepOutcome::Failed { acted_on, failed, .. } => {
+                record.acted_on += acted_on;
+                record.failures += failed + 1;
+            }
             SweepOutcome::Panicked => record.panics += 1,
         }
         record.last_run = Some(LastRun { started_at, finished_at, outcome });

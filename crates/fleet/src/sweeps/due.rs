@@ -29,11 +29,10 @@ enum Dealt {
 }
 
 impl Fleet {
-    pub(super) async fn sweep_due(&self, sweep: Sweep, due: Due) -> Result<Ran, Error> {
-        let mut tally = Tally::default();
+    pub(super) async fn sweep_due(&self, sweep: Sweep, due: Due, tally: &mut Tally) -> Result<Ran, Error> {
         // Reading costs no commit; most runs end here.
         if self.due(due, 1).await?.is_empty() {
-            return Ok(Ran::Done(tally));
+            return Ok(Ran::Done);
         }
         let lease = match self.take_sweep(sweep).await? {
             Ok(lease) => lease,
@@ -48,9 +47,9 @@ impl Fleet {
                 if self.0.stopping.is_cancelled() {
                     break;
                 }
-                match self.sweep_batch(sweep, &lease, batch, &mut tally).await? {
+                match self.sweep_batch(sweep, &lease, batch, tally).await? {
                     Go::On => {}
-                    Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await?, tally }),
+                    Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await? }),
                 }
             }
             // What failed is due still; to go on would meet the same again and again.
@@ -59,7 +58,7 @@ impl Fleet {
             }
         }
         self.give_back(lease).await?;
-        Ok(Ran::Done(tally))
+        Ok(Ran::Done)
     }
 
     async fn due(&self, due: Due, limit: u32) -> Result<Vec<WorkspaceId>, Error> {

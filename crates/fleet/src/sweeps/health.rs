@@ -14,12 +14,10 @@ use crate::{Error, Fleet};
 const AT_ONCE: usize = 32;
 
 impl Fleet {
-    pub(super) async fn sweep_health(&self) -> Result<Ran, Error> {
-        let ended = self.let_go_of_lost_boxes().await?;
-        let looks = self.registry().look_at_open(AT_ONCE).await;
-        let looked_at = ended + looks.len() as u64;
-        let mut tally = Tally { looked_at, acted_on: ended, failed: 0 };
-        for (id, presence) in looks {
+    pub(super) async fn sweep_health(&self, tally: &mut Tally) -> Result<Ran, Error> {
+        self.let_go_of_lost_boxes(tally).await?;
+        for (id, presence) in self.registry().look_at_open(AT_ONCE).await {
+            tally.looked_at += 1;
             match presence {
                 Presence::Here => {}
                 Presence::Unknown => tally.failed += 1,
@@ -30,7 +28,7 @@ impl Fleet {
                 }
             }
         }
-        Ok(Ran::Done(tally))
+        Ok(Ran::Done)
     }
 
     async fn tell_gone(&self, id: WorkspaceId) -> Result<(), Error> {

@@ -13,13 +13,13 @@ use warren_rules::images::{Action, Look, Memory, is_outdated, plan, plan_asked, 
 use warren_rules::lifecycle::Signal;
 use warren_workspace::registry::OpenImage;
 
-use super::{Occasion, Ran, Tally};
+use super::{Occasion, Tally};
 use crate::lifecycle::{Particulars, apply_signal, event_of};
 use crate::workspaces::live_row;
 use crate::{Error, Fleet};
 
 impl Fleet {
-    pub(super) async fn sweep_images(&self, occasion: Occasion) -> Result<Ran, Error> {
+    pub(super) async fn sweep_images(&self, occasion: Occasion, tally: &mut Tally) {
         let open = self.registry().open_images().await;
         let looks = self.look_at_images(&open).await;
         let memory: Memory = self.0.images.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -27,7 +27,7 @@ impl Fleet {
             Occasion::Asked => plan_asked(&looks),
             Occasion::Interval => plan(&memory, &looks),
         };
-        let mut tally = Tally { looked_at: looks.len() as u64, ..Tally::default() };
+        tally.looked_at = looks.len() as u64;
         tally.failed = looks.values().filter(|look| **look == Look::Failed).count() as u64;
         let mut failed = Vec::new();
         for (one, action) in open.iter().filter_map(|one| Some((one, actions.get(&one.name)?))) {
@@ -44,7 +44,6 @@ impl Fleet {
             }
         }
         *self.0.images.lock().unwrap_or_else(PoisonError::into_inner) = remember(&memory, &actions, &failed);
-        Ok(Ran::Done(tally))
     }
 
     /// One look for each name; that one fails says nothing of the others.

@@ -68,10 +68,10 @@ enum Go {
     Home,
 }
 
-/// How a run ended.
+/// How a run ended. What it did is in its tally, also where it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ran {
-    Done(Tally),
+    Done,
     /// Another replica is at it.
     Elsewhere {
         owner: String,
@@ -79,7 +79,6 @@ pub(crate) enum Ran {
     /// Another replica has taken it over; what was done until then is done.
     TakenOver {
         owner: String,
-        tally: Tally,
     },
 }
 
@@ -142,27 +141,13 @@ impl Fleet {
         let _turn = self.0.sweeps.turn(sweep).await;
         let started_at = self.clock().now();
         let fleet = self.clone();
-        let run = self.0.tasks.spawn(async move { fleet.run(sweep, occasion).await }).await;
-        let outcome = match run {
-            Ok(Ok(Ran::Done(tally))) => SweepOutcome::Done {
-                looked_at: tally.looked_at,
-                acted_on: tally.acted_on,
-                failed: tally.failed,
-            },
-            Ok(Ok(Ran::Elsewhere { owner })) => SweepOutcome::Elsewhere { owner },
-            Ok(Ok(Ran::TakenOver { owner, tally })) => {
-                tracing::warn!(sweep = sweep.as_str(), owner, "a sweep was taken over by another replica");
-                SweepOutcome::TakenOver {
-                    owner,
-                    looked_at: tally.looked_at,
-                    acted_on: tally.acted_on,
-                    failed: tally.failed,
-                }
-            }
-            Ok(Err(error)) => {
-                tracing::warn!(sweep = sweep.as_str(), %error, "a sweep failed; it runs again");
-                SweepOutcome::Failed { code: error.code }
-            }
+        let run = async move {
+            let mut tally = Tally::default();
+            let ran = fleet.run(sweep, occasion, &mut tally).await;
+            (ran, tally)
+        };
+        let outcome = match self.0.tasks.spawn(run).await {
+            Ok((ran, tally)) => Self::outcome_of(sweep, ran, tally),
             Err(stopped) if stopped.is_cancelled() => return self.0.sweeps.report(sweep),
             Err(_) => {
                 tracing::error!(sweep = sweep.as_str(), "a sweep panicked; it is started again");
@@ -173,38 +158,53 @@ impl Fleet {
         self.0.sweeps.report(sweep)
     }
 
-    async fn run(&self, sweep: Sweep, occasion: Occasion) -> Result<Ran, Error> {
+    async fn run(&self, sweep: Sweep, occasion: Occasion, tally: &mut Tally) -> Result<Ran, Error> {
         match sweep {
-            Sweep::Liveness => self.sweep_due(sweep, Due::Liveness).await,
-            Sweep::Stalls => self.sweep_due(sweep, Due::Stall).await,
-            Sweep::Provisioning => self.sweep_due(sweep, Due::Provision).await,
-            Sweep::Mending => self.sweep_due(sweep, Due::Mending).await,
-            Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness).await,
-            Sweep::Probes => self.sweep_due(sweep, Due::Probe).await,
-            Sweep::Health => self.sweep_health().await,
-            Sweep::Images => self.sweep_images(occasion).await,
-            Sweep::CatchingUp => self.sweep_behind().await,
-            Sweep::Orphans => self.sweep_orphans().await,
-            Sweep::Retention => self.sweep_old().await,
+            Sweep::Liveness => self.sweep_due(sweep, Due::Liveness, tally).await,
+            Sweep::Stalls => self.sweep_due(sweep, Due::Stall, tally).await,
+            Sweep::Provisioning => self.sweep_due(sweep, Due::Provision, tally).await,
+            Sweep::Mending => self.sweep_due(sweep, Due::Mending, tally).await,
+            Sweep::Hibernation => self.sweep_due(sweep, Due::Idleness, tally).await,
+            Sweep::Probes => self.sweep_due(sweep, Due::Probe, tally).await,
+            Sweep::Health => self.sweep_health(tally).await,
+            Sweep::Images => {
+                self.sweep_images(occasion, tally).await;
+                Ok(Ran::Done)
+            }
+            // Restarts go on in the background, and the rows tell who is on its way up, so that the lease need not be
+            // held for longer than the look.
+            Sweep::CatchingUp => self.catch_up(tally).await.map(|()| Ran::Done),
+            Sweep::Orphans => self.sweep_orphans(tally).await,
+            Sweep::Retention => self.sweep_old(tally).await,
         }
     }
 
-    /// Restarts go on in the background, and the rows tell who is on its way up, so that the lease need not be held for
-    /// longer than the look.
-    async fn sweep_behind(&self) -> Result<Ran, Error> {
-        let (looked_at, acted_on) = self.catch_up().await?;
-        Ok(Ran::Done(Tally { looked_at, acted_on, failed: 0 }))
+    fn outcome_of(sweep: Sweep, ran: Result<Ran, Error>, tally: Tally) -> SweepOutcome {
+        let Tally { looked_at, acted_on, failed } = tally;
+        match ran {
+            Ok(Ran::Done) => SweepOutcome::Done { looked_at, acted_on, failed },
+            Ok(Ran::Elsewhere { owner }) => SweepOutcome::Elsewhere { owner },
+            Ok(Ran::TakenOver { owner }) => {
+                tracing::warn!(sweep = sweep.as_str(), owner, "a sweep was taken over by another replica");
+                SweepOutcome::TakenOver { owner, looked_at, acted_on, failed }
+            }
+            Err(error) => {
+                tracing::warn!(sweep = sweep.as_str(), %error, "a sweep failed; it runs again");
+                SweepOutcome::Failed { code: error.code, looked_at, acted_on, failed }
+            }
+        }
     }
 
     /// Every process looks after its own host: leftovers are here or nowhere, so that no lease is needed.
-    async fn sweep_orphans(&self) -> Result<Ran, Error> {
+    async fn sweep_orphans(&self, tally: &mut Tally) -> Result<Ran, Error> {
         let live = self.living_ids().await?;
         let report = self.registry().reap_once(&live).await;
         for problem in &report.problems {
             tracing::warn!(problem, "a leftover could not be removed; it is tried again");
         }
         let (removed, failed) = (u64::from(report.removed), report.problems.len() as u64);
-        Ok(Ran::Done(Tally { looked_at: removed + failed, acted_on: removed, failed }))
+        *tally = Tally { looked_at: removed + failed, acted_on: removed, failed };
+        Ok(Ran::Done)
     }
 
     /// All that any replica may have open: what is in the database and not removed.

@@ -13,7 +13,7 @@ const MAX_BATCHES: usize = 1_000;
 type Prune = fn(&mut dyn WriteTx, warren_model::Timestamp, u32) -> Result<u64, warren_store::Error>;
 
 impl Fleet {
-    pub(super) async fn sweep_old(&self) -> Result<Ran, Error> {
+    pub(super) async fn sweep_old(&self, tally: &mut Tally) -> Result<Ran, Error> {
         let (now, kept) = (self.clock().now(), self.0.parts.terms.retention);
         let tables: [(Option<u32>, Prune); 2] = [
             (kept.events_days, |tx, before, limit| tx.prune_events(before, limit)),
@@ -23,16 +23,15 @@ impl Fleet {
             Ok(lease) => lease,
             Err(owner) => return Ok(Ran::Elsewhere { owner }),
         };
-        let mut tally = Tally::default();
         for (days, prune) in tables {
             let Some(before) = cleared_before(days, now) else { continue };
-            match self.clear(&lease, before, prune, &mut tally).await? {
+            match self.clear(&lease, before, prune, tally).await? {
                 Go::On => {}
-                Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await?, tally }),
+                Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await? }),
             }
         }
         self.give_back(lease).await?;
-        Ok(Ran::Done(tally))
+        Ok(Ran::Done)
     }
 
     async fn clear(

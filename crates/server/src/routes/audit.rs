@@ -61,6 +61,7 @@ pub(super) async fn list(
     Ok(axum::Json(AuditPage {
         items: page.rows.iter().map(convert::audit_entry).collect(),
         next_cursor: page.next.map(|seq| seq.to_string()),
+        unreadable: super::paging::unreadable(&page.unreadable),
     }))
 }
 

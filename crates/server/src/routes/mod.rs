@@ -15,7 +15,7 @@ mod keys;
 mod lifecycle;
 mod memory;
 mod operations;
-mod paging;
+pub(crate) mod paging;
 mod runtimes;
 mod schedules;
 mod secrets;

@@ -29,7 +29,7 @@ pub(super) fn cursor<T: FromStr>(text: Option<String>) -> Result<Option<T>, Fail
 }
 
 /// What a list lacks, by id.
-pub(super) fn unreadable(rows: &[Unreadable]) -> Vec<String> {
+pub(crate) fn unreadable(rows: &[Unreadable]) -> Vec<String> {
     rows.iter().map(|row| row.id.clone()).collect()
 }
 

@@ -171,6 +171,7 @@ pub(super) async fn rotate_key(
         is_new_key: rotation.is_new_key,
         resealed: rotation.resealed,
         unreadable: rotation.unreadable,
+        unreadable_rows: rotation.unreadable_rows,
     }))
 }
 

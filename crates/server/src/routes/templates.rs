@@ -17,7 +17,7 @@ use warren_fleet::{Import, MAX_TEMPLATE_PAGE, PutTemplate};
 use warren_model as model;
 use warren_model::{ErrorCode, TemplateName};
 
-use super::paging::{cursor, page_size};
+use super::paging::{cursor, page_size, unreadable};
 use super::workspaces::{answer, etag, told};
 use crate::App;
 use crate::auth::Caller;
@@ -61,6 +61,7 @@ pub(super) async fn list(
     Ok(axum::Json(TemplatePage {
         items: page.rows.iter().map(summary).collect(),
         next_cursor: page.next.map(|name| name.to_string()),
+        unreadable: unreadable(&page.unreadable),
     }))
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use warren_model::WorkspaceId;
 use warren_testkit::Warren;
 
+use crate::fleet::{beat, reporting, show};
 use crate::local;
 
 const SECRET: &str = "s3cr3t/canary+value%with&odd=parts";
@@ -166,4 +167,36 @@ async fn what_a_command_leaves_in_the_event_log_holds_no_secret() {
     }
     assert_eq!(told.matches("workspace.command.finished").count(), 2, "{told}");
     assert!(!leaks(&told), "{told}");
+}
+
+// F32: sec/T10
+#[tokio::test]
+async fn a_secret_in_the_report_of_a_runtime_is_masked_before_it_is_kept() {
+    let warren = Warren::start().await;
+    let (id, runtime) = reporting(&warren).await;
+    let set = warren.call("PUT", &format!("/api/v1/workspaces/{id}/secrets/CANARY")).token(&warren.token);
+    assert_eq!(set.json(&json!({ "value": SECRET })).send().await.status, 201);
+    let said = json!({
+        "sample_error": format!("401 for {SECRET}"), "current_task": SECRET, "runtime_state": SECRET, "uptime_s": 7,
+    });
+    let answer = beat(&warren, &runtime, &said).await;
+    let shown = show(&warren, id).await;
+    assert!(!leaks(&answer.to_string()) && !leaks(&shown.to_string()), "{shown}");
+    let stars = "*".repeat(SECRET.len());
+    assert_eq!(shown["vitals"]["sample_error"], format!("401 for {stars}"));
+    for file in ["warren.db", "warren.db-wal"] {
+        let bytes = std::fs::read(warren.folder().join(file)).unwrap_or_default();
+        assert!(!bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{file}");
+    }
+
+    // Where it is not known what to look for, words are left out, and the report counts.
+    let database = rusqlite::Connection::open(warren.folder().join("warren.db")).unwrap();
+    database.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
+    assert_eq!(database.execute("UPDATE secrets SET updated_by = 'moon:1'", []).unwrap(), 1);
+    beat(&warren, &runtime, &json!({ "sample_error": format!("403 for {SECRET}"), "uptime_s": 8 })).await;
+    let vitals = show(&warren, id).await["vitals"].clone();
+    assert_eq!(
+        (&vitals["sample_error"], &vitals["uptime_s"]),
+        (&json!(format!("401 for {stars}")), &json!(8))
+    );
 }

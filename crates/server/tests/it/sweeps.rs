@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use warren_fleet::{SweepOutcome, Terms};
 use warren_model::{ProviderKind, Status};
 use warren_testkit::{Faults, Warren};
 
@@ -114,9 +115,40 @@ async fn a_sweep_without_a_database_fails_and_says_so() {
         let ran = warren.fleet.run_sweep(&operator, name).await.unwrap();
         let outcome = ran.last_run.unwrap().outcome;
         let code = warren_model::ErrorCode::PlatformUnavailable;
-        assert_eq!(outcome, warren_fleet::SweepOutcome::Failed { code }, "{name}");
+        let nothing_done = SweepOutcome::Failed { code, looked_at: 0, acted_on: 0, failed: 0 };
+        assert_eq!(outcome, nothing_done, "{name}");
         assert!(ran.failures >= 1);
     }
+}
+
+// F20, F21, F42
+#[tokio::test]
+async fn a_sweep_that_fails_halfway_tells_what_it_did_until_then() {
+    let clock = clock();
+    let terms = Terms { sweeps_unasked: false, ..Terms::default() };
+    let warren = Warren::builder().clock(Arc::clone(&clock)).terms(terms).start().await;
+    create(&warren, &json!({ "name": "w", "provider": memory() })).await;
+    let made = warren.post("/api/v1/tokens", &json!({ "kind": "admin", "name": "spare" })).await.json();
+    let path = format!("/api/v1/tokens/{}", made["token"]["id"].as_str().unwrap());
+    assert_eq!(warren.call("DELETE", &path).token(&warren.token).send().await.status, 204);
+    clock.advance_ms(400 * 24 * 3_600_000);
+    let database = rusqlite::Connection::open(warren.folder().join("warren.db")).unwrap();
+    database.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
+    // Events are cleared away first, tokens after them.
+    let trap = "CREATE TRIGGER trap BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'trap'); END";
+    database.execute_batch(trap).unwrap();
+    let ran = sweep(&warren, "retention").await;
+    let outcome = &ran["last_run"]["outcome"];
+    assert_eq!(outcome["kind"], "failed", "{ran}");
+    assert!(outcome["code"].is_string() && outcome["acted_on"].as_u64() > Some(0), "{ran}");
+    assert_eq!((&outcome["looked_at"], &outcome["failed"]), (&outcome["acted_on"], &json!(0)), "{ran}");
+    assert_eq!((&ran["acted_on"], &ran["failures"]), (&outcome["acted_on"], &json!(1)), "{ran}");
+
+    let acted_on = outcome["acted_on"].as_u64().unwrap();
+    database.execute_batch("DROP TRIGGER trap").unwrap();
+    let ran = sweep(&warren, "retention").await;
+    assert_eq!(ran["last_run"]["outcome"]["kind"], "done", "{ran}");
+    assert!(ran["acted_on"].as_u64() > Some(acted_on), "the rest is done by the next: {ran}");
 }
 
 // F20: provisioning and mending leave alone what is well

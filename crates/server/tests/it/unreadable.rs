@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use warren_exchange::connector::OutboundPolicy;
 use warren_testkit::Warren;
 
+use crate::events::{Frames, follow};
 use crate::exchange::{say, task_in};
 use crate::fleet::{beat, clock, create, events, eventually, register, reporting};
 use crate::memory;
@@ -276,4 +277,102 @@ async fn a_workspace_that_cannot_be_read_keeps_nobody_from_starting_and_no_tree_
 
     let warren = warren.restart().await;
     assert_eq!(warren.get(&format!("/api/v1/workspaces/{root}")).await.status, 200);
+}
+
+/// The same for tables that guard themselves: a newer Warren has other guards.
+fn edit_unguarded(warren: &Warren, guards: &str, sql: &str) {
+    let database = rusqlite::Connection::open(warren.folder().join("warren.db")).unwrap();
+    database.busy_timeout(std::time::Duration::from_secs(20)).unwrap();
+    database.pragma_update(None, "ignore_check_constraints", true).unwrap();
+    database.execute_batch(guards).unwrap();
+    assert_eq!(database.execute(sql, []).unwrap(), 1, "{sql}");
+}
+
+// F35, F50
+#[tokio::test]
+async fn the_audit_log_and_the_templates_name_what_they_cannot_read_and_show_the_rest() {
+    let warren = Warren::start().await;
+    for name in ["one", "two"] {
+        let put = warren.call("PUT", &format!("/api/v1/templates/{name}")).token(&warren.token);
+        let put = put.header("content-type", "application/yaml").body(format!("name: {name}")).send().await;
+        assert_eq!(put.status, 201, "{}", put.text());
+    }
+    assert_eq!(told(&warren, "/api/v1/templates", "name").await, json!([["one", "two"], null]));
+    edit(&warren, "UPDATE templates SET blueprint = '\"moon\"' WHERE name = 'one'");
+    assert_eq!(told(&warren, "/api/v1/templates", "name").await, json!([["two"], ["one"]]));
+
+    for _ in 0..2 {
+        warren.workspace(memory()).await;
+    }
+    let first = "/api/v1/audit?limit=2";
+    assert_eq!(told(&warren, first, "seq").await, json!([[1, 2], null]));
+    let broken = "UPDATE audit SET hash = x'00' WHERE seq = 2";
+    edit_unguarded(&warren, "DROP TRIGGER audit_is_not_changed", broken);
+    assert_eq!(told(&warren, first, "seq").await, json!([[1], ["2"]]));
+}
+
+// F40
+#[tokio::test]
+async fn an_event_that_cannot_be_read_is_named_and_stops_no_reader() {
+    let warren = Warren::start().await;
+    warren.workspace(memory()).await;
+    let all: Vec<u64> =
+        events(&warren, None).await.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    let bad = all[1];
+    edit(&warren, &format!("UPDATE events SET principal = 'moon:1' WHERE seq = {bad}"));
+    let page = async |after: u64, limit: u32| {
+        let path = format!("/api/v1/events?after={after}&limit={limit}");
+        warren
+            .call("GET", &path)
+            .token(&warren.token)
+            .header("accept", "application/json")
+            .send()
+            .await
+            .json()
+    };
+    let whole = page(0, 500).await;
+    assert_eq!(whole["unreadable"], json!([bad.to_string()]));
+    assert_eq!(whole["items"].as_array().unwrap().len(), all.len() - 1);
+    let alone = page(bad - 1, 1).await;
+    assert_eq!(
+        json!([alone["items"], alone["unreadable"], alone["next_after"], alone["is_last"]]),
+        json!([[], [bad.to_string()], bad, false]),
+        "a page of nothing is not the end"
+    );
+
+    let mut frames = Frames::open(follow(&warren, "?after=0")).await;
+    let others: Vec<u64> = all.into_iter().filter(|seq| *seq != bad).collect();
+    assert_eq!(frames.history().await, others);
+    // And what comes after it, as it happens.
+    warren.workspace(memory()).await;
+    assert!(frames.next().await.is_some());
+}
+
+// F32
+#[tokio::test]
+async fn a_rotation_seals_what_it_can_and_names_what_it_cannot_read() {
+    let warren = Warren::start().await;
+    let (id, _) = reporting(&warren).await;
+    let own = format!("/api/v1/workspaces/{id}/secrets/OWN");
+    for path in ["/api/v1/secrets/ALPHA", "/api/v1/secrets/BETA", "/api/v1/secrets/GAMMA", &own] {
+        let set = warren.call("PUT", path).token(&warren.token).json(&json!({ "value": "some value" }));
+        assert_eq!(set.send().await.status, 201);
+    }
+    let rotate = async || {
+        let done = warren.post("/api/v1/secrets/rotate-key", &json!({})).await;
+        assert_eq!(done.status, 200, "{}", done.text());
+        let done = done.json();
+        json!([done["resealed"], done["unreadable"], done["unreadable_rows"]])
+    };
+    edit(&warren, "UPDATE secrets SET updated_by = 'moon:1' WHERE name = 'OWN'");
+    edit(&warren, "UPDATE secrets SET key_id = 'moon ' || key_id WHERE name = 'BETA'");
+    let mut told = rotate().await;
+    told[2].as_array_mut().unwrap().sort_by_key(ToString::to_string);
+    let mut named = [json!("BETA"), json!(format!("{id}/OWN"))];
+    named.sort_by_key(ToString::to_string);
+    assert_eq!(told, json!([2, 2, named]));
+    // The keys that they are under are kept, for whoever can read them.
+    edit(&warren, "UPDATE secrets SET updated_by = 'system:test' WHERE name = 'OWN'");
+    edit(&warren, "UPDATE secrets SET key_id = substr(key_id, 6) WHERE name = 'BETA'");
+    assert_eq!(rotate().await, json!([4, 0, null]));
 }

@@ -3,17 +3,16 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
-use warren_model::{AuditAction, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry, OrgId, Principal};
+use warren_model::AuditHead;
 use warren_rules::audit::{BreakKind, Broken, Verification};
 use warren_store::{AuditQuery, Error, Store};
 use warren_store_sql::postgres::PostgresOptions;
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::postgres_server;
-use crate::rows::NOW;
+use crate::rows;
 
 /// A database and a way past Warren into it.
 enum Bed {
@@ -93,18 +92,7 @@ impl Bed {
 }
 
 async fn append(store: &Arc<dyn Store>, target: &str) {
-    let entry = NewAuditEntry {
-        at: NOW,
-        org_id: OrgId::DEFAULT,
-        principal: Principal::system("test"),
-        token: None,
-        action: AuditAction::WorkspaceCreated,
-        target_kind: AuditTargetKind::Workspace,
-        target_id: target.to_owned(),
-        outcome: AuditOutcome::Done,
-        request_id: None,
-        details: json!({}),
-    };
+    let entry = rows::audit_entry(target);
     let appended: Result<(), Error> = store.write(move |tx| tx.append_audit(&entry)).await;
     appended.unwrap();
 }

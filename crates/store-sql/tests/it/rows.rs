@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use warren_doors::{Entropy, OsEntropy};
 use warren_model::{
-    CapabilitySet, EventKind, Id, IdKind, KeyId, MemoryConfig, Mending, Network, NewEvent, OrgId, Principal,
-    ProviderConfig, ScopeSet, SealedSecret, SecretOwner, Status, Timestamp, Token, TokenKind, TokenSecret,
-    Webhook, Workspace, WorkspaceSpec,
+    AuditAction, AuditOutcome, AuditTargetKind, Blueprint, CapabilitySet, EventKind, Id, IdKind, KeyId,
+    MemoryConfig, Mending, Network, NewAuditEntry, NewEvent, OrgId, Principal, ProviderConfig, ScopeSet,
+    SealedSecret, SecretOwner, Status, Template, Timestamp, Token, TokenKind, TokenSecret, Webhook,
+    Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 
@@ -88,6 +89,35 @@ pub(crate) fn webhook() -> Webhook {
         is_active: true,
         created_at: NOW,
         created_by: Principal::system("test"),
+    }
+}
+
+pub(crate) fn template(name: &str) -> Template {
+    let blueprint = Blueprint { name: Some(name.to_owned()), ..Blueprint::default() };
+    Template {
+        org_id: OrgId::DEFAULT,
+        name: name.parse().unwrap(),
+        hash: blueprint.hash(),
+        blueprint,
+        source: format!("name: {name}\n"),
+        version: 1,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+pub(crate) fn audit_entry(target: &str) -> NewAuditEntry {
+    NewAuditEntry {
+        at: NOW,
+        org_id: OrgId::DEFAULT,
+        principal: Principal::system("test"),
+        token: None,
+        action: AuditAction::WorkspaceCreated,
+        target_kind: AuditTargetKind::Workspace,
+        target_id: target.to_owned(),
+        outcome: AuditOutcome::Done,
+        request_id: None,
+        details: serde_json::json!({}),
     }
 }
 

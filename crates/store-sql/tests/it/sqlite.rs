@@ -316,10 +316,11 @@ async fn what_a_newer_warren_wrote_holds_up_no_other_row_of_its_batch() {
         let query = EventQuery { after, org_id: None, workspace_id: None, limit };
         database.store.read::<_, Error, _>(move |tx| tx.events(&query))
     };
-    let first = page(0, 1).await.unwrap();
-    assert_eq!((first.rows[0].seq, first.next), (3, Some(3)));
-    let last = page(3, 1).await.unwrap();
-    assert_eq!((last.rows[0].seq, last.next), (5, None));
+    let first = page(0, 2).await.unwrap();
+    assert_eq!((first.rows.len(), first.unreadable.len(), first.next), (0, 2, Some(2)), "it goes on behind");
+    let last = page(2, 3).await.unwrap();
+    assert_eq!(last.rows.iter().map(|event| event.seq).collect::<Vec<_>>(), [3, 5]);
+    assert_eq!((last.unreadable[0].id.as_str(), last.next), ("4", None));
     let active = database.store.read::<_, Error, _>(|tx| tx.active_webhooks()).await.unwrap();
     assert_eq!(active.rows.iter().map(|hook| hook.id).collect::<Vec<_>>(), [hooks[1]]);
     let told = &active.unreadable[0];

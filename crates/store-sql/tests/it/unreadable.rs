@@ -3,12 +3,16 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use sqlx::Executor as _;
 use warren_model::{
-    OrgId, Principal, SealedSecret, SecretOwner, Task, TaskId, TaskOrigin, TaskState, Token, TokenKind,
+    KeyId, OrgId, Principal, SealedSecret, SecretOwner, Task, TaskId, Template, Token, TokenKind,
     TokenSecret, Vitals, Workspace, WorkspaceId,
 };
-use warren_store::{Error, Page, SecretQuery, Store, TaskMark, TaskQuery, TokenQuery, WorkspaceQuery};
+use warren_store::{
+    AuditQuery, Error, EventQuery, Page, SecretKey, SecretQuery, Store, TaskMark, TaskQuery, TokenQuery,
+    WorkspaceQuery,
+};
 use warren_store_sql::postgres::PostgresOptions;
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
@@ -20,23 +24,8 @@ async fn five_tasks(store: &Arc<dyn Store>, workspace_id: WorkspaceId) -> Vec<Ta
     let mut ids = Vec::new();
     for age_ms in 0..5 {
         let at = NOW.plus_ms(-age_ms);
-        let task = Task {
-            id: id(),
-            org_id: OrgId::DEFAULT,
-            workspace_id,
-            context_id: "talk".into(),
-            author: Principal::system("asker"),
-            state: TaskState::Submitted,
-            status_message: None,
-            history: Vec::new(),
-            artifacts: Vec::new(),
-            metadata: serde_json::Map::new(),
-            origin: TaskOrigin::default(),
-            remote_id: None,
-            created_at: at,
-            updated_at: at,
-            version: 1,
-        };
+        let author = Principal::system("asker");
+        let task = Task::submitted(id(), OrgId::DEFAULT, workspace_id, "talk", author, at);
         ids.push(task.id);
         let written: Result<(), Error> = store.write(move |tx| tx.insert_task(&task)).await;
         assert_eq!(written, Ok(()));
@@ -134,6 +123,7 @@ struct Three {
     workspaces: [Workspace; 3],
     tokens: [Token; 3],
     secrets: [SealedSecret; 3],
+    templates: [Template; 3],
 }
 
 impl Three {
@@ -144,28 +134,38 @@ impl Three {
         tokens.sort_by_key(|row| row.id);
         // As long as an id, so that one is not taken for the other.
         let secrets = ["A234567890123456", "B234567890123456", "C234567890123456"].map(rows::secret);
-        let three = Self { workspaces, tokens, secrets };
-        let (workspaces, tokens, secrets) =
-            (three.workspaces.clone(), three.tokens.clone(), three.secrets.clone());
+        let templates = ["a", "b", "c"].map(rows::template);
+        let three = Self { workspaces, tokens, secrets, templates };
+        let (workspaces, tokens, secrets, templates) =
+            (three.workspaces.clone(), three.tokens.clone(), three.secrets.clone(), three.templates.clone());
         let written: Result<(), Error> = store
             .write(move |tx| {
                 workspaces.iter().try_for_each(|row| tx.insert_workspace(row))?;
                 workspaces.iter().try_for_each(|row| tx.put_vitals(row.id, &Vitals::default()))?;
                 tokens.iter().try_for_each(|row| tx.insert_token(row))?;
-                secrets.iter().try_for_each(|row| tx.insert_secret(row))
+                secrets.iter().try_for_each(|row| tx.insert_secret(row))?;
+                templates.iter().try_for_each(|row| tx.insert_template(row))?;
+                for number in 0..3 {
+                    tx.append_event(&rows::event(json!({ "number": number })))?;
+                    tx.append_audit(&rows::audit_entry("w"))?;
+                }
+                Ok(())
             })
             .await;
         assert_eq!(written, Ok(()));
         three
     }
 
-    fn edits(&self) -> [String; 4] {
+    fn edits(&self) -> [String; 7] {
         let (workspace, token, secret) = (self.workspaces[1].id, self.tokens[1].id, &self.secrets[1].name);
         [
             format!("UPDATE workspaces SET spec = '{{}}' WHERE id = '{workspace}'"),
             format!("UPDATE vitals SET outcomes = 'moon' WHERE workspace_id = '{workspace}'"),
             format!("UPDATE tokens SET scopes = 'moon:howl' WHERE id = '{token}'"),
             format!("UPDATE secrets SET updated_by = 'moon:1' WHERE name = '{secret}'"),
+            "UPDATE templates SET blueprint = '\"moon\"' WHERE name = 'b'".to_owned(),
+            "UPDATE events SET principal = 'moon:1' WHERE seq = 2".to_owned(),
+            "UPDATE audit SET hash = substr(hash, 1, 31) WHERE seq = 2".to_owned(),
         ]
     }
 
@@ -196,13 +196,55 @@ impl Three {
         assert_eq!(names(&page, |row| row.name.to_string()), ([first, third].into(), [second].into()));
         assert!(matches!(page.whole(), Err(Error::Corrupt(_))), "whoever needs all is told");
     }
+
+    async fn assert_one_of_the_logs_and_templates_is_named(&self, store: &Arc<dyn Store>) {
+        let expected = [(vec!["1"], vec!["2"], Some(2)), (vec!["3"], vec![], None)];
+        for (after, (shown, unreadable, next)) in [0, 2].into_iter().zip(expected) {
+            let query = EventQuery { after, org_id: None, workspace_id: None, limit: 2 };
+            let page = store.read::<_, Error, _>(move |tx| tx.events(&query)).await.unwrap();
+            let named = names(&page, |event| event.seq.to_string());
+            assert_eq!((named, page.next), (as_texts(&shown, &unreadable), next), "events");
+            let query = AuditQuery::all(after, 2);
+            let page = store.read::<_, Error, _>(move |tx| tx.audit(&query)).await.unwrap();
+            let named = names(&page, |entry| entry.seq.to_string());
+            assert_eq!((named, page.next), (as_texts(&shown, &unreadable), next), "entries");
+        }
+        let all = store.read::<_, Error, _>(|tx| tx.templates(OrgId::DEFAULT, None, 9)).await.unwrap();
+        assert_eq!(names(&all, |row| row.name.to_string()), as_texts(&["a", "c"], &["b"]));
+        let page = store.read::<_, Error, _>(|tx| tx.templates(OrgId::DEFAULT, None, 2)).await.unwrap();
+        assert_eq!(page.next.as_ref(), Some(&self.templates[1].name));
+    }
+
+    /// The walk of a rotation over the secrets of all owners.
+    async fn assert_one_to_be_sealed_anew_is_named(&self, store: &Arc<dyn Store>) {
+        let [first, second, third] = self.secrets.each_ref().map(|row| row.name.as_str());
+        let (mut seen, mut after) = (Vec::new(), None::<SecretKey>);
+        loop {
+            let (key, from) = (KeyId::from_fingerprint([2; 8]), after.take());
+            let page = store
+                .read::<_, Error, _>(move |tx| tx.secrets_not_under(&key, from.as_ref(), 1))
+                .await
+                .unwrap();
+            seen.push(names(&page, |row| row.name.to_string()));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, [as_texts(&[first], &[]), as_texts(&[], &[second]), as_texts(&[third], &[])]);
+    }
+}
+
+fn as_texts(shown: &[&str], unreadable: &[&str]) -> (Vec<String>, Vec<String>) {
+    let texts = |all: &[&str]| all.iter().copied().map(str::to_owned).collect();
+    (texts(shown), texts(unreadable))
 }
 
 fn names<T, C>(page: &Page<T, C>, name: fn(&T) -> String) -> (Vec<String>, Vec<String>) {
     (page.rows.iter().map(name).collect(), page.unreadable.iter().map(|row| row.id.clone()).collect())
 }
 
-// F1, F16, F30, F32
+// F1, F16, F30, F32, F35, F40, F50
 #[tokio::test]
 async fn the_lists_of_the_fleet_in_sqlite_name_what_they_cannot_read() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -211,22 +253,32 @@ async fn the_lists_of_the_fleet_in_sqlite_name_what_they_cannot_read() {
         Arc::new(SqliteStore::open(path.clone(), SqliteOptions::default()).await.unwrap());
     let three = Three::write(&store).await;
     let file = rusqlite::Connection::open(&path).unwrap();
+    file.pragma_update(None, "ignore_check_constraints", true).unwrap();
+    file.execute_batch("DROP TRIGGER audit_is_not_changed").unwrap();
     for edit in three.edits() {
         assert_eq!(file.execute(&edit, []).unwrap(), 1, "{edit}");
     }
     three.assert_one_is_named(&store).await;
+    three.assert_one_of_the_logs_and_templates_is_named(&store).await;
+    three.assert_one_to_be_sealed_anew_is_named(&store).await;
 }
 
-// F1, F16, F30, F32
+// F1, F16, F30, F32, F35, F40, F50
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lists_of_the_fleet_in_postgres_name_what_they_cannot_read() {
     let mut database = Database::create().await;
     let store = database.open(PostgresOptions { max_connections: 4, ..PostgresOptions::default() }).await;
     let three = Three::write(&store).await;
     let mut connection = database.connect().await;
+    for edit in ["DROP TRIGGER audit_is_not_changed ON audit", "ALTER TABLE audit DROP CONSTRAINT audit_hash"]
+    {
+        connection.execute(edit).await.unwrap();
+    }
     for edit in three.edits() {
         let done = connection.execute(sqlx::AssertSqlSafe(edit.clone())).await;
         assert_eq!(done.unwrap().rows_affected(), 1, "{edit}");
     }
     three.assert_one_is_named(&store).await;
+    three.assert_one_of_the_logs_and_templates_is_named(&store).await;
+    three.assert_one_to_be_sealed_anew_is_named(&store).await;
 }

@@ -8,28 +8,8 @@ use warren_model::{
     Message, OrgId, Part, Principal, Role, Status, Task, TaskId, TaskOrigin, TaskState, WorkspaceId,
 };
 
-use super::samples::{NOW, get, id, insert, update, workspace};
+use super::samples::{NOW, get, id, insert, task, update, workspace};
 use crate::{DelegationQuery, DeliveryQuery, Error, Lane, Page, Repeat, Store, TaskMark, TaskQuery};
-
-fn task(workspace_id: WorkspaceId) -> Task {
-    Task {
-        id: id(),
-        org_id: OrgId::DEFAULT,
-        workspace_id,
-        context_id: "talk".into(),
-        author: Principal::system("asker"),
-        state: TaskState::Submitted,
-        status_message: None,
-        history: Vec::new(),
-        artifacts: Vec::new(),
-        metadata: serde_json::Map::new(),
-        origin: TaskOrigin::default(),
-        remote_id: None,
-        created_at: NOW,
-        updated_at: NOW,
-        version: 1,
-    }
-}
 
 fn delivery(task: &Task) -> Delivery {
     Delivery {

@@ -2,31 +2,15 @@
 
 use std::sync::Arc;
 
-use warren_model::{OrgId, Principal, PushConfig, Task, TaskId, TaskOrigin, TaskState};
+use warren_model::{Principal, PushConfig, Task, TaskId, TaskState};
 
-use super::samples::{NOW, id, insert, workspace};
-use crate::{Error, Store};
+use super::samples::{NOW, id, insert, task, workspace};
+use crate::{Error, Page, Store};
 
-async fn task(store: &dyn Store) -> Task {
+async fn stored_task(store: &dyn Store) -> Task {
     let place = workspace();
     insert(store, &place).await;
-    let task = Task {
-        id: id(),
-        org_id: OrgId::DEFAULT,
-        workspace_id: place.id,
-        context_id: "talk".into(),
-        author: Principal::system("asker"),
-        state: TaskState::Submitted,
-        status_message: None,
-        history: Vec::new(),
-        artifacts: Vec::new(),
-        metadata: serde_json::Map::new(),
-        origin: TaskOrigin::default(),
-        remote_id: None,
-        created_at: NOW,
-        updated_at: NOW,
-        version: 1,
-    };
+    let task = task(place.id);
     let row = task.clone();
     let written: Result<(), Error> = store.write(move |tx| tx.insert_task(&row)).await;
     assert_eq!(written, Ok(()));
@@ -70,7 +54,7 @@ async fn change(store: &dyn Store, task: &Task) -> Task {
 }
 
 pub async fn a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id(store: Arc<dyn Store>) {
-    let task = task(&*store).await;
+    let task = stored_task(&*store).await;
     let (one, two) = (config(task.id, "one"), PushConfig { sealed: None, ..config(task.id, "two") });
     put(&*store, &two).await;
     put(&*store, &one).await;
@@ -89,7 +73,7 @@ pub async fn a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_i
 }
 
 pub async fn a_call_is_owed_while_the_task_is_newer_than_what_was_told(store: Arc<dyn Store>) {
-    let task = task(&*store).await;
+    let task = stored_task(&*store).await;
     let known = config(task.id, "one");
     put(&*store, &known).await;
     assert_eq!(owed(&*store, 0).await, [], "it knows all there is");
@@ -105,7 +89,7 @@ pub async fn a_call_is_owed_while_the_task_is_newer_than_what_was_told(store: Ar
 }
 
 pub async fn a_call_is_taken_up_by_one_of_many(store: Arc<dyn Store>) {
-    let task = task(&*store).await;
+    let task = stored_task(&*store).await;
     let known = config(task.id, "one");
     put(&*store, &known).await;
     let mut tries = Vec::new();
@@ -126,22 +110,23 @@ pub async fn a_call_is_taken_up_by_one_of_many(store: Arc<dyn Store>) {
 
 // sec/U08
 pub async fn what_is_sealed_is_found_in_pages_and_replaced_once(store: Arc<dyn Store>) {
-    let job = task(&*store).await;
+    let job = stored_task(&*store).await;
     for name in ["a", "b", "c"] {
         put(&*store, &config(job.id, name)).await;
     }
     put(&*store, &PushConfig { sealed: None, ..config(job.id, "open") }).await;
-    let mut found: Vec<PushConfig> = Vec::new();
+    let (mut found, mut next): (Vec<PushConfig>, Option<(TaskId, String)>) = (Vec::new(), None);
     loop {
-        let after = found.last().map(|one| (one.task_id, one.id.clone()));
-        let page: Result<Vec<PushConfig>, Error> = store
+        let after = next.take();
+        let page: Result<Page<PushConfig, (TaskId, String)>, Error> = store
             .read(move |tx| tx.sealed_push_configs(after.as_ref().map(|(task, id)| (*task, id.as_str())), 2))
             .await;
         let page = page.expect("they are listed");
-        if page.is_empty() {
+        found.extend(page.rows);
+        next = page.next;
+        if next.is_none() {
             break;
         }
-        found.extend(page);
     }
     found.retain(|one| one.task_id == job.id);
     let names: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();

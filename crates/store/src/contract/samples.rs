@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use warren_model::{
     Capability, EventKind, Id, IdKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig,
-    ScopeSet, Status, Timestamp, Token, TokenHash, TokenId, TokenKind, Workspace, WorkspaceId, WorkspaceSpec,
+    ScopeSet, Status, Task, Timestamp, Token, TokenHash, TokenId, TokenKind, Workspace, WorkspaceId,
+    WorkspaceSpec,
 };
 
 use crate::{Error, EventQuery, Store};
@@ -19,6 +20,10 @@ pub(super) fn id<K: IdKind>() -> Id<K> {
     let mut random = [0; 10];
     random[2..].copy_from_slice(&count.to_be_bytes());
     Id::from_parts(NOW, random)
+}
+
+pub(super) fn task(workspace_id: WorkspaceId) -> Task {
+    Task::submitted(id(), OrgId::DEFAULT, workspace_id, "talk", Principal::system("asker"), NOW)
 }
 
 pub(super) fn workspace() -> Workspace {

@@ -183,6 +183,38 @@ async fn of_answers_that_do_not_count_no_copies_are_left() {
     assert_eq!(landed(&warren, lead.id).await, after);
 }
 
+// X33, X15
+#[tokio::test]
+async fn the_same_words_told_twice_share_no_copy_that_one_of_them_could_take_away() {
+    let warren = Warren::start().await;
+    let [lead, helper] = Runtime::pair(&warren).await;
+    lead.say(&helper, &json!({ "parts": [{ "text": "go" }] })).await;
+    let claimed = helper.claim().await;
+    let own = format!("/api/v1/workspaces/{}/files?path=out/report.md", helper.id);
+    let report = json!([{ "url": "workspace:out/report.md" }]);
+    for text in ["# first", "# second"] {
+        warren.put(&own, text).await;
+        let progress = json!({ "artifacts": [artifact(text, &report)] });
+        assert_eq!(helper.tell(&claimed, "progress", progress).await.status, 200);
+    }
+    let task_id = claimed["task"]["id"].as_str().unwrap();
+    let task = format!("/api/v1/workspaces/{}/tasks/{task_id}", helper.id);
+    let mut contents = Vec::new();
+    for copy in addresses(&lead.get(&task).await.to_string()) {
+        contents.push(read(&warren, lead.id, &json!(copy)).await);
+    }
+    contents.sort();
+    assert_eq!(contents, [b"# first".to_vec(), b"# second".to_vec()], "each as it was when it was told of");
+
+    // And where one of many equal ones counts, its copy is there, and no other is left.
+    let answers = (0..8).map(|_| helper.tell(&claimed, "answer", answered(&report)));
+    let answers = futures_util::future::join_all(answers).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+    let named = addresses(&lead.get(&task).await.to_string());
+    let there = landed(&warren, lead.id).await.into_keys().map(|path| format!("workspace:{path}"));
+    assert_eq!((named.len(), named), (3, there.collect::<Vec<_>>()));
+}
+
 const SECRET: &str = "s3cr3t-canary-of-the-workspace";
 
 // F32: sec/T10
