@@ -192,7 +192,8 @@ impl Landing {
             .map_err(|problem| Error::with_detail(ErrorCode::InvalidUpload, problem.to_string()))?;
         let contents = counted(contents, Arc::clone(&self.tally));
         let fs = fs_of(&*self.workspace)?;
-        let bytes = match fs.write(&path, contents, WriteMode::CreateNew).await {
+        let mode = WriteMode::CreateNewUpTo { bytes: self.tally.room.file_bytes };
+        let bytes = match fs.write(&path, contents, mode).await {
             Ok(written) => {
                 self.made.push(path.clone());
                 written.bytes

@@ -2,6 +2,8 @@
 
 use warren_model::ErrorCode;
 
+use crate::WorkspacePath;
+
 /// A failure in a workspace. `detail` is for people and may reach a client: it names workspace paths, limits and
 /// programs, never host paths, environment values or file contents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +22,11 @@ pub enum Error {
 impl Error {
     pub fn operation(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self::Operation { code, detail: detail.into() }
+    }
+
+    /// More arrives for a file than it may have.
+    pub fn file_too_large(path: &WorkspacePath, limit: u64) -> Self {
+        Self::operation(ErrorCode::FileTooLarge, format!("{path} would have more than {limit} bytes"))
     }
 
     pub fn permanent(code: ErrorCode, detail: impl Into<String>) -> Self {

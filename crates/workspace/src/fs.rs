@@ -72,6 +72,26 @@ pub enum WriteMode {
     Replace,
     /// Fail with `file_exists` if something is there.
     CreateNew,
+    /// The same for what has a limit of its own, as files that come with messages have (X32): it counts in place of the
+    /// workspace's `max_file_mb`.
+    CreateNewUpTo { bytes: u64 },
+}
+
+impl WriteMode {
+    pub fn must_be_new(self) -> bool {
+        match self {
+            Self::Replace => false,
+            Self::CreateNew | Self::CreateNewUpTo { .. } => true,
+        }
+    }
+
+    /// How many bytes may be written, where a file usually may have `max_file_bytes`.
+    pub fn limit(self, max_file_bytes: u64) -> u64 {
+        match self {
+            Self::Replace | Self::CreateNew => max_file_bytes,
+            Self::CreateNewUpTo { bytes } => bytes,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

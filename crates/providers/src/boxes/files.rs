@@ -165,11 +165,6 @@ impl BoxFs {
         }
     }
 
-    fn too_large(&self, path: &WorkspacePath) -> Error {
-        let detail = format!("{path} would have more than {} bytes", self.limits.max_file_bytes);
-        Error::operation(ErrorCode::FileTooLarge, detail)
-    }
-
     /// Takes a command's whole output, in place of what the file held.
     async fn open_spill(&self, path: WorkspacePath) -> Result<Spill, Error> {
         self.write(&path, stream::empty().boxed(), WriteMode::Replace).await?;
@@ -233,14 +228,14 @@ impl Fs for BoxFs {
         mode: WriteMode,
     ) -> Result<Written, Error> {
         refuse_root_as_file(path)?;
-        let create_new = matches!(mode, WriteMode::CreateNew);
+        let (create_new, limit) = (mode.must_be_new(), mode.limit(self.limits.max_file_bytes));
         let (staged, ..) = self.open(FileCall::Stage { path: bytes_of(path), create_new }, path).await?;
         let mut bytes = 0;
         while let Some(piece) = contents.next().await {
             let piece = piece?;
             bytes += piece.len() as u64;
-            if bytes > self.limits.max_file_bytes {
-                return Err(self.too_large(path));
+            if bytes > limit {
+                return Err(Error::file_too_large(path, limit));
             }
             self.add(&staged, &piece, path).await?;
         }
@@ -255,7 +250,7 @@ impl Fs for BoxFs {
         let (file, entry, created) = self.open(FileCall::OpenAppend { path: bytes_of(path) }, path).await?;
         let bytes = contents.len() as u64;
         if entry.bytes.saturating_add(bytes) > self.limits.max_file_bytes {
-            return Err(self.too_large(path));
+            return Err(Error::file_too_large(path, self.limits.max_file_bytes));
         }
         self.add(&file, &contents, path).await?;
         Ok(Written { bytes, created })
@@ -354,7 +349,9 @@ impl Fs for BoxFs {
                 return Err(Error::operation(ErrorCode::NotAFile, detail));
             }
             EntryKind::Special => return Err(errno::operation(Errno::NXIO, from)),
-            EntryKind::File if found.bytes > self.limits.max_file_bytes => return Err(self.too_large(to)),
+            EntryKind::File if found.bytes > self.limits.max_file_bytes => {
+                return Err(Error::file_too_large(to, self.limits.max_file_bytes));
+            }
             EntryKind::File | EntryKind::Directory | EntryKind::Symlink => {}
         }
         let _changes = self.changes.lock().await;

@@ -124,11 +124,6 @@ impl Place {
         errno::operation(errno, path)
     }
 
-    pub(super) fn too_large(&self, path: &WorkspacePath) -> Error {
-        let detail = format!("{path} would have more than {} bytes", self.max_file_bytes);
-        Error::operation(ErrorCode::FileTooLarge, detail)
-    }
-
     /// Makes `path` and missing parents; there already is success.
     pub(super) fn make_directories(&self, path: &WorkspacePath) -> Result<(), Errno> {
         let mut missing = Vec::new();

@@ -151,7 +151,7 @@ fn copy_contents(
     let stat: Stat = fstat(&file).map_err(failed)?;
     refuse_special(&stat).map_err(failed)?;
     if size_of(&stat) > place.max_file_bytes {
-        return Err(place.too_large(from));
+        return Err(Error::file_too_large(from, place.max_file_bytes));
     }
     let copied = sparse::copy(&File::from(file), into, size_of(&stat))
         .map_err(|error| errno::io_operation(&error, from))?;

@@ -44,12 +44,12 @@ pub(super) async fn write(
     })
     .await?;
     let mut file = tokio::fs::File::from_std(file);
-    let mut bytes = 0;
+    let (mut bytes, limit) = (0, mode.limit(place.max_file_bytes));
     while let Some(piece) = contents.next().await {
         let piece = piece?;
         bytes += piece.len() as u64;
-        if bytes > place.max_file_bytes {
-            return Err(place.too_large(path));
+        if bytes > limit {
+            return Err(Error::file_too_large(path, limit));
         }
         file.write_all(&piece).await.map_err(|error| errno::io_operation(&error, path))?;
     }
@@ -71,7 +71,7 @@ pub(super) fn append(place: &Place, path: &WorkspacePath, contents: &Bytes) -> R
     let (file, created) = open_or_make(place, &spot, OFlags::APPEND).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
     if size_of(&stat) + contents.len() as u64 > place.max_file_bytes {
-        return Err(place.too_large(path));
+        return Err(Error::file_too_large(path, place.max_file_bytes));
     }
     { file }.write_all(contents).map_err(|error| errno::io_operation(&error, path))?;
     Ok(Written { bytes: contents.len() as u64, created })
@@ -170,7 +170,7 @@ pub(super) fn put(
         fchmod(file, Mode::from_raw_mode(stat.st_mode & 0o777)).map_err(failed)?;
     }
     file.sync_data().map_err(|error| errno::io_operation(&error, path))?;
-    rename_into(place, path, &staged, &spot, matches!(mode, WriteMode::Replace))?;
+    rename_into(place, path, &staged, &spot, !mode.must_be_new())?;
     staged.placed();
     Ok(old.is_none())
 }
@@ -219,17 +219,14 @@ fn made_spot(place: &Place, path: &WorkspacePath, mode: WriteMode) -> Result<Spo
 
 /// A new file is made where the path says; an old one is replaced where the link leads.
 fn spot_for(place: &Place, path: &WorkspacePath, mode: WriteMode) -> Result<Spot, Errno> {
-    match mode {
-        WriteMode::Replace => place.root.target_spot(path),
-        WriteMode::CreateNew => place.root.spot(path),
-    }
+    if mode.must_be_new() { place.root.spot(path) } else { place.root.target_spot(path) }
 }
 
 fn check_target(spot: &Spot, mode: WriteMode) -> Result<Option<Stat>, Errno> {
-    match (existing(spot)?, mode) {
-        (None, _) => Ok(None),
-        (Some(_), WriteMode::CreateNew) => Err(Errno::EXIST),
-        (Some(stat), WriteMode::Replace) => {
+    match existing(spot)? {
+        None => Ok(None),
+        Some(_) if mode.must_be_new() => Err(Errno::EXIST),
+        Some(stat) => {
             // A link here was swapped in after the path was resolved; the rename replaces the link itself.
             if FileType::from_raw_mode(stat.st_mode).is_symlink() {
                 return Ok(None);

@@ -11,14 +11,13 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
-use warren_model::ErrorCode;
 use warren_workspace::fs::{
     ByteRange, ByteStream, Change, ChangeStream, CpOptions, Edit, Edited, Entry, FileContents, Fs, GlobQuery,
     GlobResult, GrepQuery, GrepResult, Listing, LsQuery, WriteMode, Written,
 };
 use warren_workspace::{Error, WorkspacePath};
 
-use super::tree::{Tree, wrong};
+use super::tree::Tree;
 use super::{MemoryWorkspace, WATCH_BUFFER};
 use crate::edit;
 use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Smallest, Source};
@@ -49,11 +48,6 @@ impl MemoryWorkspace {
     fn tell_written(&self, path: &WorkspacePath, created: bool) {
         let path = path.as_str().to_owned();
         self.tell([if created { Change::Created(path) } else { Change::Modified(path) }]);
-    }
-
-    fn too_large(&self, path: &WorkspacePath) -> Error {
-        let limit = self.max_file_bytes;
-        wrong(ErrorCode::FileTooLarge, path, &format!("would have more than {limit} bytes"))
     }
 }
 
@@ -111,11 +105,11 @@ impl Fs for MemoryWorkspace {
     ) -> Result<Written, Error> {
         self.tree()?.check_file_place(path, mode)?;
         let mut reservation = Reservation { workspace: self, bytes: 0 };
-        let mut arrived = BytesMut::new();
+        let (mut arrived, limit) = (BytesMut::new(), mode.limit(self.max_file_bytes));
         while let Some(piece) = contents.next().await {
             let piece = piece?;
-            if (arrived.len() + piece.len()) as u64 > self.max_file_bytes {
-                return Err(self.too_large(path));
+            if (arrived.len() + piece.len()) as u64 > limit {
+                return Err(Error::file_too_large(path, limit));
             }
             reservation.grow(piece.len() as u64)?;
             arrived.extend_from_slice(&piece);
@@ -138,7 +132,7 @@ impl Fs for MemoryWorkspace {
             let old = tree.contents(path.as_str()).unwrap_or_default();
             let length = (old.len() + contents.len()) as u64;
             if length > self.max_file_bytes {
-                return Err(self.too_large(path));
+                return Err(Error::file_too_large(path, self.max_file_bytes));
             }
             tree.reserve(length, self.max_total_bytes)?;
             let mut joined = BytesMut::from(old.as_ref());

@@ -71,13 +71,11 @@ impl Tree {
             return Err(wrong(ErrorCode::NotAFile, path, "is the workspace root"));
         }
         self.check_ancestors(path)?;
-        match (self.nodes.get(path.as_str()), mode) {
-            (None, _) => Ok(()),
-            (Some(_), WriteMode::CreateNew) => Err(wrong(ErrorCode::FileExists, path, "exists already")),
-            (Some(node), WriteMode::Replace) if node.contents.is_none() => {
-                Err(wrong(ErrorCode::NotAFile, path, "is a directory"))
-            }
-            (Some(_), WriteMode::Replace) => Ok(()),
+        match self.nodes.get(path.as_str()) {
+            None => Ok(()),
+            Some(_) if mode.must_be_new() => Err(wrong(ErrorCode::FileExists, path, "exists already")),
+            Some(node) if node.contents.is_none() => Err(wrong(ErrorCode::NotAFile, path, "is a directory")),
+            Some(_) => Ok(()),
         }
     }
 

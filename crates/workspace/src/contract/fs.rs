@@ -104,6 +104,25 @@ pub async fn a_file_over_the_limit_is_refused_while_it_streams(harness: &dyn Har
     assert_code(fs.append(&path("near"), "x".into()).await, ErrorCode::FileTooLarge);
 }
 
+// X32: what comes with a message may be larger than what is written by hand, and is new.
+pub async fn a_file_with_a_limit_of_its_own_is_held_to_that_one(harness: &dyn Harness) {
+    let workspace = open(harness).await.workspace;
+    let fs = files(&workspace);
+    let usual = workspace.limits()["max_file_mb"].as_u64().unwrap() * MIB;
+    let piece = Bytes::from(vec![b'x'; 1 << 20]);
+    let pieces = |bytes: u64| {
+        let piece = piece.clone();
+        stream::repeat_with(move || Ok(piece.clone())).take(usize::try_from(bytes / MIB).unwrap()).boxed()
+    };
+    let mode = WriteMode::CreateNewUpTo { bytes: usual + MIB };
+    assert_eq!(fs.write(&path("large"), pieces(usual + MIB), mode).await.unwrap().bytes, usual + MIB);
+    assert_code(fs.write(&path("large"), contents("2"), mode).await, ErrorCode::FileExists);
+    assert_code(fs.write(&path("larger"), pieces(usual + 2 * MIB), mode).await, ErrorCode::FileTooLarge);
+    assert_code(get(fs, "larger").await, ErrorCode::FileNotFound);
+    let small = WriteMode::CreateNewUpTo { bytes: 2 };
+    assert_code(fs.write(&path("small"), contents("123"), small).await, ErrorCode::FileTooLarge);
+}
+
 // W20, F12 (security)
 pub async fn readers_never_see_half_a_write(harness: &dyn Harness) {
     let workspace = open(harness).await.workspace;

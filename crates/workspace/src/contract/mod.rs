@@ -93,6 +93,7 @@ macro_rules! contract_tests {
             append_creates_and_extends,
             a_failed_write_leaves_the_old_contents,
             a_file_over_the_limit_is_refused_while_it_streams,
+            a_file_with_a_limit_of_its_own_is_held_to_that_one,
             readers_never_see_half_a_write,
             an_edit_must_match_once,
             concurrent_edits_are_not_lost,

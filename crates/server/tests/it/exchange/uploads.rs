@@ -128,6 +128,25 @@ async fn one_byte_too_many_is_refused_and_nothing_lands() {
     }
 }
 
+// X32, W22: without any setting.
+#[tokio::test]
+async fn a_file_with_a_message_may_be_larger_than_one_that_is_written() {
+    let warren = Warren::start().await;
+    for provider in [local(), memory()] {
+        let id = warren.workspace(provider).await;
+        let of = |bytes: usize| file("f.bin", None, &vec![b'x'; bytes]);
+        let refused = upload(&warren, id, form(&[of((25 << 20) + 1)])).await;
+        assert_eq!((refused.status, refused.code()), (413, "payload_too_large".into()), "{}", refused.text());
+        assert_eq!(landed(&warren, id).await, BTreeMap::new());
+        let uploaded = upload(&warren, id, form(&[of(25 << 20)])).await;
+        assert_eq!(uploaded.status, 201, "{}", uploaded.text());
+        assert_eq!(read(&warren, id, &uploaded.json()["parts"][0]["url"]).await.len(), 25 << 20);
+        let path = format!("/api/v1/workspaces/{id}/files?path=by-hand");
+        let refused = warren.put(&path, vec![b'x'; (10 << 20) + 1]).await;
+        assert_eq!((refused.status, refused.code()), (413, "file_too_large".into()), "{}", refused.text());
+    }
+}
+
 // X32, sec/P02
 #[tokio::test]
 async fn a_file_that_is_not_what_it_is_said_to_be_is_refused() {

@@ -96,7 +96,7 @@ impl Fs for Fake {
         mode: WriteMode,
     ) -> Result<Written, Error> {
         let exists = self.files.lock().unwrap().contains_key(path.as_str());
-        if mode == WriteMode::CreateNew && exists {
+        if mode.must_be_new() && exists {
             return Err(Error::operation(ErrorCode::FileExists, "it is there"));
         }
         let mut bytes = Vec::new();
