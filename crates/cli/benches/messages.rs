@@ -23,7 +23,7 @@ use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
 const WARM_UP: usize = 100;
 const RUNS: usize = 2_000;
-const CLIENTS: usize = 32;
+const CLIENTS: usize = 64;
 const WORKSPACES: usize = 8;
 const ROUND: Duration = Duration::from_secs(5);
 const ROUNDS: usize = 3;
