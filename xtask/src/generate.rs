@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use warren_model::{ErrorCode, EventKind};
-use warren_rules::{lifecycle, registry};
+use warren_rules::{boxes::registry, lifecycle};
 
 /// One generated file.
 pub(crate) struct Generated {

@@ -222,7 +222,7 @@ fn waiting(org_id: OrgId, workspace_id: WorkspaceId, number: usize) -> (Task, De
         created_at: now,
         ended_at: None,
     };
-    delivery.due_at = warren_rules::dispatch::due_at(&delivery);
+    delivery.due_at = warren_rules::messages::dispatch::due_at(&delivery);
     (task, delivery)
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use warren_fleet::Error;
 use warren_model::{Delivery, OrgId, Part, TaskUpdate, Workspace, WorkspaceId};
-use warren_rules::agent_words;
-use warren_rules::redaction::Redactor;
+use warren_rules::messages::agent_words;
+use warren_rules::text::redaction::Redactor;
 
 use crate::Exchange;
 

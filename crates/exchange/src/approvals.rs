@@ -15,14 +15,16 @@ use warren_model::{
     Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventKind, NewEvent,
     Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
 };
-use warren_rules::approvals::{self, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS, Refusal};
-use warren_rules::memory::scrub;
-use warren_rules::redaction::Redactor;
+use warren_rules::messages::approvals::{
+    self, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS, Refusal,
+};
+use warren_rules::messages::memory::scrub;
+use warren_rules::text::redaction::Redactor;
 use warren_store::{ApprovalQuery, Page, WriteTx};
 
 use crate::Exchange;
 
-pub use warren_rules::approvals::Decision as ApprovalDecision;
+pub use warren_rules::messages::approvals::Decision as ApprovalDecision;
 
 /// How long one request may wait for a decision.
 pub const MAX_APPROVAL_WAIT_MS: u64 = 60_000;

@@ -18,7 +18,7 @@ use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
     Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
-use warren_rules::{chat, memory};
+use warren_rules::{messages::chat, messages::memory};
 use warren_store::{ChatSearch, ChatSpan, ConversationQuery, Page, TaskQuery, WriteTx};
 
 use crate::Exchange;

@@ -6,7 +6,7 @@ use warren_model::{
     Delegation, DelegationId, DelegationState, DeliveryState, ErrorCode, Principal, Task, TaskId, TaskOrigin,
     Workspace, WorkspaceId,
 };
-use warren_rules::delegation::{self, Refusal};
+use warren_rules::messages::delegation::{self, Refusal};
 use warren_store::{DelegationQuery, DeliveryQuery, Page, ReadTx};
 
 use crate::endings::append_delegation_event;

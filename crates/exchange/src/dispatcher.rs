@@ -20,8 +20,8 @@ use warren_model::{
     Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal,
     Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
-use warren_rules::dispatch::{self, Happening, Outcome};
-use warren_rules::{feed, queue, tasks};
+use warren_rules::messages::dispatch::{self, Happening, Outcome};
+use warren_rules::{messages::feed, messages::queue, messages::tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;

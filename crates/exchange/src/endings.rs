@@ -8,8 +8,8 @@ use warren_model::{
     EventKind, Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp,
     Vitals, WorkspaceId,
 };
-use warren_rules::dispatch::{self, Happening, Knowledge, Next};
-use warren_rules::{delegation, outcomes, queue, tasks};
+use warren_rules::messages::dispatch::{self, Happening, Knowledge, Next};
+use warren_rules::{messages::delegation, messages::outcomes, messages::queue, messages::tasks};
 use warren_store::{Lane, WriteTx};
 
 use crate::agent_words::Voice;

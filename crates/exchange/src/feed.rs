@@ -3,7 +3,7 @@
 use warren_fleet::access::Action;
 use warren_fleet::{Error, Identity};
 use warren_model::WorkspaceId;
-use warren_rules::feed::{self, Line};
+use warren_rules::messages::feed::{self, Line};
 use warren_store::EventQuery;
 
 use crate::Exchange;

@@ -55,8 +55,8 @@ pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
 pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
 pub use terms::Terms;
 pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
-pub use warren_rules::attachments;
-pub use warren_rules::feed::Line;
+pub use warren_rules::messages::attachments;
+pub use warren_rules::messages::feed::Line;
 pub use watchers::Follower;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use warren_model::{
     ErrorCode, EventKind, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
     Workspace, WorkspaceId,
 };
-use warren_rules::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
+use warren_rules::messages::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
 use warren_store::{Batch, MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
 
 use crate::{Exchange, tree};

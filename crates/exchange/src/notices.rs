@@ -6,7 +6,7 @@ use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
     Role, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
-use warren_rules::{chat, tasks};
+use warren_rules::{messages::chat, messages::tasks};
 use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
 
 use crate::Exchange;

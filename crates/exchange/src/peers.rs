@@ -3,7 +3,7 @@
 use warren_fleet::access::Action;
 use warren_fleet::{Error, Identity};
 use warren_model::{Status, Workspace, WorkspaceId};
-use warren_rules::peers;
+use warren_rules::messages::peers;
 use warren_store::{ReadTx, WorkspaceQuery};
 
 use crate::{Exchange, tree};

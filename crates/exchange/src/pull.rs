@@ -9,8 +9,8 @@ use warren_model::{
     Delivery, DeliveryId, DeliveryState, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace,
     WorkspaceId,
 };
-use warren_rules::dispatch::{Happening, Outcome, dies_with_its_runtime, runtime_as_owner};
-use warren_rules::queue;
+use warren_rules::messages::dispatch::{Happening, Outcome, dies_with_its_runtime, runtime_as_owner};
+use warren_rules::messages::queue;
 use warren_store::DeliveryQuery;
 
 use crate::Exchange;

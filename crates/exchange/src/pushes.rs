@@ -17,7 +17,7 @@ use warren_fleet::{Error, Fleet, Identity};
 use warren_model::{
     ErrorCode, EventKind, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
 };
-use warren_rules::pushes::{after_failure, after_success, claimed};
+use warren_rules::messages::pushes::{after_failure, after_success, claimed};
 use warren_store::WriteTx;
 use zeroize::{Zeroize as _, Zeroizing};
 

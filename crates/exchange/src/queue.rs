@@ -6,7 +6,7 @@ use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::{Actor, Error, Identity};
 use warren_model::{AuditAction, Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, WorkspaceId};
-use warren_rules::dispatch::Happening;
+use warren_rules::messages::dispatch::Happening;
 use warren_store::{DeliveryQuery, Page};
 
 use crate::Exchange;

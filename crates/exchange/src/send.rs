@@ -8,9 +8,9 @@ use warren_model::{
     OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
     Vitals, Workspace, WorkspaceId,
 };
-use warren_rules::dispatch;
-use warren_rules::queue::{self, Admission, Door};
-use warren_rules::tasks::{self, InvalidMessage};
+use warren_rules::messages::dispatch;
+use warren_rules::messages::queue::{self, Admission, Door};
+use warren_rules::messages::tasks::{self, InvalidMessage};
 use warren_store::{Repeat, WriteTx};
 
 use crate::dispatcher::InHand;

@@ -5,7 +5,7 @@ use warren_fleet::{Error, Identity};
 use warren_model::{
     Delivery, DeliveryState, ErrorCode, Principal, Status, Task, TaskId, TaskState, TaskUpdate, WorkspaceId,
 };
-use warren_rules::dispatch::{Happening, Outcome};
+use warren_rules::messages::dispatch::{Happening, Outcome};
 use warren_store::{Page, TaskMark, TaskQuery};
 
 use crate::Exchange;

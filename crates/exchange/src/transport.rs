@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use warren_model::{
     DeliveryId, DeliveryReason, Message, Principal, TaskId, TaskUpdate, Timestamp, WorkspaceId,
 };
-pub use warren_rules::dispatch::Outcome;
+pub use warren_rules::messages::dispatch::Outcome;
 
 /// Where a runtime is called, as its agent card says.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use warren_fleet::Error;
 use warren_model::{Workspace, WorkspaceId};
-use warren_rules::peers::{self, Side};
+use warren_rules::messages::peers::{self, Side};
 use warren_store::ReadTx;
 
 /// How far a walk towards the root goes; the fleet keeps trees lower than this.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use warren_fleet::Error;
 use warren_model::{ErrorCode, EventKind, WorkspaceId};
-use warren_rules::dispatch;
+use warren_rules::messages::dispatch;
 
 use crate::Exchange;
 use crate::dispatcher::Occasion;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
-use warren_rules::following::{AfterLook, Look, after_look};
-use warren_rules::uploads;
+use warren_rules::messages::following::{AfterLook, Look, after_look};
+use warren_rules::messages::uploads;
 use warren_store::Store;
 
 use crate::send::{Accepted, Send, Sender};
@@ -265,10 +265,11 @@ enum Looked {
 }
 
 fn ends(update: &TaskUpdate) -> bool {
-    warren_rules::dispatch::state_of(update).is_some_and(warren_model::TaskState::is_final)
+    warren_rules::messages::dispatch::state_of(update).is_some_and(warren_model::TaskState::is_final)
 }
 
 /// Whether a turn is over with it: the task has ended, or waits for somebody.
 fn settles(update: &TaskUpdate) -> bool {
-    warren_rules::dispatch::state_of(update).is_some_and(|state| state.is_final() || state.is_interrupted())
+    warren_rules::messages::dispatch::state_of(update)
+        .is_some_and(|state| state.is_final() || state.is_interrupted())
 }

@@ -9,7 +9,7 @@ use warren_model::{
     Principal, Timestamp, TokenId, WorkspaceId,
 };
 use warren_rules::access::Action;
-use warren_rules::audit::RefusalWindow;
+use warren_rules::access::audit::RefusalWindow;
 use warren_store::{AuditQuery, Page};
 
 use crate::{Error, Fleet, Identity};

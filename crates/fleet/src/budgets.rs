@@ -3,7 +3,7 @@
 use serde_json::json;
 use warren_model::{AuditAction, ErrorCode, EventKind, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::Action;
-use warren_rules::budget::{Month, Standing, standing};
+use warren_rules::access::budget::{Month, Standing, standing};
 use warren_store::SpendingReads;
 
 use crate::audit::Actor;

@@ -6,7 +6,7 @@ use warren_model::{
     Bundle, BundleNode, BundleOrigin, ErrorCode, Status, Workspace, WorkspaceId, WorkspaceName,
 };
 use warren_rules::access::Action;
-use warren_rules::templates::{MAX_DEPTH, MAX_NODES, Problem};
+use warren_rules::lifecycle::templates::{MAX_DEPTH, MAX_NODES, Problem};
 
 use crate::imports::{Ground, ImportReport, Seed};
 use crate::templates::of_problem;

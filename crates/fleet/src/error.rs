@@ -1,7 +1,7 @@
 //! Failures of the fleet: a public code and detail, and apart from them the cause, which stays in the log.
 
 use warren_model::ErrorCode;
-use warren_rules::templates::Missing;
+use warren_rules::lifecycle::templates::Missing;
 
 /// Of a list that is also told field by field.
 const MAX_DETAIL_BYTES: usize = 2_000;

@@ -17,7 +17,7 @@ use warren_model::{
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::signal_towards;
-use warren_rules::templates::{self, Library, Node};
+use warren_rules::lifecycle::templates::{self, Library, Node};
 use warren_store::{ReadTx, SecretQuery, WriteTx};
 
 use crate::audit::Actor;

@@ -53,20 +53,20 @@ pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing};
 /// The one access rule, for those who ask it through an `Identity`.
 pub use warren_rules::access;
-/// What a probe of a runtime finds.
-pub use warren_rules::probes as probe_rules;
 /// How fast one caller may ask.
-pub use warren_rules::rate;
-/// When schedules fire.
-pub use warren_rules::schedules as schedule_rules;
+pub use warren_rules::access::rate;
+/// What a probe of a runtime finds.
+pub use warren_rules::lifecycle::probes as probe_rules;
 /// How long things are kept.
-pub use warren_rules::sweeps::Retention;
+pub use warren_rules::lifecycle::sweeps::Retention;
 /// What a template leads to.
-pub use warren_rules::templates as template_rules;
-/// What files may be called that come with messages.
-pub use warren_rules::uploads as upload_rules;
+pub use warren_rules::lifecycle::templates as template_rules;
 /// What a runtime says, and how it is judged.
-pub use warren_rules::vitals;
+pub use warren_rules::lifecycle::vitals;
+/// When schedules fire.
+pub use warren_rules::messages::schedules as schedule_rules;
+/// What files may be called that come with messages.
+pub use warren_rules::messages::uploads as upload_rules;
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
 
 use std::sync::atomic::AtomicUsize;
@@ -126,7 +126,7 @@ struct Inner {
     rolling_out: AtomicUsize,
     started_meanwhile: secrets::StartedMeanwhile,
     /// Digests that the watcher of images has seen.
-    images: Mutex<warren_rules::images::Memory>,
+    images: Mutex<warren_rules::lifecycle::images::Memory>,
     /// Taken at the stop, so that what is owed is written before the database closes.
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,

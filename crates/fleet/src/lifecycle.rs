@@ -9,10 +9,10 @@ use warren_model::{
     TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
+pub(crate) use warren_rules::lifecycle::reconcile::LOOK_AGAIN_MS;
+use warren_rules::lifecycle::sweeps::Retention;
+use warren_rules::lifecycle::vitals::{Expectations, after_change};
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
-pub(crate) use warren_rules::reconcile::LOOK_AGAIN_MS;
-use warren_rules::sweeps::Retention;
-use warren_rules::vitals::{Expectations, after_change};
 use warren_store::{Store, WriteTx};
 
 use crate::audit::Actor;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use warren_model::{
     DeliveryState, EventKind, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId,
 };
-use warren_rules::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
+use warren_rules::lifecycle::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
 use warren_workspace::Presence;
 

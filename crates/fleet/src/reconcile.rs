@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use warren_model::{Mending, Principal, Workspace, WorkspaceId};
+use warren_rules::lifecycle::reconcile::{Opened, Step, judge_open, next_step};
+use warren_rules::lifecycle::residents::is_started;
+use warren_rules::lifecycle::startup::{self, StartAction};
 use warren_rules::lifecycle::{self, Signal};
-use warren_rules::reconcile::{Opened, Step, judge_open, next_step};
-use warren_rules::residents::is_started;
-use warren_rules::startup::{self, StartAction};
 use warren_store::WorkspaceQuery;
 use warren_workspace::registry::{Declaration, LostPolicy};
 

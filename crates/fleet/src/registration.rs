@@ -8,8 +8,8 @@ use warren_model::{
     TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
-use warren_rules::reconcile::is_well_again;
-use warren_rules::vitals::{Doubt, Report, after_report, is_news};
+use warren_rules::lifecycle::reconcile::is_well_again;
+use warren_rules::lifecycle::vitals::{Doubt, Report, after_report, is_news};
 use warren_store::WriteTx;
 
 use crate::audit::Actor;

@@ -6,8 +6,8 @@ use warren_model::{
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
-pub use warren_rules::reconcile::RemovalCounts;
-use warren_rules::reconcile::{next_mending, removal_counts};
+pub use warren_rules::lifecycle::reconcile::RemovalCounts;
+use warren_rules::lifecycle::reconcile::{next_mending, removal_counts};
 use warren_store::WriteTx;
 
 use crate::audit::Actor;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use warren_doors::Clock;
 use warren_model::{ErrorCode, Timestamp, WorkspaceId};
-use warren_rules::replicas::{Holder, LEASE_MS, RENEW_MS, Standing, lease_name, standing};
+use warren_rules::lifecycle::replicas::{Holder, LEASE_MS, RENEW_MS, Standing, lease_name, standing};
 use warren_store::{Place, ReadTx, Store, WriteTx};
 
 use crate::sweeps::Tally;

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
-use warren_rules::residents;
+use warren_rules::lifecycle::residents;
 use warren_workspace::SecretVariables;
 use warren_workspace::shell::{Command, Conversation, Shell};
 

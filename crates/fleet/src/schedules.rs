@@ -1,7 +1,7 @@
 //! Schedules that workspaces are made with (F50). What becomes of them afterwards is the exchange's business.
 
 use warren_model::{ErrorCode, Limits, OrgId, Principal, ScheduleSpec, Timestamp, Workspace, WorkspaceId};
-use warren_rules::schedules::{self, Making, Problem, Wish, template_schedule_id};
+use warren_rules::messages::schedules::{self, Making, Problem, Wish, template_schedule_id};
 use warren_store::WriteTx;
 
 use crate::Error;

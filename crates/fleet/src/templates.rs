@@ -8,7 +8,7 @@ use warren_model::{
     WorkspaceId,
 };
 use warren_rules::access::Action;
-use warren_rules::templates::{self, Entry, Library, MAX_TEMPLATES, Problem};
+use warren_rules::lifecycle::templates::{self, Entry, Library, MAX_TEMPLATES, Problem};
 use warren_store::{Page, ReadTx};
 
 use crate::lifecycle::Moment;

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use futures_util::StreamExt as _;
 use tokio::sync::OnceCell;
 use warren_model::{ErrorCode, Principal, Workspace as Row, WorkspaceId};
-use warren_rules::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
-use warren_rules::uploads::{self, Arrived, NoRoom, Room};
+use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
+use warren_rules::messages::uploads::{self, Arrived, NoRoom, Room};
 use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, Fs, LsQuery, WriteMode};
 use warren_workspace::{Workspace, WorkspacePath};
 

@@ -9,10 +9,10 @@ use warren_model::{
     Principal, ProviderConfig, Runtime, Status, StatusReason, TemplateStamp, Tier, Vitals, Workspace,
     WorkspaceId, WorkspaceName, WorkspaceSpec,
 };
+use warren_rules::access::audit::relaxations;
 use warren_rules::access::{Action, Target};
-use warren_rules::audit::relaxations;
 use warren_rules::lifecycle::{self, Usability};
-use warren_rules::{residents, tier};
+use warren_rules::{boxes::tier, lifecycle::residents};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
 use crate::audit::Actor;

@@ -1,4 +1,4 @@
-//! The audit log of refusals, rate-limited (W62). What is written and when is decided by `warren_rules::refusals`;
+//! The audit log of refusals, rate-limited (W62). What is written and when is decided by `warren_rules::boxes::refusals`;
 //! this keeps the time and hands the lines to a sink.
 //!
 //! Kinds are counted per workspace, so that one that floods does not hide another's first refusal. A timer runs only
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use warren_model::WorkspaceId;
-use warren_rules::command_policy::{Refusal, RefusalKind};
-use warren_rules::refusals::{Bucket, Line, RefusalPlan, Refusals};
+use warren_rules::boxes::command_policy::{Refusal, RefusalKind};
+use warren_rules::boxes::refusals::{Bucket, Line, RefusalPlan, Refusals};
 
 /// Where refusals are written: the log, or an audit table.
 pub trait RefusalSink: Send + Sync + std::fmt::Debug {

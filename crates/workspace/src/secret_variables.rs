@@ -13,8 +13,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use warren_rules::agent_words;
-use warren_rules::redaction::{Redactor, StreamRedactor};
+use warren_rules::messages::agent_words;
+use warren_rules::text::redaction::{Redactor, StreamRedactor};
 use zeroize::Zeroizing;
 
 use crate::Error;

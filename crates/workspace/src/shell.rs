@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use warren_model::{ErrorCode, Timestamp};
 
 /// Which variables a caller may set for a command; one rule for every provider.
-pub use warren_rules::command_policy::{is_reserved_variable, is_variable_name};
+pub use warren_rules::boxes::command_policy::{is_reserved_variable, is_variable_name};
 
 use crate::{Error, WorkspacePath};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use warren_api::AuditEntry;
 use warren_api::client::{AuditQuery, Client};
 use warren_model::{AuditHash, AuditHead, ErrorCode, canonical_json};
-use warren_rules::audit::{Broken, Verification};
+use warren_rules::access::audit::{Broken, Verification};
 use warren_store::{Error as StoreError, Store};
 
 use super::cursors::first_of_pages;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use warren_rules::registry::{EvictionPlan, OpenPlan, RecoveryPlan, StormPlan};
+use warren_rules::boxes::registry::{EvictionPlan, OpenPlan, RecoveryPlan, StormPlan};
 use warren_workspace::registry::{OpenGates, RegistryConfig};
 
 const DEFAULT_GLOBAL_OPENS: u32 = 32;

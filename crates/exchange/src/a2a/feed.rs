@@ -8,7 +8,7 @@
 //! ```
 
 use warren_model::{Artifact, Task, TaskState, TaskUpdate, Timestamp};
-use warren_rules::{dispatch, tasks};
+use warren_rules::{messages::dispatch, messages::tasks};
 
 use super::convert::{bare_answer, message_shown, stream_of, task_to};
 use super::wire::StreamResponse;

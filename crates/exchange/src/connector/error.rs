@@ -1,9 +1,9 @@
 //! What can become of a call, told apart by what the caller can do about it: above all by whether anything was sent.
 
 use warren_model::{DeliveryReason, ErrorCode};
-use warren_rules::dispatch::Outcome;
-use warren_rules::json_bounds::TooMuch;
+use warren_rules::messages::dispatch::Outcome;
 use warren_rules::outbound::Refusal;
+use warren_rules::text::json_bounds::TooMuch;
 
 use crate::Error;
 

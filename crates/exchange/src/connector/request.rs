@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, header};
 use url::{Origin, Url};
-use warren_rules::json_bounds::JsonBounds;
+use warren_rules::text::json_bounds::JsonBounds;
 use zeroize::Zeroizing;
 
 use super::Refused;

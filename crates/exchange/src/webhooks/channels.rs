@@ -7,7 +7,7 @@ use warren_fleet::{Actor, Fleet, Identity};
 use warren_model::{
     AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
 };
-use warren_rules::webhooks::MAX_INCOMING_BYTES;
+use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
 use warren_store::Batch;
 
 use super::network::{Incoming, SharedSecret, speaker_of};

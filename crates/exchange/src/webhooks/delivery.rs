@@ -16,7 +16,7 @@ use warren_model::{
     ErrorCode, Event, EventKind, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
     WebhookId,
 };
-use warren_rules::webhooks::{Attempt, Next, after, is_owed};
+use warren_rules::messages::webhooks::{Attempt, Next, after, is_owed};
 use warren_store::{Error as StoreError, EventQuery, WriteTx};
 
 use super::network::speaker_of;
@@ -47,7 +47,7 @@ const LIMITS: CallLimits = CallLimits {
     header_bytes: 32 << 10,
     body_bytes: 64 << 10,
     line_bytes: 64 << 10,
-    json: warren_rules::json_bounds::JsonBounds { max_depth: 64, max_values: 10_000 },
+    json: warren_rules::text::json_bounds::JsonBounds { max_depth: 64, max_values: 10_000 },
 };
 
 /// What goes on here, in this process.

@@ -6,8 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use serde_json::Value;
 use warren_model::{Message, Network, Part, Role, Timestamp, Webhook, WebhookCall};
-use warren_rules::json_bounds::JsonBounds;
-use warren_rules::webhooks::is_timely;
+use warren_rules::messages::webhooks::is_timely;
+use warren_rules::text::json_bounds::JsonBounds;
 use zeroize::Zeroizing;
 
 use crate::connector::Call;

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warren_model::{SealedSecret, SecretValue, WorkspaceId};
-use warren_rules::redaction::Redactor;
-use warren_rules::secrets;
+use warren_rules::access::secrets;
+use warren_rules::text::redaction::Redactor;
 
 use super::sealing;
 use crate::Fleet;

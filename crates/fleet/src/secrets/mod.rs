@@ -30,8 +30,8 @@ use warren_model::{
     SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
-use warren_rules::redaction::Redactor;
-use warren_rules::secrets;
+use warren_rules::access::secrets;
+use warren_rules::text::redaction::Redactor;
 use warren_store::{Page, Reach, SecretQuery, WriteTx};
 use warren_workspace::SecretVariables;
 use zeroize::Zeroizing;

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use warren_model::{BehindOf, OrgId, Vitals, Workspace, WorkspaceId};
-use warren_rules::replicas::takes_up;
-use warren_rules::secrets::{
+use warren_rules::access::secrets::{
     Background, Behind, BringUp, Pace, bring_up, holds_old_values, known_background, roll_out,
 };
+use warren_rules::lifecycle::replicas::takes_up;
 use warren_store::WorkspaceQuery;
 use warren_workspace::shell::{ProcessInfo, ProcessState};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warren_model::{ErrorCode, Timestamp};
-use warren_rules::sweeps::Sweep;
+use warren_rules::lifecycle::sweeps::Sweep;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SweepOutcome {

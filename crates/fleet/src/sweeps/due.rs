@@ -1,7 +1,7 @@
 //! The sweeps over deadlines: what is due is read, planned and written in batches.
 
 use warren_model::{Principal, WorkspaceId};
-use warren_rules::sweeps::{Act, Sweep, Then, deed};
+use warren_rules::lifecycle::sweeps::{Act, Sweep, Then, deed};
 use warren_store::{Due, Lease, WriteTx};
 
 use super::{Go, Ran, Tally, lease};

@@ -9,8 +9,8 @@ use std::sync::PoisonError;
 
 use serde_json::json;
 use warren_model::{EventKind, Principal, WorkspaceId};
-use warren_rules::images::{Action, Look, Memory, is_outdated, plan, plan_asked, remember};
 use warren_rules::lifecycle::Signal;
+use warren_rules::lifecycle::images::{Action, Look, Memory, is_outdated, plan, plan_asked, remember};
 use warren_workspace::registry::OpenImage;
 
 use super::{Occasion, Tally};

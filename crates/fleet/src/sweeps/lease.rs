@@ -1,7 +1,7 @@
 //! The lease of a sweep (F22): taken before a run, kept while it goes on, given back at its end.
 
 use warren_model::Timestamp;
-use warren_rules::sweeps::{Hold, LEASE_MS, Standing, Sweep, hold};
+use warren_rules::lifecycle::sweeps::{Hold, LEASE_MS, Standing, Sweep, hold};
 use warren_store::{Lease, WriteTx};
 
 use crate::{Error, Fleet};

@@ -30,8 +30,8 @@ use std::time::Duration;
 use serde_json::json;
 use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
 use warren_rules::access::Action;
-use warren_rules::backoff::Backoff;
-use warren_rules::sweeps::Sweep;
+use warren_rules::lifecycle::sweeps::Sweep;
+use warren_rules::outbound::backoff::Backoff;
 use warren_store::Due;
 
 use crate::audit::Actor;

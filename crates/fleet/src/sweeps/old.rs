@@ -1,6 +1,6 @@
 //! Clears away what is older than it is kept (F42), in small transactions so that other writers need not wait.
 
-use warren_rules::sweeps::{Sweep, cleared_before};
+use warren_rules::lifecycle::sweeps::{Sweep, cleared_before};
 use warren_store::{Lease, WriteTx};
 
 use super::{Go, Ran, Tally, lease};

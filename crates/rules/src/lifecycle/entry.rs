@@ -3,7 +3,7 @@
 use warren_model::{Mending, Status, StatusReason, Timestamp, Workspace};
 
 use super::{Change, is_booting, provision_timeout_ms};
-use crate::reconcile::{LOOK_AGAIN_MS, is_mended, is_well_again, next_mending};
+use crate::lifecycle::reconcile::{LOOK_AGAIN_MS, is_mended, is_well_again, next_mending};
 
 /// Stops the clock of provisioning while something is fetched that is no part of the boot, such as an image (F4). The row
 /// says when somebody is to look after it, so that whoever fetches may die.

@@ -14,8 +14,17 @@
 
 mod diagram;
 mod entry;
+pub mod images;
+pub mod probes;
+pub mod reconcile;
+pub mod replicas;
+pub mod residents;
+pub mod startup;
+pub mod sweeps;
+pub mod templates;
 #[cfg(test)]
 mod tests;
+pub mod vitals;
 
 pub use diagram::diagram;
 pub use entry::{enter, hold_boot_clock, start_boot_clock};
@@ -24,8 +33,8 @@ use warren_model::{
     Desired, EventKind, Runtime, RuntimeState, Status, Timestamp, Vitals, Workspace, WorkspaceSpec,
 };
 
-use crate::outcomes::worse_rate;
-use crate::vitals::is_stalled;
+use crate::lifecycle::vitals::is_stalled;
+use crate::messages::outcomes::worse_rate;
 
 /// Error rate from which a workspace is degraded, and below which it may recover (F13). The gap between the two
 /// keeps one that hovers from flapping.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use warren_model::{AuditHead, OrgId, Principal, Scope, Token, TokenKind, TokenSecret};
-use warren_rules::audit::Verification;
+use warren_rules::access::audit::Verification;
 use warren_store::AuditQuery;
 use warren_testkit::Warren;
 

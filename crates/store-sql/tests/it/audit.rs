@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
 use warren_model::AuditHead;
-use warren_rules::audit::{BreakKind, Broken, Verification};
+use warren_rules::access::audit::{BreakKind, Broken, Verification};
 use warren_store::{AuditQuery, Error, Store};
 use warren_store_sql::postgres::PostgresOptions;
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout, timeout_at};
 use warren_model::{ErrorCode, ProviderKind, WorkspaceId};
-use warren_rules::registry::{Signal, State};
+use warren_rules::boxes::registry::{Signal, State};
 
 use super::slot::{Life, Slot, not_ready};
 use super::{Inner, Registry};

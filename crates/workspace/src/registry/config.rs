@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use warren_doors::{Clock, Entropy};
 use warren_model::{CapabilitySet, ProviderConfig, ProviderKind, Ref, WorkspaceId};
-use warren_rules::registry::{EvictionPlan, OpenPlan, RecoveryPlan};
+use warren_rules::boxes::registry::{EvictionPlan, OpenPlan, RecoveryPlan};
 
 use crate::{Error, Provider, RegistryMetrics};
 

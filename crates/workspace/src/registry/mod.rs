@@ -1,5 +1,5 @@
 //! The registry holds the live workspaces of this process: it opens, retries, evicts, closes and describes them
-//! (W10–W17). The states and every plan are in `warren_rules::registry`; this carries them out.
+//! (W10–W17). The states and every plan are in `warren_rules::boxes::registry`; this carries them out.
 //!
 //! ```text
 //!  declare ─▶ slot (unopened)                  caller ─▶ with(id, operation)
@@ -32,8 +32,8 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_model::{CapabilitySet, ErrorCode, ProviderConfig, ProviderKind, WorkspaceId};
-use warren_rules::registry::{EvictionVerdict, FailureCause, Signal};
-use warren_rules::{capabilities, command_policy};
+use warren_rules::boxes::registry::{EvictionVerdict, FailureCause, Signal};
+use warren_rules::{boxes::capabilities, boxes::command_policy};
 
 pub use self::close::{CloseOutcome, CloseReport};
 pub use self::config::{

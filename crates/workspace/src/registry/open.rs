@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Ref};
-use warren_rules::capabilities;
-use warren_rules::registry::{FailureCause, OpenVerdict, Signal};
+use warren_rules::boxes::capabilities;
+use warren_rules::boxes::registry::{FailureCause, OpenVerdict, Signal};
 
 use super::Inner;
 use super::slot::{Cell, Lease, Life, OpenOutcome, Slot, not_ready};

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use warren_model::{CapabilitySet, ErrorCode, ProviderConfig, ProviderKind, Ref, Timestamp, WorkspaceId};
-use warren_rules::registry::{Breaker, FailureCause, Signal, State};
+use warren_rules::boxes::registry::{Breaker, FailureCause, Signal, State};
 
 use super::{Declaration, LostPolicy};
 use crate::{Error, Workspace};

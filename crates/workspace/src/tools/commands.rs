@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use warren_rules::command_policy::{Decision, Refusal, Request, check_variable, decide};
-use warren_rules::secrets;
+use warren_rules::access::secrets;
+use warren_rules::boxes::command_policy::{Decision, Refusal, Request, check_variable, decide};
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
 use super::{ToolContext, ToolError};

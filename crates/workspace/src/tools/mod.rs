@@ -16,7 +16,7 @@ mod text_window;
 
 use serde_json::{Value, json};
 use warren_model::{Capability, CapabilitySet, ErrorCode, ProviderConfig, RunPolicy, WorkspaceId};
-use warren_rules::command_policy::{self, Refusal, RefusalKind};
+use warren_rules::boxes::command_policy::{self, Refusal, RefusalKind};
 
 use self::arguments::Arguments;
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};

@@ -7,11 +7,11 @@ use warren_model::{
     CapabilitySet, Desired, MemoryConfig, Mending, OrgId, ProviderConfig, Runtime, RuntimeState, Status,
     Timestamp, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
 };
+use warren_rules::lifecycle::reconcile::{Opened, Step, is_well_again, judge_open, next_step};
+use warren_rules::lifecycle::startup::{StartAction, plan as plan_start};
+use warren_rules::lifecycle::sweeps::{Act, Sweep, Then, deed};
+use warren_rules::lifecycle::vitals::{Expectations, Report, after_change, after_report};
 use warren_rules::lifecycle::{Decision, Facts, Signal, enter, is_booting, signal_towards, transition};
-use warren_rules::reconcile::{Opened, Step, is_well_again, judge_open, next_step};
-use warren_rules::startup::{StartAction, plan as plan_start};
-use warren_rules::sweeps::{Act, Sweep, Then, deed};
-use warren_rules::vitals::{Expectations, Report, after_change, after_report};
 
 use super::chance::Chance;
 

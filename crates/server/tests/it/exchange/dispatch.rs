@@ -367,7 +367,7 @@ async fn a_follower_hears_of_the_end_that_comes_with_an_artifact() {
     let hearing = async {
         let mut heard = Vec::new();
         while let Some(update) = follower.next().await.unwrap() {
-            heard.push(warren_rules::dispatch::state_of(&update));
+            heard.push(warren_rules::messages::dispatch::state_of(&update));
         }
         heard
     };

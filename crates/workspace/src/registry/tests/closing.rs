@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use warren_rules::registry::State;
+use warren_rules::boxes::registry::State;
 
 use super::super::*;
 use super::scripted::*;

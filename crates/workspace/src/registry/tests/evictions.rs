@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use warren_rules::registry::{EvictionPlan, State};
+use warren_rules::boxes::registry::{EvictionPlan, State};
 
 use super::super::*;
 use super::scripted::*;

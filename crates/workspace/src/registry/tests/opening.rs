@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use warren_model::{Capability, LocalConfig, MemoryConfig, Ref, RunPolicy, Sharing};
-use warren_rules::registry::{RecoveryPlan, State};
+use warren_rules::boxes::registry::{RecoveryPlan, State};
 
 use super::super::*;
 use super::scripted::*;

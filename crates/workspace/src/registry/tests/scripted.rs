@@ -307,7 +307,7 @@ impl Stage {
         id(number)
     }
 
-    pub(super) fn state(&self, id: WorkspaceId) -> warren_rules::registry::State {
+    pub(super) fn state(&self, id: WorkspaceId) -> warren_rules::boxes::registry::State {
         self.registry.describe(id).unwrap().state
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use tokio::task::JoinSet;
-use warren_rules::registry::State;
+use warren_rules::boxes::registry::State;
 
 use super::super::*;
 use super::scripted::*;
@@ -143,8 +143,8 @@ proptest! {
 async fn a_storm_of_evictions_under_two_hundred_sessions_keeps_the_cap_and_ends() {
     let config = RegistryConfig {
         max_concurrent_opens: 8,
-        recovery: warren_rules::registry::RecoveryPlan {
-            storm: warren_rules::registry::StormPlan { max_evictions: 1_000, ..Default::default() },
+        recovery: warren_rules::boxes::registry::RecoveryPlan {
+            storm: warren_rules::boxes::registry::StormPlan { max_evictions: 1_000, ..Default::default() },
             ..Default::default()
         },
         ..RegistryConfig::default()

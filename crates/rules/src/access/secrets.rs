@@ -15,7 +15,7 @@ use warren_model::{
     WorkspaceId, WorkspaceSpec,
 };
 
-use crate::command_policy::{Refusal, RefusalKind, is_reserved_variable};
+use crate::boxes::command_policy::{Refusal, RefusalKind, is_reserved_variable};
 
 /// Whether a secret may have this name: not one that changes how programs are found or loaded, and none of Warren's.
 pub fn check_name(name: &SecretName) -> Result<(), &'static str> {
@@ -346,7 +346,7 @@ mod tests {
     // F33
     #[test]
     fn a_start_owes_no_restart_to_what_is_behind_of_secrets_alone_and_holds_no_old_ones() {
-        use crate::startup::{StartAction, plan};
+        use crate::lifecycle::startup::{StartAction, plan};
         let behind = |secrets_since| Workspace { secrets_since, ..workspace(1, Status::Online, true) };
         assert_eq!(plan(&behind(Some(1))), StartAction::Settle);
         assert_eq!(plan(&behind(None)), StartAction::Reconcile, "something else changed");

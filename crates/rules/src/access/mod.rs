@@ -1,5 +1,10 @@
 //! Who may do what: default deny (F30).
 
+pub mod audit;
+pub mod budget;
+pub mod rate;
+pub mod secrets;
+
 use warren_model::{OrgId, Scope, ScopeSet, Timestamp, Token, TokenKind, WorkspaceId};
 
 /// Who asks, as far as the decision needs to know.

@@ -5,9 +5,9 @@
 
 use warren_model::{Desired, Status, Timestamp, Vitals, Workspace};
 
+use crate::lifecycle::reconcile::{is_mended, next_mending};
+use crate::lifecycle::vitals::is_stalled;
 use crate::lifecycle::{Signal, is_booting};
-use crate::reconcile::{is_mended, next_mending};
-use crate::vitals::is_stalled;
 
 macro_rules! sweeps {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, every $seconds:literal;)*) => {

@@ -2,7 +2,7 @@
 
 use warren_model::{Desired, ProviderKind, Status, Workspace};
 
-use crate::secrets::is_settled_by_a_start;
+use crate::access::secrets::is_settled_by_a_start;
 
 /// What a starting Warren owes a workspace it finds in its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

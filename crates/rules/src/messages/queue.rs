@@ -2,7 +2,7 @@
 
 use warren_model::{Status, Timestamp};
 
-use crate::dispatch::{Happening, Outcome};
+use crate::messages::dispatch::{Happening, Outcome};
 
 /// What is known of a workspace when a message for it comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

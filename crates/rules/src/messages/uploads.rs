@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use warren_model::{Content, Message};
 
-use crate::attachments::MAX_ATTACHMENTS;
+use crate::messages::attachments::MAX_ATTACHMENTS;
 
 /// The folder of a workspace in which files land that come with messages.
 pub const FOLDER: &str = "uploads";

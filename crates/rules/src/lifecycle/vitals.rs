@@ -7,7 +7,7 @@ use warren_model::{
     Displaced, Outcomes, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
 };
 
-use crate::redaction::Redactor;
+use crate::text::redaction::Redactor;
 
 /// What a runtime said, field by field.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -3,7 +3,7 @@
 use serde_json::json;
 use warren_model::{ChatMessageId, Content, Conversation, Part, Role, Task, TaskUpdate};
 
-use crate::{memory, tasks};
+use crate::{messages::memory, messages::tasks};
 
 /// Of the words of one message; what is behind them is not found.
 pub const MAX_SEARCHED_BYTES: usize = 64 << 10;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use warren_model::{Content, Message, Part, TaskUpdate};
 
-use crate::redaction::Redactor;
+use crate::text::redaction::Redactor;
 
 /// Whether there is anything in it that could hold a secret.
 pub fn say_something(updates: &[TaskUpdate]) -> bool {

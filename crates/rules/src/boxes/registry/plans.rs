@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::backoff::Backoff;
+use crate::outbound::backoff::Backoff;
 
 /// How transient opens are retried (W12).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use warren_model::{Content, Event, EventKind, TaskUpdate, Timestamp, truncate_utf8};
 
-use crate::memory::scrub;
-use crate::redaction::Redactor;
+use crate::messages::memory::scrub;
+use crate::text::redaction::Redactor;
 
 /// Lines that are kept.
 pub const MAX_LINES: usize = 20;

@@ -4,7 +4,7 @@
 //! well-known services by how they begin, private keys, JSON web tokens, and passwords in addresses. A mask is as long as
 //! what it covers; a shape keeps its first characters, so that a person sees what it was.
 
-use crate::redaction::Redactor;
+use crate::text::redaction::Redactor;
 
 const MASK: char = '*';
 

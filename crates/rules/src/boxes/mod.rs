@@ -1,0 +1,8 @@
+//! What happens inside of a workspace: which commands may run, how far a provider is trusted, and the states of the
+//! registry that opens and closes boxes.
+
+pub mod capabilities;
+pub mod command_policy;
+pub mod refusals;
+pub mod registry;
+pub mod tier;
