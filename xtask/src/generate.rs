@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use warren_model::{ErrorCode, EventKind};
+use warren_model::{ErrorCode, EventField, EventKind};
 use warren_rules::{boxes::registry, lifecycle};
 
 /// One generated file.
@@ -53,13 +53,20 @@ fn errors() -> Result<String> {
 fn events() -> Result<String> {
     let mut table = "| event | what happened | data |\n|---|---|---|\n".to_owned();
     for kind in EventKind::ALL {
-        let fields: Vec<String> = kind.fields().split(", ").map(|field| format!("`{field}`")).collect();
-        writeln!(table, "| `{}` | {} | {} |", kind.as_str(), cell(kind.meaning().trim()), fields.join(", "))?;
+        let fields: Vec<String> = kind.fields().iter().map(event_field).collect();
+        let (name, meaning, data) = (kind.as_str(), cell(kind.meaning().trim()), cell(&fields.join("; ")));
+        writeln!(table, "| `{name}` | {meaning} | {data} |")?;
     }
     let introduction = "An event is a fact, written in the same transaction as the change it tells of. Every event \
                         has a sequence number without gaps, a time, an org, the principal that acted and, where it \
-                        concerns one, a workspace; the fields below are its data.";
+                        concerns one, a workspace; the fields below are its data. A later Warren may add fields; the \
+                        OpenAPI document has a schema for each kind.";
     Ok(page("Events", introduction, &table))
+}
+
+fn event_field(field: &EventField) -> String {
+    let left_out = if field.is_optional { ", or left out" } else { "" };
+    format!("`{}`: {}{left_out}", field.name, field.holds)
 }
 
 fn registry_states() -> Result<String> {

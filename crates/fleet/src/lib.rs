@@ -77,7 +77,8 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
-use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal, RequestKind};
+use warren_model::event::{ServerStarted, ServerStopping};
+use warren_model::{ErrorCode, EventData, Limits, NewEvent, OrgId, Principal, RequestKind};
 use warren_store::{Store, StoreHealth};
 use warren_workspace::{RefusalLog, Registry};
 
@@ -166,7 +167,7 @@ impl Fleet {
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.join_replicas().await?;
         self.take_up_workspaces().await?;
-        self.append(self.server_event(EventKind::ServerStarted, version)).await?;
+        self.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
         let fleet = self.clone();
         self.0.tasks.spawn(async move {
             if let Err(error) = fleet.resume_rotation().await {
@@ -180,7 +181,9 @@ impl Fleet {
     /// Stops taking up work, waits for what is under way, and closes all workspaces.
     pub async fn stop(&self, version: &str) {
         self.0.stopping.cancel();
-        if let Err(error) = self.append(self.server_event(EventKind::ServerStopping, version)).await {
+        if let Err(error) =
+            self.append(self.server_event(ServerStopping { version: version.to_owned() })).await
+        {
             tracing::warn!(%error, "the stop could not be recorded");
         }
         drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -234,14 +237,13 @@ impl Fleet {
         self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await
     }
 
-    fn server_event(&self, kind: EventKind, version: &str) -> NewEvent {
+    fn server_event(&self, data: impl Into<EventData>) -> NewEvent {
         NewEvent {
             at: self.clock().now(),
-            kind,
             org_id: OrgId::DEFAULT,
             workspace_id: None,
             principal: Principal::system("server"),
-            data: serde_json::json!({ "version": version }),
+            data: data.into(),
         }
     }
 }

@@ -773,7 +773,11 @@ async fn restarts_of_its_own(stage: &Stage) -> usize {
         warren_store::EventQuery { after: 0, org_id: None, workspace_id: Some(stage.other), limit: 500 };
     let events = stage.warren.store.read(move |tx| tx.events(&query)).await.unwrap().rows;
     let mended = |event: &&warren_model::Event| {
-        event.principal == warren_model::Principal::system("mending") && event.data["to"] == "provisioning"
+        let is_start = matches!(
+            event.read(),
+            Ok(EventData::WorkspaceStatusChanged(change)) if change.to == Status::Provisioning
+        );
+        event.principal == warren_model::Principal::system("mending") && is_start
     };
     events.iter().filter(mended).count()
 }

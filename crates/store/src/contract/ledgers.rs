@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use warren_model::{NewEvent, Timestamp, Token};
 
 use super::samples::{NOW, append, event, id, log, token};
@@ -33,7 +32,7 @@ pub async fn spending_adds_up_by_workspace_and_month(store: Arc<dyn Store>) {
 // F42
 pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<dyn Store>) {
     for ms in [1, 2, 3, 9, 4, 5] {
-        append(&*store, &NewEvent { at: NOW.plus_ms(ms), ..event(json!({ "ms": ms })) }).await;
+        append(&*store, &NewEvent { at: NOW.plus_ms(ms), ..event(ms.to_string()) }).await;
     }
     let prune = async |before: Timestamp, limit: u32| -> Result<u64, Error> {
         store.write(move |tx| tx.prune_events(before, limit)).await
@@ -43,7 +42,7 @@ pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<
     // The fourth is young: what follows it stays, whatever its time says.
     assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(1));
     assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(0));
-    append(&*store, &event(json!({}))).await;
+    append(&*store, &event("")).await;
     let left: Vec<_> = log(&*store).await.iter().map(|event| event.seq).collect();
     assert_eq!(left, [4, 5, 6, 7]);
     let ends = store.read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?))).await;
@@ -51,7 +50,7 @@ pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<
     assert_eq!(prune(NOW.plus_ms(60_000), 100).await, Ok(4));
     let empty = store.read(|tx| tx.oldest_event_seq()).await;
     assert_eq!(empty, Ok::<_, Error>(None));
-    append(&*store, &event(json!({}))).await;
+    append(&*store, &event("")).await;
     assert_eq!(log(&*store).await[0].seq, 8, "a number is given once");
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use warren_model::event::ServerStarted;
 use warren_model::{
-    Capability, EventKind, Id, IdKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig,
-    ScopeSet, Status, Task, Timestamp, Token, TokenHash, TokenId, TokenKind, Workspace, WorkspaceId,
-    WorkspaceSpec,
+    Capability, Id, IdKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig, ScopeSet,
+    Status, Task, Timestamp, Token, TokenHash, TokenId, TokenKind, Workspace, WorkspaceId, WorkspaceSpec,
 };
 
 use crate::{Error, EventQuery, Store};
@@ -75,14 +75,14 @@ pub(super) fn token() -> Token {
     }
 }
 
-pub(super) fn event(data: serde_json::Value) -> NewEvent {
+/// An event that is known again by its text.
+pub(super) fn event(text: impl Into<String>) -> NewEvent {
     NewEvent {
         at: NOW,
-        kind: EventKind::WorkspaceStatusChanged,
         org_id: OrgId::DEFAULT,
         workspace_id: None,
         principal: Principal::system("contract"),
-        data,
+        data: ServerStarted { version: text.into() }.into(),
     }
 }
 
