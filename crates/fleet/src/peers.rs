@@ -4,7 +4,7 @@ use warren_model::event::WorkspaceSpecChanged;
 use warren_model::{AuditAction, ErrorCode, PeerPolicy, Workspace, WorkspaceId};
 use warren_rules::access::Action;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use warren_api::{CSRF_HEADER, SESSION_COOKIE};
 use warren_doors::ManualClock;
 use warren_model::{
-    CapabilitySet, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope, ScopeSet, Status,
-    Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace, WorkspaceId, WorkspaceSpec,
+    CapabilitySet, EventData, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope,
+    ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace, WorkspaceId,
+    WorkspaceSpec,
 };
 use warren_testkit::{Call, Warren};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use warren_doors::{Entropy, OsEntropy};
 use warren_model::event::ServerStarted;
 use warren_model::{
-    AuditAction, AuditOutcome, AuditTargetKind, Blueprint, CapabilitySet, Id, IdKind, KeyId, MemoryConfig,
-    Mending, Network, NewAuditEntry, NewEvent, OrgId, Principal, ProviderConfig, ScopeSet, SealedSecret,
-    SecretOwner, Status, Template, Timestamp, Token, TokenKind, TokenSecret, Webhook, Workspace,
-    WorkspaceSpec,
+    AuditAction, AuditOutcome, AuditTargetKind, Blueprint, CapabilitySet, Event, EventData, Id, IdKind,
+    KeyId, MemoryConfig, Mending, Network, NewAuditEntry, NewEvent, OrgId, Principal, ProviderConfig,
+    ScopeSet, SealedSecret, SecretOwner, Status, Template, Timestamp, Token, TokenKind, TokenSecret, Webhook,
+    Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 
@@ -136,6 +136,14 @@ pub(crate) async fn insert(store: &Arc<dyn Store>, workspace: &Workspace) {
     let row = workspace.clone();
     let inserted: Result<(), Error> = store.write(move |tx| tx.insert_workspace(&row)).await;
     assert_eq!(inserted, Ok(()));
+}
+
+/// What `event` was given.
+pub(crate) fn text_of(event: &Event) -> String {
+    match event.read() {
+        Ok(EventData::ServerStarted(data)) => data.version,
+        other => panic!("not an event of these tests: {other:?}"),
+    }
 }
 
 pub(crate) async fn append(store: &Arc<dyn Store>, text: impl Into<String>) {

@@ -8,7 +8,8 @@ use warren_model::event::{
     ServerStarted, WorkspaceCommandFinished, WorkspaceHeartbeat, WorkspaceSpecChanged,
 };
 use warren_model::{
-    Event, EventData, EventJson, EventKind, NewEvent, OrgId, Principal, PrincipalKind, Status, WorkspaceId,
+    Event, EventData, EventJson, EventKind, NewEvent, OrgId, Principal, PrincipalKind, Status, Timestamp,
+    WorkspaceId,
 };
 
 use super::samples::{NOW, all_events, append, assert_gap_free, event, id, log, newest_seq};
@@ -338,4 +339,29 @@ pub async fn unicode_and_large_data_come_back_as_they_were_written(store: Arc<dy
         assert!(found.read().ok().as_ref() == Some(sample), "sample {position} came back changed");
     }
     assert_eq!(found.len(), samples.len());
+}
+
+// F42
+pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<dyn Store>) {
+    for ms in [1, 2, 3, 9, 4, 5] {
+        append(&*store, &NewEvent { at: NOW.plus_ms(ms), ..event(ms.to_string()) }).await;
+    }
+    let prune = async |before: Timestamp, limit: u32| -> Result<u64, Error> {
+        store.write(move |tx| tx.prune_events(before, limit)).await
+    };
+    assert_eq!(prune(NOW, 100).await, Ok(0));
+    assert_eq!(prune(NOW.plus_ms(6), 2).await, Ok(2), "no more than the limit");
+    // The fourth is young: what follows it stays, whatever its time says.
+    assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(1));
+    assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(0));
+    append(&*store, &event("")).await;
+    let left: Vec<_> = log(&*store).await.iter().map(|event| event.seq).collect();
+    assert_eq!(left, [4, 5, 6, 7]);
+    let ends = store.read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?))).await;
+    assert_eq!(ends, Ok((Some(4), 7)));
+    assert_eq!(prune(NOW.plus_ms(60_000), 100).await, Ok(4));
+    let empty = store.read(|tx| tx.oldest_event_seq()).await;
+    assert_eq!(empty, Ok::<_, Error>(None));
+    append(&*store, &event("")).await;
+    assert_eq!(log(&*store).await[0].seq, 8, "a number is given once");
 }
