@@ -1,6 +1,7 @@
 //! Files that are made from code. `cargo xtask generate` writes them; `cargo xtask check` makes them again in memory
 //! and compares. To add one: a row in [`ALL`] with a function that returns its whole text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Result;
@@ -56,6 +57,12 @@ fn events() -> Result<String> {
         let fields: Vec<String> = kind.fields().iter().map(event_field).collect();
         let (name, meaning, data) = (kind.as_str(), cell(kind.meaning().trim()), cell(&fields.join("; ")));
         writeln!(table, "| `{name}` | {meaning} | {data} |")?;
+    }
+    table.push_str("\nWords that fields may hold:\n\n| type | one of |\n|---|---|\n");
+    let fields = EventKind::ALL.iter().flat_map(|kind| kind.fields());
+    for spellings in fields.filter_map(|field| field.spellings).collect::<BTreeSet<_>>() {
+        let all: Vec<String> = spellings.all.iter().map(|one| format!("`{one}`")).collect();
+        writeln!(table, "| `{}` | {} |", spellings.type_name, all.join(", "))?;
     }
     let introduction = "An event is a fact, written in the same transaction as the change it tells of. Every event \
                         has a sequence number without gaps, a time, an org, the principal that acted and, where it \

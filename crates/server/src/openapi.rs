@@ -40,24 +40,11 @@ pub fn document() -> OpenApi {
 /// Events by kind. The `api` crate knows what stands around an event's data, and the table of events in `model` knows
 /// the data of each kind; here they are put together. The JSON is what it is without this.
 fn type_events(schemas: &mut Schemas) {
-    for kind in EventKind::ALL {
-        let kind_alone = json!({ "type": "string", "enum": [kind.as_str()] });
-        put(
-            schemas,
-            &event_schema(*kind),
-            json!({
-                "type": "object",
-                "description": kind.meaning().trim(),
-                "required": ["kind", "data"],
-                "properties": { "kind": kind_alone, "data": kind.schema() },
-            }),
-        );
-    }
     type_event(schemas, "Event", |kind| kind.is_stored());
     type_event(schemas, "LiveEvent", |kind| !kind.is_stored());
 }
 
-/// Splits a schema of an event into what all kinds have, and one of the kinds.
+/// Makes of a schema of any event one of what all have, one for each kind, and in its own place one of these.
 fn type_event(schemas: &mut Schemas, name: &str, is_one: fn(&EventKind) -> bool) {
     let mut header = serde_json::to_value(schemas.get(name)).expect("a schema is plain data");
     let description = header["description"].clone();
@@ -68,19 +55,31 @@ fn type_event(schemas: &mut Schemas, name: &str, is_one: fn(&EventKind) -> bool)
     if let Some(properties) = header["properties"].as_object_mut() {
         properties.retain(|name, _| name != "kind" && name != "data");
     }
-    let kinds = EventKind::ALL.iter().filter(|kind| is_one(kind));
-    let reference = |name: &str| format!("#/components/schemas/{name}");
-    let mapping: Map<String, Value> = kinds
-        .clone()
-        .map(|kind| (kind.as_str().to_owned(), json!(reference(&event_schema(*kind)))))
-        .collect();
-    let one_of: Vec<Value> = kinds.map(|kind| json!({ "$ref": reference(&event_schema(*kind)) })).collect();
-    let (header_name, kind_name) = (format!("{name}Header"), format!("{name}Kind"));
-    let discriminator = json!({ "propertyName": "kind", "mapping": mapping });
-    put(schemas, &kind_name, json!({ "oneOf": one_of, "discriminator": discriminator }));
-    let parts = json!([{ "$ref": reference(&header_name) }, { "$ref": reference(&kind_name) }]);
-    put(schemas, name, json!({ "description": description, "allOf": parts }));
+    let header_name = format!("{name}Header");
     put(schemas, &header_name, header);
+    let (mut one_of, mut mapping) = (Vec::new(), Map::new());
+    for kind in EventKind::ALL.iter().filter(|kind| is_one(kind)) {
+        let own = json!({
+            "type": "object",
+            "required": ["kind", "data"],
+            "properties": { "kind": { "type": "string", "enum": [kind.as_str()] }, "data": kind.schema() },
+        });
+        let parts = json!([{ "$ref": reference(&header_name) }, own]);
+        let schema = event_schema(*kind);
+        put(schemas, &schema, json!({ "description": kind.meaning().trim(), "allOf": parts }));
+        one_of.push(json!({ "$ref": reference(&schema) }));
+        mapping.insert(kind.as_str().to_owned(), json!(reference(&schema)));
+    }
+    let discriminator = json!({ "propertyName": "kind", "mapping": mapping });
+    put(
+        schemas,
+        name,
+        json!({ "description": description, "oneOf": one_of, "discriminator": discriminator }),
+    );
+}
+
+fn reference(schema: &str) -> String {
+    format!("#/components/schemas/{schema}")
 }
 
 fn event_schema(kind: EventKind) -> String {
@@ -108,13 +107,13 @@ mod tests {
         let document = serde_json::to_value(document()).expect("the document is plain data");
         let schemas = &document["components"]["schemas"];
         for kind in EventKind::ALL {
-            let schema = &schemas[event_schema(*kind)]["properties"];
+            let schema = &schemas[event_schema(*kind)]["allOf"][1]["properties"];
             assert_eq!(schema["kind"]["enum"], json!([kind.as_str()]));
             assert_eq!(schema["data"], kind.schema(), "{kind:?}");
-            let list = if kind.is_stored() { "EventKind" } else { "LiveEventKind" };
-            let reference = json!(format!("#/components/schemas/{}", event_schema(*kind)));
-            assert_eq!(schemas[list]["discriminator"]["mapping"][kind.as_str()], reference);
-            let one_of = schemas[list]["oneOf"].as_array().expect("a list");
+            let kinds = &schemas[if kind.is_stored() { "Event" } else { "LiveEvent" }];
+            let reference = json!(reference(&event_schema(*kind)));
+            assert_eq!(kinds["discriminator"]["mapping"][kind.as_str()], reference);
+            let one_of = kinds["oneOf"].as_array().expect("a list");
             assert!(one_of.contains(&json!({ "$ref": reference })), "{kind:?}");
         }
     }

@@ -1859,7 +1859,7 @@ export interface components {
             expires_at: string;
         };
         /** @description A question was decided, or nobody decided it in time; `state` says which. */
-        ApprovalDecidedEvent: {
+        ApprovalDecidedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 action: string;
                 /** Format: uuid */
@@ -1867,6 +1867,9 @@ export interface components {
                 /** @enum {string} */
                 state: "pending" | "approved" | "denied" | "expired";
             };
+            /** @enum {string} */
+            kind: "exchange.approval.decided";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1881,7 +1884,7 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A workspace asks for a person's decision. */
-        ApprovalRequestedEvent: {
+        ApprovalRequestedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 action: string;
                 /** Format: uuid */
@@ -1889,6 +1892,9 @@ export interface components {
                 /** Format: date-time */
                 expires_at: string;
             };
+            /** @enum {string} */
+            kind: "exchange.approval.requested";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2122,12 +2128,15 @@ export interface components {
             created_by: components["schemas"]["Principal"];
         };
         /** @description A door was made through which another system sends messages to a workspace. */
-        ChannelCreatedEvent: {
+        ChannelCreatedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 channel_id: string;
                 name: string;
             };
+            /** @enum {string} */
+            kind: "channel.door.created";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2140,11 +2149,14 @@ export interface components {
             unreadable?: string[];
         };
         /** @description Such a door was removed. */
-        ChannelRemovedEvent: {
+        ChannelRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 channel_id: string;
             };
+            /** @enum {string} */
+            kind: "channel.door.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2172,7 +2184,7 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A message stands in a conversation, under this id and no other. What it says is read from the conversation. */
-        ChatMessagePostedEvent: {
+        ChatMessagePostedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 author: components["schemas"]["Principal"];
                 /** Format: uuid */
@@ -2182,6 +2194,9 @@ export interface components {
                 /** Format: uuid */
                 task_id: string | null;
             };
+            /** @enum {string} */
+            kind: "chat.message.posted";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2247,11 +2262,14 @@ export interface components {
             version: number;
         };
         /** @description A conversation has another title. */
-        ConversationChangedEvent: {
+        ConversationChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 conversation_id: string;
             };
+            /** @enum {string} */
+            kind: "chat.conversation.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2259,11 +2277,14 @@ export interface components {
             kind: "chat.conversation.changed";
         };
         /** @description A conversation with a workspace began. */
-        ConversationCreatedEvent: {
+        ConversationCreatedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 conversation_id: string;
             };
+            /** @enum {string} */
+            kind: "chat.conversation.created";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2277,13 +2298,16 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A conversation was deleted, with its messages. */
-        ConversationRemovedEvent: {
+        ConversationRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 conversation_id: string;
                 /** Format: int64 */
                 messages: number;
             };
+            /** @enum {string} */
+            kind: "chat.conversation.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2446,7 +2470,7 @@ export interface components {
             ended_at?: string | null;
         };
         /** @description A delegation changed and has not ended. */
-        DelegationChangedEvent: {
+        DelegationChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 delegation_id: string;
@@ -2457,6 +2481,9 @@ export interface components {
                 /** Format: uuid */
                 to: string;
             };
+            /** @enum {string} */
+            kind: "exchange.delegation.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2464,7 +2491,7 @@ export interface components {
             kind: "exchange.delegation.changed";
         };
         /** @description A delegation ended, and its result is stitched to it; told to the one that handed it on. */
-        DelegationCompletedEvent: {
+        DelegationCompletedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 delegation_id: string;
@@ -2475,6 +2502,9 @@ export interface components {
                 /** Format: uuid */
                 to: string;
             };
+            /** @enum {string} */
+            kind: "exchange.delegation.completed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2493,7 +2523,7 @@ export interface components {
          */
         DelegationState: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
         /** @description A message was put back into the queue, to be tried again. */
-        DeliveryRequeuedEvent: {
+        DeliveryRequeuedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int32 */
                 attempts: number;
@@ -2504,6 +2534,9 @@ export interface components {
                 /** Format: uuid */
                 task_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.delivery.requeued";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2575,7 +2608,7 @@ export interface components {
         /** @enum {string} */
         EntryKind: "file" | "directory" | "symlink" | "special";
         /** @description A fact that happened. */
-        Event: components["schemas"]["EventHeader"] & Omit<components["schemas"]["EventKind"], "kind">;
+        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
         EventFrame: {
             event: components["schemas"]["Event"];
@@ -2621,7 +2654,6 @@ export interface components {
             seq: number;
             workspace_id?: string | null;
         };
-        EventKind: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         EventPage: {
             items: components["schemas"]["Event"][];
             /**
@@ -2871,14 +2903,13 @@ export interface components {
             next_cursor?: string | null;
         };
         /** @description A fact that is told and not stored: it has no sequence, and whoever was not there missed it. */
-        LiveEvent: components["schemas"]["LiveEventHeader"] & Omit<components["schemas"]["LiveEventKind"], "kind">;
+        LiveEvent: components["schemas"]["WorkspaceHeartbeatEvent"];
         /** @description What every `LiveEvent` has, whatever its kind. */
         LiveEventHeader: {
             /** @description RFC 3339. */
             at: string;
             workspace_id?: string | null;
         };
-        LiveEventKind: components["schemas"]["WorkspaceHeartbeatEvent"];
         /** @description Files and commands in a host directory, as the host user, without isolation. */
         LocalConfig: {
             /** Format: int32 */
@@ -2943,7 +2974,7 @@ export interface components {
             max_total_mb?: number | null;
         };
         /** @description Something was forgotten. */
-        MemoryForgottenEvent: {
+        MemoryForgottenEvent: components["schemas"]["EventHeader"] & {
             data: {
                 key: string;
                 /** Format: uuid */
@@ -2951,6 +2982,9 @@ export interface components {
                 /** @enum {string} */
                 scope: "local" | "team" | "org";
             };
+            /** @enum {string} */
+            kind: "exchange.memory.forgotten";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2970,7 +3004,7 @@ export interface components {
          */
         MemoryScope: "local" | "team" | "org";
         /** @description Something was remembered, under a new key or in place of what was there. */
-        MemoryWrittenEvent: {
+        MemoryWrittenEvent: components["schemas"]["EventHeader"] & {
             data: {
                 key: string;
                 /** Format: int32 */
@@ -2982,6 +3016,9 @@ export interface components {
                 /** Format: int64 */
                 version: number;
             };
+            /** @enum {string} */
+            kind: "exchange.memory.written";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3000,11 +3037,14 @@ export interface components {
             metadata?: Record<string, unknown>;
         };
         /** @description A message was refused because the agent is busy and keeps its own session: nothing was queued. */
-        MessageRefusedEvent: {
+        MessageRefusedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized";
             };
+            /** @enum {string} */
+            kind: "exchange.message.refused";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3333,12 +3373,15 @@ export interface components {
         /** @enum {string} */
         PullPolicy: "missing" | "always" | "never";
         /** @description Somebody does not want to be told about a task any more. */
-        PushConfigRemovedEvent: {
+        PushConfigRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 config_id: string;
                 /** Format: uuid */
                 task_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.push_config.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3346,12 +3389,15 @@ export interface components {
             kind: "exchange.push_config.removed";
         };
         /** @description Somebody wants to be told about a task at an address of theirs. */
-        PushConfigSetEvent: {
+        PushConfigSetEvent: components["schemas"]["EventHeader"] & {
             data: {
                 config_id: string;
                 /** Format: uuid */
                 task_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.push_config.set";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3359,7 +3405,7 @@ export interface components {
             kind: "exchange.push_config.set";
         };
         /** @description An address did not take what it was told about a task, as often as it was tried. */
-        PushGivenUpEvent: {
+        PushGivenUpEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int32 */
                 attempts: number;
@@ -3367,6 +3413,9 @@ export interface components {
                 /** Format: uuid */
                 task_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.push_config.given_up";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3635,7 +3684,7 @@ export interface components {
             problem?: string | null;
         };
         /** @description A schedule was made, changed, paused, resumed or removed; `change` says which. */
-        ScheduleChangedEvent: {
+        ScheduleChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 change: "created" | "changed" | "paused" | "resumed" | "removed" | "set_aside" | "unreadable" | "stopped";
@@ -3644,6 +3693,9 @@ export interface components {
                 /** Format: uuid */
                 schedule_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.schedule.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3651,7 +3703,7 @@ export interface components {
             kind: "exchange.schedule.changed";
         };
         /** @description A slot of a schedule could not be fired. */
-        ScheduleFailedEvent: {
+        ScheduleFailedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 name: string;
                 reason: string;
@@ -3662,6 +3714,9 @@ export interface components {
                 /** Format: date-time */
                 slot: string | null;
             };
+            /** @enum {string} */
+            kind: "exchange.schedule.failed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3669,7 +3724,7 @@ export interface components {
             kind: "exchange.schedule.failed";
         };
         /** @description A schedule fired: its message is on its way. */
-        ScheduleFiredEvent: {
+        ScheduleFiredEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 cause: "slot" | "missed" | "manual";
@@ -3683,6 +3738,9 @@ export interface components {
                 /** Format: uuid */
                 task_id: string | null;
             };
+            /** @enum {string} */
+            kind: "exchange.schedule.fired";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3734,7 +3792,7 @@ export interface components {
             unreadable?: string[];
         };
         /** @description Slots of a schedule did not fire. */
-        ScheduleSkippedEvent: {
+        ScheduleSkippedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 name: string;
                 /** @enum {string|null} */
@@ -3748,6 +3806,9 @@ export interface components {
                 /** Format: int32 */
                 slots: number;
             };
+            /** @enum {string} */
+            kind: "exchange.schedule.skipped";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3785,7 +3846,7 @@ export interface components {
             updated_by: components["schemas"]["Principal"];
         };
         /** @description All secrets are sealed under another key. */
-        SecretKeyRotatedEvent: {
+        SecretKeyRotatedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 key_id: string;
                 /** Format: int64 */
@@ -3793,6 +3854,9 @@ export interface components {
                 /** Format: int64 */
                 unreadable: number;
             };
+            /** @enum {string} */
+            kind: "secret.key.rotated";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3811,7 +3875,7 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A secret was removed. */
-        SecretRemovedEvent: {
+        SecretRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 name: string;
                 /** @enum {string} */
@@ -3819,6 +3883,9 @@ export interface components {
                 /** Format: int64 */
                 workspaces: number;
             };
+            /** @enum {string} */
+            kind: "secret.value.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3826,7 +3893,7 @@ export interface components {
             kind: "secret.value.removed";
         };
         /** @description A secret was set, or got a new value. Workspaces that run with it get it by a restart, a few at a time. */
-        SecretSetEvent: {
+        SecretSetEvent: components["schemas"]["EventHeader"] & {
             data: {
                 name: string;
                 /** @enum {string} */
@@ -3836,6 +3903,9 @@ export interface components {
                 /** Format: int64 */
                 workspaces: number;
             };
+            /** @enum {string} */
+            kind: "secret.value.set";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3878,10 +3948,13 @@ export interface components {
             durability: string;
         };
         /** @description Warren started. */
-        ServerStartedEvent: {
+        ServerStartedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 version: string;
             };
+            /** @enum {string} */
+            kind: "server.process.started";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3889,10 +3962,13 @@ export interface components {
             kind: "server.process.started";
         };
         /** @description Warren was asked to stop and is closing. */
-        ServerStoppingEvent: {
+        ServerStoppingEvent: components["schemas"]["EventHeader"] & {
             data: {
                 version: string;
             };
+            /** @enum {string} */
+            kind: "server.process.stopping";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3942,7 +4018,7 @@ export interface components {
             signal?: components["schemas"]["SignalName"];
         };
         /** @description Somebody opened a sign-in link. */
-        SignedInEvent: {
+        SignedInEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
@@ -3950,6 +4026,9 @@ export interface components {
                 /** Format: uuid */
                 token_id: string;
             };
+            /** @enum {string} */
+            kind: "identity.session.started";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4093,7 +4172,7 @@ export interface components {
             metadata?: Record<string, unknown>;
         };
         /** @description A task's state changed. */
-        TaskChangedEvent: {
+        TaskChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 delivery_id: string;
@@ -4106,6 +4185,9 @@ export interface components {
                 /** @enum {string} */
                 to: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
             };
+            /** @enum {string} */
+            kind: "exchange.task.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4132,12 +4214,15 @@ export interface components {
             unreadable?: string[];
         };
         /** @description An agent said something about work under way; the first line of it. */
-        TaskProgressedEvent: {
+        TaskProgressedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 line: string;
                 /** Format: uuid */
                 task_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.task.progressed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4150,7 +4235,7 @@ export interface components {
          */
         TaskState: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
         /** @description A message was accepted; `position` says how many are before it, if it has to wait. */
-        TaskSubmittedEvent: {
+        TaskSubmittedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 context_id: string;
                 /** Format: uuid */
@@ -4160,6 +4245,9 @@ export interface components {
                 /** Format: uuid */
                 task_id: string;
             };
+            /** @enum {string} */
+            kind: "exchange.task.submitted";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4187,11 +4275,14 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A template was removed. Workspaces made from it stay. */
-        TemplateRemovedEvent: {
+        TemplateRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 hash: string;
                 name: string;
             };
+            /** @enum {string} */
+            kind: "fleet.template.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4204,11 +4295,14 @@ export interface components {
             hash: string;
         };
         /** @description A template was stored, under a new name or in place of what was there. */
-        TemplateStoredEvent: {
+        TemplateStoredEvent: components["schemas"]["EventHeader"] & {
             data: {
                 hash: string;
                 name: string;
             };
+            /** @enum {string} */
+            kind: "fleet.template.stored";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4295,7 +4389,7 @@ export interface components {
             revoked_at?: string | null;
         };
         /** @description A token was made. */
-        TokenCreatedEvent: {
+        TokenCreatedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
@@ -4303,6 +4397,9 @@ export interface components {
                 /** Format: uuid */
                 token_id: string;
             };
+            /** @enum {string} */
+            kind: "identity.token.created";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4321,7 +4418,7 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A token was revoked. */
-        TokenRevokedEvent: {
+        TokenRevokedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
@@ -4329,6 +4426,9 @@ export interface components {
                 /** Format: uuid */
                 token_id: string;
             };
+            /** @enum {string} */
+            kind: "identity.token.revoked";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4442,7 +4542,7 @@ export interface components {
             ended_at?: string | null;
         };
         /** @description An event could not be delivered to a webhook and is a dead letter now. Told to people, never to webhooks. */
-        WebhookCallDeadEvent: {
+        WebhookCallDeadEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int32 */
                 attempts: number;
@@ -4452,6 +4552,9 @@ export interface components {
                 /** Format: uuid */
                 webhook_id: string;
             };
+            /** @enum {string} */
+            kind: "webhook.call.dead";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4467,13 +4570,16 @@ export interface components {
         /** @enum {string} */
         WebhookCallState: "queued" | "delivered" | "dead";
         /** @description Somebody outside is told of events from now on. */
-        WebhookCreatedEvent: {
+        WebhookCreatedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 name: string;
                 origin: string;
                 /** Format: uuid */
                 webhook_id: string;
             };
+            /** @enum {string} */
+            kind: "webhook.subscription.created";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4487,11 +4593,14 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A webhook was removed, with what was owed to it. */
-        WebhookRemovedEvent: {
+        WebhookRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 webhook_id: string;
             };
+            /** @enum {string} */
+            kind: "webhook.subscription.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4499,11 +4608,14 @@ export interface components {
             kind: "webhook.subscription.removed";
         };
         /** @description A webhook that was stopped goes on. */
-        WebhookResumedEvent: {
+        WebhookResumedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: uuid */
                 webhook_id: string;
             };
+            /** @enum {string} */
+            kind: "webhook.subscription.resumed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4511,13 +4623,16 @@ export interface components {
             kind: "webhook.subscription.resumed";
         };
         /** @description A webhook was stopped, by a person or because its receiver said that it is gone. */
-        WebhookStoppedEvent: {
+        WebhookStoppedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 reason: "asked" | "gone";
                 /** Format: uuid */
                 webhook_id: string;
             };
+            /** @enum {string} */
+            kind: "webhook.subscription.stopped";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4585,7 +4700,7 @@ export interface components {
             removed_at?: string | null;
         };
         /** @description A workspace has spent its budget for the month. */
-        WorkspaceBudgetExhaustedEvent: {
+        WorkspaceBudgetExhaustedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int64 */
                 limit_micros: number | null;
@@ -4593,6 +4708,9 @@ export interface components {
                 /** Format: int64 */
                 spent_micros: number;
             };
+            /** @enum {string} */
+            kind: "workspace.budget.exhausted";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4600,7 +4718,7 @@ export interface components {
             kind: "workspace.budget.exhausted";
         };
         /** @description A command in a workspace ended; `abandoned` if Warren ended it because nobody waited for it any more. `process` is the number of a background process. */
-        WorkspaceCommandFinishedEvent: {
+        WorkspaceCommandFinishedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 abandoned: boolean;
                 /** Format: int64 */
@@ -4614,6 +4732,9 @@ export interface components {
                 signal: number | null;
                 timed_out: boolean;
             };
+            /** @enum {string} */
+            kind: "workspace.command.finished";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4621,7 +4742,7 @@ export interface components {
             kind: "workspace.command.finished";
         };
         /** @description A workspace was created. */
-        WorkspaceCreatedEvent: {
+        WorkspaceCreatedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 name: string;
                 /** @enum {string} */
@@ -4632,6 +4753,9 @@ export interface components {
                 /** @enum {string} */
                 tier: "basic" | "extended" | "privileged";
             };
+            /** @enum {string} */
+            kind: "workspace.lifecycle.created";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4639,13 +4763,16 @@ export interface components {
             kind: "workspace.lifecycle.created";
         };
         /** @description A file of a workspace was written, moved or deleted through Warren. */
-        WorkspaceFileChangedEvent: {
+        WorkspaceFileChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int64 */
                 bytes: number;
                 operation: string;
                 path: string;
             };
+            /** @enum {string} */
+            kind: "workspace.file.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4659,7 +4786,7 @@ export interface components {
             registry?: components["schemas"]["RegistryDescription"] | null;
         };
         /** @description The runtime of a workspace reported. Never stored: it has no sequence, and only who asks for live events sees it. */
-        WorkspaceHeartbeatEvent: {
+        WorkspaceHeartbeatEvent: components["schemas"]["LiveEventHeader"] & {
             data: {
                 /** Format: int32 */
                 active_tasks: number;
@@ -4672,6 +4799,9 @@ export interface components {
                 /** Format: int64 */
                 uptime_s: number | null;
             };
+            /** @enum {string} */
+            kind: "workspace.heartbeat";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4679,12 +4809,15 @@ export interface components {
             kind: "workspace.heartbeat";
         };
         /** @description The image that a workspace is made from is another now: it is made anew. */
-        WorkspaceImageRefreshedEvent: {
+        WorkspaceImageRefreshedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 from: string | null;
                 image: string;
                 to: string;
             };
+            /** @enum {string} */
+            kind: "workspace.image.refreshed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4699,12 +4832,15 @@ export interface components {
             unreadable?: string[];
         };
         /** @description A runtime whose work shows no progress was asked whether it is there. `way` is `card`, `box` or `claims`; `found` is `answers`, `silent` or `unknown`. */
-        WorkspaceProbedEvent: {
+        WorkspaceProbedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 found: string;
                 reason: string;
                 way: string;
             };
+            /** @enum {string} */
+            kind: "workspace.runtime.probed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4712,13 +4848,16 @@ export interface components {
             kind: "workspace.runtime.probed";
         };
         /** @description A background process or terminal was started in a workspace; its end is a `workspace.command.finished`. */
-        WorkspaceProcessStartedEvent: {
+        WorkspaceProcessStartedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 has_pty: boolean;
                 /** Format: int32 */
                 process: number;
                 program: string;
             };
+            /** @enum {string} */
+            kind: "workspace.process.started";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4726,12 +4865,15 @@ export interface components {
             kind: "workspace.process.started";
         };
         /** @description The runtime of a workspace registered; `boots` counts how often one did. */
-        WorkspaceRegisteredEvent: {
+        WorkspaceRegisteredEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int64 */
                 boots: number;
                 version: string | null;
             };
+            /** @enum {string} */
+            kind: "workspace.runtime.registered";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4739,12 +4881,15 @@ export interface components {
             kind: "workspace.runtime.registered";
         };
         /** @description A removed workspace could not be stopped: its files are kept, and it is tried again. */
-        WorkspaceRemovalFailedEvent: {
+        WorkspaceRemovalFailedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int32 */
                 attempts: number;
                 reason: string;
             };
+            /** @enum {string} */
+            kind: "workspace.removal.failed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4752,7 +4897,7 @@ export interface components {
             kind: "workspace.removal.failed";
         };
         /** @description A workspace was removed. */
-        WorkspaceRemovedEvent: {
+        WorkspaceRemovedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
@@ -4762,6 +4907,9 @@ export interface components {
                 /** @enum {string} */
                 to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
             };
+            /** @enum {string} */
+            kind: "workspace.lifecycle.removed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4769,12 +4917,15 @@ export interface components {
             kind: "workspace.lifecycle.removed";
         };
         /** @description A workspace's name, parent or spec changed; its generation went up if the spec did. */
-        WorkspaceSpecChangedEvent: {
+        WorkspaceSpecChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 fields: string[];
                 /** Format: int64 */
                 generation: number;
             };
+            /** @enum {string} */
+            kind: "workspace.spec.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4782,7 +4933,7 @@ export interface components {
             kind: "workspace.spec.changed";
         };
         /** @description A workspace's status changed; the reason is a public sentence. */
-        WorkspaceStatusChangedEvent: {
+        WorkspaceStatusChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
                 from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
@@ -4792,6 +4943,9 @@ export interface components {
                 /** @enum {string} */
                 to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
             };
+            /** @enum {string} */
+            kind: "workspace.status.changed";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4799,7 +4953,7 @@ export interface components {
             kind: "workspace.status.changed";
         };
         /** @description A tool call was refused by policy, or several were: a roll-up carries their exact count. */
-        WorkspaceToolRefusedEvent: {
+        WorkspaceToolRefusedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** Format: int64 */
                 count: number;
@@ -4807,6 +4961,9 @@ export interface components {
                 sentence?: string;
                 tool?: string;
             };
+            /** @enum {string} */
+            kind: "workspace.tool.refused";
+        } & {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}

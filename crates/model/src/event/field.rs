@@ -8,16 +8,21 @@ use crate::{Id, IdKind, Principal, ProviderKind, TemplateName, Timestamp, TokenK
 pub(crate) trait FieldType: Sized {
     /// For the reference page.
     fn words() -> String;
+    /// Where it is, or holds, one word out of a list.
+    fn spellings() -> Option<Spellings> {
+        None
+    }
     /// For the OpenAPI document.
     fn schema() -> Value;
     /// For tests that go through all kinds.
     fn example() -> Self;
 }
 
-/// The words and the schema of a type with a few spellings.
-pub(crate) fn one_of(spellings: impl Iterator<Item = &'static str> + Clone) -> (String, Value) {
-    let quoted: Vec<String> = spellings.clone().map(|spelling| format!("`{spelling}`")).collect();
-    (quoted.join(" | "), json!({ "type": "string", "enum": spellings.collect::<Vec<_>>() }))
+/// A type whose values are words out of a list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spellings {
+    pub type_name: &'static str,
+    pub all: Vec<&'static str>,
 }
 
 /// For enums that have `ALL` and `as_str`.
@@ -25,11 +30,17 @@ macro_rules! spelled_field {
     ($name:ident) => {
         impl $crate::event::FieldType for $name {
             fn words() -> String {
-                $crate::event::one_of($name::ALL.iter().map(|one| one.as_str())).0
+                format!("`{}`", stringify!($name))
+            }
+
+            fn spellings() -> Option<$crate::event::Spellings> {
+                let all = $name::ALL.iter().map(|one| one.as_str()).collect();
+                Some($crate::event::Spellings { type_name: stringify!($name), all })
             }
 
             fn schema() -> serde_json::Value {
-                $crate::event::one_of($name::ALL.iter().map(|one| one.as_str())).1
+                let all: Vec<&str> = $name::ALL.iter().map(|one| one.as_str()).collect();
+                serde_json::json!({ "type": "string", "enum": all })
             }
 
             fn example() -> Self {
@@ -106,6 +117,10 @@ impl<T: FieldType> FieldType for Option<T> {
         format!("{} or null", T::words())
     }
 
+    fn spellings() -> Option<Spellings> {
+        T::spellings()
+    }
+
     /// Nobody nests them, and no type that refers to another schema is optional: a type and its spellings are all.
     fn schema() -> Value {
         let mut schema = T::schema();
@@ -124,6 +139,10 @@ impl<T: FieldType> FieldType for Option<T> {
 impl<T: FieldType> FieldType for Vec<T> {
     fn words() -> String {
         format!("list of {}", T::words())
+    }
+
+    fn spellings() -> Option<Spellings> {
+        T::spellings()
     }
 
     fn schema() -> Value {

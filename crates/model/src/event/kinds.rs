@@ -337,7 +337,7 @@ impl EventData {
 }
 
 fn field<T: FieldType>(name: &'static str, is_optional: bool) -> EventField {
-    EventField { name, holds: T::words(), is_optional }
+    EventField { name, holds: T::words(), spellings: T::spellings(), is_optional }
 }
 
 fn object(required: &[(&str, Value)], optional: &[(&str, Value)]) -> Value {

@@ -20,7 +20,8 @@ use serde_json::Value;
 
 use crate::{OrgId, Principal, Timestamp, WorkspaceId};
 
-pub(crate) use field::{FieldType, one_of, spelled_field};
+pub use field::Spellings;
+pub(crate) use field::{FieldType, spelled_field};
 pub use kinds::*;
 
 /// A field of an event's data, for the reference page.
@@ -29,6 +30,8 @@ pub struct EventField {
     pub name: &'static str,
     /// What it holds, in words.
     pub holds: String,
+    /// Where it holds one word out of a list.
+    pub spellings: Option<Spellings>,
     /// It may be left out; others may be null but are there.
     pub is_optional: bool,
 }
