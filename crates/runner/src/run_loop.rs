@@ -1,4 +1,4 @@
-//! The loop: register, then claim, work, answer, and report from between.
+//! The loop of a runner: register, then claim, work, answer; heartbeats are sent between these steps.
 //!
 //! ```text
 //!   ask ──▶ a message ──▶ work on it ──▶ answer        as many at once as Warren says; the next is asked for while
@@ -6,7 +6,7 @@
 //!    └──────────────────────────────────────┘
 //! ```
 //!
-//! All of it is one task that nobody helps: whatever hangs in it hangs the reports too.
+//! All of it is one task: whatever hangs in it stops the heartbeats too.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ use warren_api::{
     RegisterRuntime, ReportProgress, TaskMessage,
 };
 
-use crate::agent::{Ending, Job, Sign};
-use crate::{Credentials, Health, Office, Refusal, backoff};
+use crate::program::{ProgramEvent, ProgramOutcome, ProgramRun};
+use crate::{ApiError, Credentials, Health, WarrenApi, backoff};
 
 /// A claim that is not renewed for so long is somebody else's.
 const LEASE: Duration = Duration::from_secs(60);
@@ -54,7 +54,7 @@ pub enum Error {
     #[error("Warren does not accept the credential")]
     Unauthorized,
     #[error("Warren refused: {0}")]
-    Refused(Refusal),
+    Refused(ApiError),
     #[error("the credential cannot be kept")]
     Keep(#[source] std::io::Error),
     #[error("the line to Warren has ended")]
@@ -62,45 +62,45 @@ pub enum Error {
 }
 
 /// Works until Warren is gone for good. Dropped, it ends the programs that are at work.
-pub async fn work<O: Office>(office: &O, settings: &Settings) -> Result<(), Error> {
-    let shift = Shift::begin(office, settings).await?;
-    let mut under_way: FuturesUnordered<LocalBoxFuture<'_, Done>> = FuturesUnordered::new();
-    let (mut is_asking, mut failures) = (false, 0);
+pub async fn work<O: WarrenApi>(api: &O, settings: &Settings) -> Result<(), Error> {
+    let run_loop = RunLoop::begin(api, settings).await?;
+    let mut under_way: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
+    let (mut is_claiming, mut failures) = (false, 0);
     loop {
-        if !is_asking && shift.has_room() {
-            is_asking = true;
-            under_way.push(Box::pin(shift.ask_after(backoff::wait_ms(failures))));
+        if !is_claiming && run_loop.has_room() {
+            is_claiming = true;
+            under_way.push(Box::pin(run_loop.claim_after(backoff::wait_ms(failures))));
         }
         let done = tokio::select! {
             Some(done) = under_way.next() => done,
             // Warren gives it more at once than before.
-            () = shift.more_room.notified() => continue,
+            () = run_loop.more_room.notified() => continue,
         };
         let ended = match done {
-            Done::Asked(asked) => {
-                is_asking = false;
+            Finished::Claim(asked) => {
+                is_claiming = false;
                 asked.map(|message| {
                     failures = 0;
                     if let Some(message) = message {
                         // In hand from now on, not only from when somebody first looks at it.
-                        let listed = Listed::new(&shift.at_work, &message);
-                        under_way.push(Box::pin(shift.see_to(listed, *message)));
+                        let guard = InProgressGuard::new(&run_loop.at_work, &message);
+                        under_way.push(Box::pin(run_loop.work_on(guard, *message)));
                     }
                 })
             }
-            Done::Worked(worked) => {
+            Finished::Message(worked) => {
                 // Who asks next tells of it; where somebody asks already, nobody would.
-                if is_asking && worked.is_ok() {
-                    under_way.push(Box::pin(shift.tell_of_the_end()));
+                if is_claiming && worked.is_ok() {
+                    under_way.push(Box::pin(run_loop.report_after_end()));
                 }
                 worked
             }
-            Done::Told(told) => told,
+            Finished::Report(told) => told,
         };
         match ended {
             Ok(()) => {}
-            Err(Refusal::Ended) => return Err(Error::LineEnded),
-            Err(Refusal::Unauthorized) if shift.refusals.get() >= MAX_REFUSALS => {
+            Err(ApiError::Ended) => return Err(Error::LineEnded),
+            Err(ApiError::Unauthorized) if run_loop.refusals.get() >= MAX_REFUSALS => {
                 return Err(Error::Unauthorized);
             }
             // Not now: it is paused, Warren is restarting, the network is away.
@@ -109,16 +109,16 @@ pub async fn work<O: Office>(office: &O, settings: &Settings) -> Result<(), Erro
     }
 }
 
-/// What came to its end.
-enum Done {
-    Asked(Result<Option<Box<ClaimedMessage>>, Refusal>),
-    Worked(Result<(), Refusal>),
-    Told(Result<(), Refusal>),
+/// A piece of work that ended.
+enum Finished {
+    Claim(Result<Option<Box<ClaimedMessage>>, ApiError>),
+    Message(Result<(), ApiError>),
+    Report(Result<(), ApiError>),
 }
 
-/// Shared by all that one task does at once, so that its parts change between two awaits and never over one.
-struct Shift<'a, O> {
-    office: &'a O,
+/// The state of one runner, shared by the futures of its one task: a borrow never lasts over an await.
+struct RunLoop<'a, O> {
+    api: &'a O,
     settings: &'a Settings,
     token: RefCell<String>,
     workspace: String,
@@ -135,30 +135,30 @@ struct Shift<'a, O> {
     more_room: Notify,
 }
 
-/// What Warren said when it took the runner in.
-struct Welcome {
+/// What Warren answered to the registration.
+struct Registered {
     token: String,
     workspace: String,
     beat_every: Duration,
     max_at_work: u32,
 }
 
-impl<'a, O: Office> Shift<'a, O> {
+impl<'a, O: WarrenApi> RunLoop<'a, O> {
     /// With the join token; where that is used up, as after a restart by hand, with the credential that was kept.
-    async fn begin(office: &'a O, settings: &'a Settings) -> Result<Self, Error> {
+    async fn begin(api: &'a O, settings: &'a Settings) -> Result<Self, Error> {
         let files = &settings.credentials;
         let kept = files.read_credential();
         if let Some(join) = files.read_join_token() {
-            match register(office, &join).await {
-                Ok(welcome) => {
-                    files.keep(&welcome.token).map_err(Error::Keep)?;
+            match register(api, &join).await {
+                Ok(registered) => {
+                    files.keep(&registered.token).map_err(Error::Keep)?;
                     // It is used up; nothing that looks like a secret is left lying about.
                     let _ = std::fs::remove_file(&files.join_token);
-                    return Ok(Self::new(office, settings, welcome));
+                    return Ok(Self::new(api, settings, registered));
                 }
-                Err(Refusal::Unauthorized) if kept.is_some() => {}
-                Err(Refusal::Unauthorized) => return Err(Error::Unauthorized),
-                Err(Refusal::Ended) => return Err(Error::LineEnded),
+                Err(ApiError::Unauthorized) if kept.is_some() => {}
+                Err(ApiError::Unauthorized) => return Err(Error::Unauthorized),
+                Err(ApiError::Ended) => return Err(Error::LineEnded),
                 Err(refusal) => return Err(Error::Refused(refusal)),
             }
         }
@@ -166,32 +166,32 @@ impl<'a, O: Office> Shift<'a, O> {
             join: files.join_token.clone(),
             credential: files.credential.clone(),
         })?;
-        match office.heartbeat(&token, &Heartbeat::default()).await {
+        match api.heartbeat(&token, &Heartbeat::default()).await {
             Ok(answer) => {
                 let (beat_every, workspace) = (beat_every(answer.liveness_timeout_ms), answer.workspace_id);
                 let max_at_work = answer.max_concurrent_tasks;
-                Ok(Self::new(office, settings, Welcome { token, workspace, beat_every, max_at_work }))
+                Ok(Self::new(api, settings, Registered { token, workspace, beat_every, max_at_work }))
             }
-            Err(Refusal::Unauthorized) => Err(Error::Unauthorized),
-            Err(Refusal::Ended) => Err(Error::LineEnded),
+            Err(ApiError::Unauthorized) => Err(Error::Unauthorized),
+            Err(ApiError::Ended) => Err(Error::LineEnded),
             Err(refusal) => Err(Error::Refused(refusal)),
         }
     }
 
-    fn new(office: &'a O, settings: &'a Settings, welcome: Welcome) -> Self {
+    fn new(api: &'a O, settings: &'a Settings, registered: Registered) -> Self {
         let now = Instant::now();
         Self {
-            office,
+            api,
             settings,
-            token: RefCell::new(welcome.token),
-            workspace: welcome.workspace,
-            beat_every: welcome.beat_every,
+            token: RefCell::new(registered.token),
+            workspace: registered.workspace,
+            beat_every: registered.beat_every,
             health: RefCell::new(Health::new(&settings.wedge_signs)),
             began: now,
             last_beat: Cell::new(now),
             refusals: Cell::new(0),
             at_work: RefCell::default(),
-            max_at_work: Cell::new(at_least_one(welcome.max_at_work)),
+            max_at_work: Cell::new(at_least_one(registered.max_at_work)),
             more_room: Notify::new(),
         }
     }
@@ -201,35 +201,34 @@ impl<'a, O: Office> Shift<'a, O> {
     }
 
     /// Reports, and asks for a message.
-    async fn ask_after(&self, wait_ms: u64) -> Done {
+    async fn claim_after(&self, wait_ms: u64) -> Finished {
         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
         if let Err(refusal) = self.beat().await {
-            return Done::Asked(Err(refusal));
+            return Finished::Claim(Err(refusal));
         }
         let wait = self.beat_every.min(MAX_CLAIM_WAIT);
         let claim = ClaimMessage { wait_ms: millis(wait), lease_ms: Some(millis(LEASE)) };
-        let claimed =
-            self.call(async |office, token| office.claim(token, &self.workspace, &claim).await).await;
-        Done::Asked(claimed.map(|claim| claim.claimed.map(Box::new)))
+        let claimed = self.call(async |api, token| api.claim(token, &self.workspace, &claim).await).await;
+        Finished::Claim(claimed.map(|claim| claim.claimed.map(Box::new)))
     }
 
-    async fn tell_of_the_end(&self) -> Done {
-        Done::Told(self.beat().await)
+    async fn report_after_end(&self) -> Finished {
+        Finished::Report(self.beat().await)
     }
 
     /// A call with the credential. One that is refused is read again from its file, and the call is tried once more; then
     /// it is a failure like any other.
-    async fn call<T>(&self, ask: impl AsyncFn(&O, &str) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    async fn call<T>(&self, ask: impl AsyncFn(&O, &str) -> Result<T, ApiError>) -> Result<T, ApiError> {
         let token = self.token.borrow().clone();
-        let mut answer = ask(self.office, &token).await;
-        if matches!(answer, Err(Refusal::Unauthorized)) {
+        let mut answer = ask(self.api, &token).await;
+        if matches!(answer, Err(ApiError::Unauthorized)) {
             let token = self.settings.credentials.read_credential().unwrap_or(token);
             self.token.replace(token.clone());
-            answer = ask(self.office, &token).await;
+            answer = ask(self.api, &token).await;
         }
         match &answer {
             Ok(_) => self.refusals.set(0),
-            Err(Refusal::Unauthorized) => {
+            Err(ApiError::Unauthorized) => {
                 self.refusals.set(self.refusals.get() + 1);
                 self.health.borrow_mut().failed("Warren did not accept the runner's credential");
             }
@@ -238,10 +237,10 @@ impl<'a, O: Office> Shift<'a, O> {
         answer
     }
 
-    async fn beat(&self) -> Result<(), Refusal> {
+    async fn beat(&self) -> Result<(), ApiError> {
         let heartbeat = self.report();
         self.last_beat.set(Instant::now());
-        let answer = self.call(async |office, token| office.heartbeat(token, &heartbeat).await).await?;
+        let answer = self.call(async |api, token| api.heartbeat(token, &heartbeat).await).await?;
         let max_at_work = at_least_one(answer.max_concurrent_tasks);
         if self.max_at_work.replace(max_at_work) < max_at_work {
             self.more_room.notify_one();
@@ -266,22 +265,22 @@ impl<'a, O: Office> Shift<'a, O> {
     }
 
     /// Gives a message to the program and tells what came of it.
-    async fn see_to(&self, listed: Listed<'_>, message: ClaimedMessage) -> Done {
-        let ending = match Job::start(&self.settings.command, &message) {
-            Ok(job) => match self.attend(job, &message).await {
+    async fn work_on(&self, guard: InProgressGuard<'_>, message: ClaimedMessage) -> Finished {
+        let ending = match ProgramRun::start(&self.settings.command, &message) {
+            Ok(job) => match self.follow_program(job, &message).await {
                 Ok(ending) => ending,
-                Err(refusal) => return Done::Worked(Err(refusal)),
+                Err(refusal) => return Finished::Message(Err(refusal)),
             },
-            Err(error) => Some(Ending::Failed(format!("the program could not be started: {error}"))),
+            Err(error) => Some(ProgramOutcome::Failed(format!("the program could not be started: {error}"))),
         };
         // Absent: the message was taken back, and nobody waits for an answer.
-        let Some(ending) = ending else { return Done::Worked(Ok(())) };
+        let Some(ending) = ending else { return Finished::Message(Ok(())) };
         let (outcome, text) = match ending {
-            Ending::Answered(text) => {
+            ProgramOutcome::Answered(text) => {
                 self.health.borrow_mut().replied(!text.is_empty());
                 (AnswerOutcome::Answered, text)
             }
-            Ending::Failed(text) => {
+            ProgramOutcome::Failed(text) => {
                 self.health.borrow_mut().failed(&text);
                 (AnswerOutcome::Failed, text)
             }
@@ -290,48 +289,52 @@ impl<'a, O: Office> Shift<'a, O> {
             attempt: message.attempt,
             outcome,
             state: None,
-            message: said(text),
+            message: agent_message(text),
             artifacts: Vec::new(),
             retry_after_ms: None,
         };
         let answered = self.answer(&message, &answer).await;
-        drop(listed);
-        Done::Worked(answered)
+        drop(guard);
+        Finished::Message(answered)
     }
 
-    /// Stays with the program until it ends; absent: its message was taken back.
-    async fn attend(&self, mut job: Job, message: &ClaimedMessage) -> Result<Option<Ending>, Refusal> {
+    /// Follows the program until it ends. Returns `None` if its message was taken back.
+    async fn follow_program(
+        &self,
+        mut job: ProgramRun,
+        message: &ClaimedMessage,
+    ) -> Result<Option<ProgramOutcome>, ApiError> {
         let mut told = Instant::now();
         self.beat().await?;
         loop {
             let pause = TELL_EVERY.min(self.beat_every);
             match tokio::time::timeout(pause, job.next()).await {
-                Ok(Ok(Sign::Ended(ending))) => return Ok(Some(ending)),
-                Ok(Ok(Sign::Moved)) => self.note_move(message),
-                Ok(Err(error)) => return Ok(Some(Ending::Failed(error.to_string()))),
+                Ok(Ok(ProgramEvent::Ended(ending))) => return Ok(Some(ending)),
+                Ok(Ok(ProgramEvent::Moved)) => self.note_progress(message),
+                Ok(Err(error)) => return Ok(Some(ProgramOutcome::Failed(error.to_string()))),
                 Err(_) => {}
             }
             if told.elapsed() >= TELL_EVERY {
-                let talk = job.take_talk();
+                let talk = job.take_new_stderr();
                 if talk.is_some() || told.elapsed() >= RENEW_EVERY {
                     told = Instant::now();
                     match self.tell(message, talk).await {
-                        Ok(()) | Err(Refusal::Unreachable(_)) => {}
-                        Err(Refusal::Withdrawn { .. }) => return Ok(None),
+                        Ok(()) | Err(ApiError::Unreachable(_)) => {}
+                        Err(ApiError::Withdrawn { .. }) => return Ok(None),
                         Err(refusal) => return Err(refusal),
                     }
                 }
             }
             if self.last_beat.get().elapsed() >= self.beat_every {
                 match self.beat().await {
-                    Ok(()) | Err(Refusal::Unreachable(_)) => {}
+                    Ok(()) | Err(ApiError::Unreachable(_)) => {}
                     Err(refusal) => return Err(refusal),
                 }
             }
         }
     }
 
-    fn note_move(&self, message: &ClaimedMessage) {
+    fn note_progress(&self, message: &ClaimedMessage) {
         let mut at_work = self.at_work.borrow_mut();
         if let Some(progress) = at_work.iter_mut().find(|progress| progress.message == message.queue_id) {
             progress.moved = Instant::now();
@@ -339,35 +342,34 @@ impl<'a, O: Office> Shift<'a, O> {
         }
     }
 
-    async fn tell(&self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), Refusal> {
-        let message_of_agent = talk.and_then(said);
+    async fn tell(&self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), ApiError> {
+        let message_of_agent = talk.and_then(agent_message);
         let report =
             ReportProgress { attempt: message.attempt, message: message_of_agent, artifacts: Vec::new() };
         let (workspace, id) = (&self.workspace, &message.queue_id);
-        self.call(async |office, token| office.progress(token, workspace, id, &report).await).await.map(drop)
+        self.call(async |api, token| api.progress(token, workspace, id, &report).await).await.map(drop)
     }
 
     /// Tried again while the claim may still stand: the work is done, and only its answer is missing.
-    async fn answer(&self, message: &ClaimedMessage, answer: &AnswerMessage) -> Result<(), Refusal> {
+    async fn answer(&self, message: &ClaimedMessage, answer: &AnswerMessage) -> Result<(), ApiError> {
         let (workspace, id) = (&self.workspace, &message.queue_id);
         let mut tries = 0;
         loop {
-            let told =
-                self.call(async |office, token| office.answer(token, workspace, id, answer).await).await;
+            let told = self.call(async |api, token| api.answer(token, workspace, id, answer).await).await;
             match told {
-                Err(Refusal::Unreachable(_)) if tries < MAX_ANSWER_TRIES => {
+                Err(ApiError::Unreachable(_)) if tries < MAX_ANSWER_TRIES => {
                     tries += 1;
                     tokio::time::sleep(Duration::from_millis(backoff::wait_ms(tries))).await;
                 }
                 // Somebody else has it by now, or nobody wants it any more.
-                Err(Refusal::Withdrawn { .. }) => return Ok(()),
+                Err(ApiError::Withdrawn { .. }) => return Ok(()),
                 told => return told,
             }
         }
     }
 }
 
-/// What a heartbeat says of work in hand.
+/// One message being worked on, for the heartbeat.
 #[derive(Debug)]
 struct Progress {
     message: String,
@@ -376,13 +378,13 @@ struct Progress {
     moved_at: String,
 }
 
-/// A message in hand, for as long as somebody is at it.
-struct Listed<'a> {
+/// Lists a message as being worked on until it is dropped.
+struct InProgressGuard<'a> {
     at_work: &'a RefCell<Vec<Progress>>,
     message: String,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> InProgressGuard<'a> {
     fn new(at_work: &'a RefCell<Vec<Progress>>, message: &ClaimedMessage) -> Self {
         let (message, task) = (message.queue_id.clone(), message.task.id.clone());
         let progress =
@@ -392,13 +394,13 @@ impl<'a> Listed<'a> {
     }
 }
 
-impl Drop for Listed<'_> {
+impl Drop for InProgressGuard<'_> {
     fn drop(&mut self) {
         self.at_work.borrow_mut().retain(|progress| progress.message != self.message);
     }
 }
 
-async fn register<O: Office>(office: &O, join: &str) -> Result<Welcome, Refusal> {
+async fn register<O: WarrenApi>(api: &O, join: &str) -> Result<Registered, ApiError> {
     let runtime = RegisterRuntime {
         version: Some(concat!("warren-runner ", env!("CARGO_PKG_VERSION")).to_owned()),
         agent_card: None,
@@ -410,16 +412,16 @@ async fn register<O: Office>(office: &O, join: &str) -> Result<Welcome, Refusal>
     };
     let mut failures = 0;
     loop {
-        match office.register(join, &runtime).await {
+        match api.register(join, &runtime).await {
             Ok(taken) => {
-                return Ok(Welcome {
+                return Ok(Registered {
                     token: taken.token,
                     workspace: taken.workspace_id,
                     beat_every: beat_every(taken.liveness_timeout_ms),
                     max_at_work: taken.max_concurrent_tasks,
                 });
             }
-            Err(Refusal::Unreachable(_)) => {
+            Err(ApiError::Unreachable(_)) => {
                 failures += 1;
                 tokio::time::sleep(Duration::from_millis(backoff::wait_ms(failures))).await;
             }
@@ -428,7 +430,7 @@ async fn register<O: Office>(office: &O, join: &str) -> Result<Welcome, Refusal>
     }
 }
 
-/// Three times as often as silence is suffered, so that one lost report costs nothing.
+/// A third of the liveness timeout, so that one lost heartbeat costs nothing.
 fn beat_every(liveness_timeout_ms: u64) -> Duration {
     Duration::from_millis((liveness_timeout_ms / 3).clamp(100, 30_000))
 }
@@ -437,7 +439,7 @@ fn at_least_one(count: u32) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX).max(1)
 }
 
-fn said(text: String) -> Option<TaskMessage> {
+fn agent_message(text: String) -> Option<TaskMessage> {
     if text.is_empty() {
         return None;
     }

@@ -8,10 +8,10 @@ use warren_api::{
     AnswerMessage, Claim, ClaimMessage, ClaimedMessage, Heartbeat, HeartbeatAnswer, ProgressTaken,
     RegisterRuntime, RegisteredRuntime, ReportProgress,
 };
-use warren_runner::{Office, Refusal};
+use warren_runner::{ApiError, WarrenApi};
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Desk {
+pub(crate) struct FakeState {
     pub(crate) registrations: u32,
     pub(crate) heartbeats: Vec<Heartbeat>,
     pub(crate) claims: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Desk {
     liveness_ms: u64,
 }
 
-impl Desk {
+impl FakeState {
     /// What it said of itself each time between two messages.
     pub(crate) fn idle_states(&self) -> Vec<String> {
         let idle = self.heartbeats.iter().filter(|beat| beat.active_tasks == Some(0));
@@ -40,19 +40,19 @@ impl Desk {
     }
 }
 
-pub(crate) struct Fake(RefCell<Desk>);
+pub(crate) struct FakeApi(RefCell<FakeState>);
 
-impl Fake {
+impl FakeApi {
     pub(crate) fn new() -> Self {
-        Self(RefCell::new(Desk {
+        Self(RefCell::new(FakeState {
             accepted: "credential-1".into(),
             at_once: 1,
             liveness_ms: 90_000,
-            ..Desk::default()
+            ..FakeState::default()
         }))
     }
 
-    pub(crate) fn desk(&self) -> Desk {
+    pub(crate) fn desk(&self) -> FakeState {
         self.0.borrow().clone()
     }
 
@@ -83,20 +83,20 @@ impl Fake {
         self.0.borrow_mut().liveness_ms = liveness_ms;
     }
 
-    fn check(&self, token: &str) -> Result<(), Refusal> {
+    fn check(&self, token: &str) -> Result<(), ApiError> {
         let mut desk = self.0.borrow_mut();
         if desk.accepted == token {
             return Ok(());
         }
         desk.refused += 1;
-        Err(Refusal::Unauthorized)
+        Err(ApiError::Unauthorized)
     }
 }
 
-impl Office for Fake {
-    async fn register(&self, token: &str, _: &RegisterRuntime) -> Result<RegisteredRuntime, Refusal> {
+impl WarrenApi for FakeApi {
+    async fn register(&self, token: &str, _: &RegisterRuntime) -> Result<RegisteredRuntime, ApiError> {
         if token != "join" {
-            return Err(Refusal::Unauthorized);
+            return Err(ApiError::Unauthorized);
         }
         self.0.borrow_mut().registrations += 1;
         let registered = json!({
@@ -107,7 +107,7 @@ impl Office for Fake {
         Ok(serde_json::from_value(registered).unwrap())
     }
 
-    async fn heartbeat(&self, token: &str, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, Refusal> {
+    async fn heartbeat(&self, token: &str, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, ApiError> {
         self.check(token)?;
         self.0.borrow_mut().heartbeats.push(heartbeat.clone());
         let answer = json!({
@@ -117,7 +117,7 @@ impl Office for Fake {
         Ok(serde_json::from_value(answer).unwrap())
     }
 
-    async fn claim(&self, token: &str, _: &str, _: &ClaimMessage) -> Result<Claim, Refusal> {
+    async fn claim(&self, token: &str, _: &str, _: &ClaimMessage) -> Result<Claim, ApiError> {
         self.check(token)?;
         let text = {
             let mut desk = self.0.borrow_mut();
@@ -151,23 +151,23 @@ impl Office for Fake {
         _: &str,
         _: &str,
         progress: &ReportProgress,
-    ) -> Result<ProgressTaken, Refusal> {
+    ) -> Result<ProgressTaken, ApiError> {
         self.check(token)?;
         let mut desk = self.0.borrow_mut();
         if desk.withdraws {
             desk.withdrawn += 1;
-            return Err(Refusal::Withdrawn { code: "claim_lost".into() });
+            return Err(ApiError::Withdrawn { code: "claim_lost".into() });
         }
         desk.progress.push(progress.clone());
         Ok(ProgressTaken { lease_until: None })
     }
 
-    async fn answer(&self, token: &str, _: &str, _: &str, answer: &AnswerMessage) -> Result<(), Refusal> {
+    async fn answer(&self, token: &str, _: &str, _: &str, answer: &AnswerMessage) -> Result<(), ApiError> {
         self.check(token)?;
         let mut desk = self.0.borrow_mut();
         if desk.lost < desk.loses {
             desk.lost += 1;
-            return Err(Refusal::Unreachable("away".into()));
+            return Err(ApiError::Unreachable("away".into()));
         }
         desk.answers.push(answer.clone());
         Ok(())

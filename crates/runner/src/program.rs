@@ -27,34 +27,34 @@ const REST: Duration = Duration::from_secs(1);
 
 /// A program at work on one message.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct ProgramRun {
     child: Child,
     group: Option<Pid>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    answer: Kept,
-    talk: Talk,
+    answer: HeadOfOutput,
+    talk: StderrTail,
     /// How it ended, and until when what it left unread is waited for.
     ended: Option<(ExitStatus, Instant)>,
 }
 
 /// What happened next.
 #[derive(Debug)]
-pub(crate) enum Sign {
+pub(crate) enum ProgramEvent {
     /// It wrote something.
     Moved,
-    Ended(Ending),
+    Ended(ProgramOutcome),
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ProgramOutcome {
     Answered(String),
     /// With what it said last.
     Failed(String),
 }
 
-impl Job {
+impl ProgramRun {
     pub(crate) fn start(command: &[String], message: &ClaimedMessage) -> std::io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
         let mut command = door(program);
@@ -82,18 +82,18 @@ impl Job {
             stderr: child.stderr.take(),
             child,
             group,
-            answer: Kept::default(),
-            talk: Talk::default(),
+            answer: HeadOfOutput::default(),
+            talk: StderrTail::default(),
             ended: None,
         })
     }
 
     /// Waits for the next sign of it. Dropped and asked again, it misses nothing.
-    pub(crate) async fn next(&mut self) -> std::io::Result<Sign> {
+    pub(crate) async fn next(&mut self) -> std::io::Result<ProgramEvent> {
         let (mut out, mut err) = ([0_u8; PIECE_BYTES], [0_u8; PIECE_BYTES]);
         let has_closed = self.stdout.is_none() && self.stderr.is_none();
         match self.ended {
-            Some((status, _)) if has_closed => return Ok(Sign::Ended(self.ending(status))),
+            Some((status, _)) if has_closed => return Ok(ProgramEvent::Ended(self.ending(status))),
             Some(_) | None => {}
         }
         let until = self.ended.map(|(_, until)| until);
@@ -111,23 +111,23 @@ impl Job {
                 self.stderr = None;
             }
         }
-        Ok(Sign::Moved)
+        Ok(ProgramEvent::Moved)
     }
 
     /// What it said since this was asked last.
-    pub(crate) fn take_talk(&mut self) -> Option<String> {
+    pub(crate) fn take_new_stderr(&mut self) -> Option<String> {
         self.talk.take_new()
     }
 
-    fn ending(&self, status: ExitStatus) -> Ending {
+    fn ending(&self, status: ExitStatus) -> ProgramOutcome {
         let answer = self.answer.text();
         if status.success() {
-            return Ending::Answered(answer);
+            return ProgramOutcome::Answered(answer);
         }
         let said = self.talk.last();
         // Some programs tell what is wrong where they would answer.
         let words = if said.is_empty() { last_of(&answer) } else { said };
-        Ending::Failed(format!("{status}\n{words}").trim().to_owned())
+        ProgramOutcome::Failed(format!("{status}\n{words}").trim().to_owned())
     }
 
     fn end_group(&mut self) {
@@ -137,7 +137,7 @@ impl Job {
     }
 }
 
-impl Drop for Job {
+impl Drop for ProgramRun {
     fn drop(&mut self) {
         self.end_group();
     }
@@ -183,12 +183,12 @@ fn text_of(parts: &[MessagePart]) -> String {
 
 /// The beginning of a long text, and how much is missing.
 #[derive(Debug, Default)]
-struct Kept {
+struct HeadOfOutput {
     bytes: Vec<u8>,
     missing: usize,
 }
 
-impl Kept {
+impl HeadOfOutput {
     fn push(&mut self, piece: &[u8]) {
         let room = MAX_ANSWER_BYTES - self.bytes.len();
         let (kept, left) = piece.split_at(piece.len().min(room));
@@ -208,13 +208,13 @@ impl Kept {
 
 /// The end of what a program says while it works.
 #[derive(Debug, Default)]
-struct Talk {
+struct StderrTail {
     bytes: Vec<u8>,
     /// How many of them, from the end, nobody has asked for.
     new: usize,
 }
 
-impl Talk {
+impl StderrTail {
     fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         let excess = self.bytes.len().saturating_sub(MAX_TALK_BYTES);
@@ -248,7 +248,7 @@ mod tests {
     // F18
     #[test]
     fn a_long_answer_says_how_much_of_it_is_missing() {
-        let mut kept = Kept::default();
+        let mut kept = HeadOfOutput::default();
         kept.push(&vec![b'a'; MAX_ANSWER_BYTES - 1]);
         kept.push(b"bcd");
         assert!(kept.text().ends_with("ab\n[2 further bytes are left out]"));
@@ -257,7 +257,7 @@ mod tests {
     // F18
     #[test]
     fn talk_is_told_once_and_its_end_is_kept() {
-        let mut talk = Talk::default();
+        let mut talk = StderrTail::default();
         talk.push(b"reading\n");
         assert_eq!(talk.take_new().as_deref(), Some("reading"));
         assert_eq!(talk.take_new(), None);

@@ -1,4 +1,4 @@
-//! Warren, as a runner sees it: five things that can be asked of it.
+//! The five calls that a runner makes to Warren.
 
 use warren_api::{
     AnswerMessage, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
@@ -7,7 +7,7 @@ use warren_api::{
 
 /// Why something was not done, by what a runner can do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ApiError {
     /// The credential has ended: it is read again.
     #[error("the credential was not accepted")]
     Unauthorized,
@@ -25,7 +25,7 @@ pub enum Refusal {
     Ended,
 }
 
-impl Refusal {
+impl ApiError {
     /// From the status and the problem's code of an answer.
     pub fn of_status(status: u16, code: &str) -> Self {
         const WITHDRAWN: [&str; 4] = ["claim_lost", "delivery_not_found", "task_not_found", "task_ended"];
@@ -39,14 +39,14 @@ impl Refusal {
     }
 }
 
-/// Asked by one loop, one thing at a time.
+/// Called by one loop.
 #[expect(async_fn_in_trait, reason = "a runner is one task; nothing of it moves between threads")]
-pub trait Office {
-    async fn register(&self, token: &str, runtime: &RegisterRuntime) -> Result<RegisteredRuntime, Refusal>;
+pub trait WarrenApi {
+    async fn register(&self, token: &str, runtime: &RegisterRuntime) -> Result<RegisteredRuntime, ApiError>;
 
-    async fn heartbeat(&self, token: &str, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, Refusal>;
+    async fn heartbeat(&self, token: &str, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, ApiError>;
 
-    async fn claim(&self, token: &str, workspace: &str, claim: &ClaimMessage) -> Result<Claim, Refusal>;
+    async fn claim(&self, token: &str, workspace: &str, claim: &ClaimMessage) -> Result<Claim, ApiError>;
 
     async fn progress(
         &self,
@@ -54,7 +54,7 @@ pub trait Office {
         workspace: &str,
         message: &str,
         progress: &ReportProgress,
-    ) -> Result<ProgressTaken, Refusal>;
+    ) -> Result<ProgressTaken, ApiError>;
 
     async fn answer(
         &self,
@@ -62,7 +62,7 @@ pub trait Office {
         workspace: &str,
         message: &str,
         answer: &AnswerMessage,
-    ) -> Result<(), Refusal>;
+    ) -> Result<(), ApiError>;
 }
 
 #[cfg(test)]
@@ -72,13 +72,13 @@ mod tests {
     // F18
     #[test]
     fn answers_are_told_apart_by_what_can_be_done_about_them() {
-        assert_eq!(Refusal::of_status(401, "token_expired"), Refusal::Unauthorized);
-        let withdrawn = Refusal::of_status(409, "claim_lost");
-        assert_eq!(withdrawn, Refusal::Withdrawn { code: "claim_lost".into() });
+        assert_eq!(ApiError::of_status(401, "token_expired"), ApiError::Unauthorized);
+        let withdrawn = ApiError::of_status(409, "claim_lost");
+        assert_eq!(withdrawn, ApiError::Withdrawn { code: "claim_lost".into() });
         assert_eq!(
-            Refusal::of_status(503, "platform_unavailable"),
-            Refusal::Unreachable("platform_unavailable".into())
+            ApiError::of_status(503, "platform_unavailable"),
+            ApiError::Unreachable("platform_unavailable".into())
         );
-        assert_eq!(Refusal::of_status(403, "forbidden"), Refusal::Refused { code: "forbidden".into() });
+        assert_eq!(ApiError::of_status(403, "forbidden"), ApiError::Refused { code: "forbidden".into() });
     }
 }

@@ -24,7 +24,7 @@ use warren_api::{
     RegisteredRuntime, ReportProgress, RunnerAnswer, RunnerRequest,
 };
 
-use crate::{Office, Refusal};
+use crate::{ApiError, WarrenApi};
 
 /// Longer than any answer takes; a claim waits for less.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const MAX_UNWRITTEN: usize = 16;
 
 #[derive(Debug)]
-pub struct LineOffice {
+pub struct LineApi {
     requests: mpsc::Sender<Vec<u8>>,
     waiting: Arc<Waiting>,
     last_id: AtomicU64,
@@ -48,9 +48,9 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn expect(&self, id: u64) -> Result<oneshot::Receiver<RunnerAnswer>, Refusal> {
+    fn expect(&self, id: u64) -> Result<oneshot::Receiver<RunnerAnswer>, ApiError> {
         let (sender, answer) = oneshot::channel();
-        self.lock().as_mut().ok_or(Refusal::Ended)?.insert(id, sender);
+        self.lock().as_mut().ok_or(ApiError::Ended)?.insert(id, sender);
         Ok(answer)
     }
 
@@ -83,7 +83,7 @@ impl Drop for Expected<'_> {
     }
 }
 
-impl LineOffice {
+impl LineApi {
     /// Must be called within the runtime.
     pub fn new<R, W>(answers: R, requests: W) -> Self
     where
@@ -102,9 +102,9 @@ impl LineOffice {
         token: &str,
         path: String,
         body: &impl Serialize,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ApiError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let unwritable = |error: serde_json::Error| Refusal::Unreachable(error.to_string());
+        let unwritable = |error: serde_json::Error| ApiError::Unreachable(error.to_string());
         let body = serde_json::to_value(body).map_err(unwritable)?;
         let request = RunnerRequest { id, method: "POST".into(), path, token: token.to_owned(), body };
         let mut line = serde_json::to_vec(&request).map_err(unwritable)?;
@@ -112,21 +112,21 @@ impl LineOffice {
         let answer = self.waiting.expect(id)?;
         let _expected = Expected(&self.waiting, id);
         let exchange = async {
-            self.requests.send(line).await.map_err(|_| Refusal::Ended)?;
-            answer.await.map_err(|_| Refusal::Ended)
+            self.requests.send(line).await.map_err(|_| ApiError::Ended)?;
+            answer.await.map_err(|_| ApiError::Ended)
         };
         let answer = tokio::time::timeout(PATIENCE, exchange).await;
-        let answer = answer.map_err(|_| Refusal::Unreachable("no answer in time".into()))??;
+        let answer = answer.map_err(|_| ApiError::Unreachable("no answer in time".into()))??;
         if (200..300).contains(&answer.status) {
             return serde_json::from_value(answer.body)
-                .map_err(|error| Refusal::Unreachable(format!("an answer that cannot be read: {error}")));
+                .map_err(|error| ApiError::Unreachable(format!("an answer that cannot be read: {error}")));
         }
         let code = answer.body.get("code").and_then(Value::as_str).unwrap_or("unknown");
-        Err(Refusal::of_status(answer.status, code))
+        Err(ApiError::of_status(answer.status, code))
     }
 }
 
-impl Drop for LineOffice {
+impl Drop for LineApi {
     fn drop(&mut self) {
         self.ends.iter().for_each(JoinHandle::abort);
     }
@@ -155,16 +155,16 @@ async fn write(
     waiting.end();
 }
 
-impl Office for LineOffice {
-    async fn register(&self, token: &str, runtime: &RegisterRuntime) -> Result<RegisteredRuntime, Refusal> {
+impl WarrenApi for LineApi {
+    async fn register(&self, token: &str, runtime: &RegisterRuntime) -> Result<RegisteredRuntime, ApiError> {
         self.ask(token, "/api/v1/registry/register".into(), runtime).await
     }
 
-    async fn heartbeat(&self, token: &str, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, Refusal> {
+    async fn heartbeat(&self, token: &str, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, ApiError> {
         self.ask(token, "/api/v1/registry/heartbeat".into(), heartbeat).await
     }
 
-    async fn claim(&self, token: &str, workspace: &str, claim: &ClaimMessage) -> Result<Claim, Refusal> {
+    async fn claim(&self, token: &str, workspace: &str, claim: &ClaimMessage) -> Result<Claim, ApiError> {
         self.ask(token, format!("/api/v1/workspaces/{workspace}/queue/claim"), claim).await
     }
 
@@ -174,7 +174,7 @@ impl Office for LineOffice {
         workspace: &str,
         message: &str,
         progress: &ReportProgress,
-    ) -> Result<ProgressTaken, Refusal> {
+    ) -> Result<ProgressTaken, ApiError> {
         self.ask(token, format!("/api/v1/workspaces/{workspace}/queue/{message}/progress"), progress).await
     }
 
@@ -184,7 +184,7 @@ impl Office for LineOffice {
         workspace: &str,
         message: &str,
         answer: &AnswerMessage,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let path = format!("/api/v1/workspaces/{workspace}/queue/{message}/answer");
         self.ask::<Value>(token, path, answer).await.map(drop)
     }
