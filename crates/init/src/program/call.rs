@@ -3,7 +3,6 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
@@ -148,7 +147,7 @@ impl Serve {
         let plan = Plan {
             argv: spawn.argv,
             env: spawn.env,
-            directory: directory.as_ref().map_or(self.root.as_fd(), AsFd::as_fd),
+            directory: directory.as_ref().map_or(self.root.handle(), AsFd::as_fd),
             stdio: [stdio.input.as_fd(), stdio.stdout.as_fd(), stdio.stderr.as_fd()],
             has_terminal: spawn.terminal.is_some(),
             limits: spawn.limits,
@@ -181,10 +180,8 @@ impl Serve {
         if path.is_empty() {
             return Ok(None);
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let failed = |errno: Errno| Failure { kind: FailureKind::BadDirectory, errno: errno.raw_os_error() };
-        openat2(&self.root, path, flags, Mode::empty(), resolve).map(Some).map_err(failed)
+        self.root.directory(path).map(Some).map_err(failed)
     }
 
     /// With one log, errors and other output share a pipe: read from two, they could change places.

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
+use warren_confined_fs::OutputRing;
 use warren_init::{
     Answer, BACKGROUND_OUTPUT_BYTES, Channel, Exit, Failure, FailureKind, MAX_PIECE_BYTES,
     OUTPUT_WINDOW_BYTES, Reply, TerminalSize, output_cost,
@@ -19,7 +20,6 @@ use super::input::Input;
 use super::limits::{PIECES_PER_TURN, TERMINAL_PATIENCE};
 use super::output::{Output, Read};
 use super::owner::Owner;
-use super::ring::Ring;
 use super::terminal;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) struct Background {
     pub(super) process: u32,
     pub(super) program: Vec<u8>,
     pub(super) started_at: i64,
-    pub(super) output: Ring,
+    pub(super) output: OutputRing,
     pub(super) has_terminal: bool,
 }
 
@@ -100,7 +100,7 @@ impl Purpose {
         started_at: i64,
         has_terminal: bool,
     ) -> Self {
-        let output = Ring::new(BACKGROUND_OUTPUT_BYTES);
+        let output = OutputRing::new(BACKGROUND_OUTPUT_BYTES);
         Self::Background(Background { process, program, started_at, output, has_terminal })
     }
 

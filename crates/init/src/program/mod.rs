@@ -23,7 +23,6 @@ mod options;
 mod output;
 mod own_filter;
 mod owner;
-mod ring;
 mod serve;
 mod signals;
 mod system_v;

@@ -7,6 +7,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
+use warren_confined_fs::Root;
 use warren_init::{Answer, Facts, Failure, FailureKind, MAX_PIECE_BYTES, PROTOCOL_VERSION, PolledOutput};
 
 use super::call::PendingPoll;
@@ -37,7 +38,7 @@ pub(super) struct Serve {
     pub(super) table: Table,
     pub(super) polls: Vec<PendingPoll>,
     pub(super) launcher: Launcher,
-    pub(super) root: OwnedFd,
+    pub(super) root: Root,
     /// What programs without input read.
     pub(super) nothing: OwnedFd,
     /// Serves files, once somebody asked for one.

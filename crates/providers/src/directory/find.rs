@@ -7,17 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::FileType;
 use rustix::io::Errno;
+use warren_confined_fs::{Smallest, open_regular, open_stated_regular, size_of};
 use warren_workspace::fs::{GlobQuery, GlobResult, GrepQuery, GrepResult};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::beneath::{READ_FLAGS, refuse_special};
 use super::blocking;
 use super::place::Place;
 use super::walk::{Found, Walk, as_path, read_small};
-use super::write::size_of;
-use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Smallest, Source};
+use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Source};
 
 /// A glob over more than this can list is answered with `truncated`.
 const GLOB_DEADLINE: Duration = Duration::from_secs(10);
@@ -163,14 +162,12 @@ impl GrepSearch {
 
 /// A regular file of the walk. Links are not followed: what they name is searched where it is.
 fn open(found: &Found<'_>) -> Option<(std::fs::File, u64)> {
-    if found.kind == FileType::Unknown {
-        refuse_special(&statat(found.directory, found.name, AtFlags::SYMLINK_NOFOLLOW).ok()?).ok()?;
-    } else if found.kind != FileType::RegularFile {
-        return None;
-    }
-    let file = openat(found.directory, found.name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()).ok()?;
-    let stat = fstat(&file).ok()?;
-    refuse_special(&stat).ok()?;
+    let opened = match found.kind {
+        FileType::RegularFile => open_stated_regular(found.directory, found.name),
+        FileType::Unknown => open_regular(found.directory, found.name),
+        _ => return None,
+    };
+    let (file, stat) = opened.ok()?;
     Some((file.into(), size_of(&stat)))
 }
 

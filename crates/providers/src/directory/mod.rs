@@ -13,31 +13,35 @@
 //!
 //! Surprise: a `Place` without an owner changes no ownership at all, and needs no privilege.
 
-mod beneath;
-mod delete;
-mod entries;
 pub mod errno;
 mod files;
 mod find;
 mod listing;
 mod place;
 mod read;
-mod sparse;
-mod staging;
 mod tree;
 mod walk;
 mod watch;
 mod write;
 
+use std::path::Path;
+
+use rustix::io::Errno;
+use warren_confined_fs::Staging;
 use warren_model::ErrorCode;
 use warren_workspace::Error;
 
-pub use beneath::{Resolution, Root};
 pub use files::DirectoryFs;
-pub use place::{FileLimits, Owner, Place, Room};
-pub use staging::Staging;
+pub use place::{FileLimits, Place, Room};
 pub use tree::working_directory;
 pub use write::open_emptied;
+
+/// The staging of one provider's folder; see `confined_fs::Staging`.
+pub(crate) fn open_staging(base: &Path, instance: String) -> Result<Staging, Errno> {
+    Staging::open(base, instance, |errno| {
+        tracing::warn!(%errno, "a temp file could not be deleted; the next sweep will");
+    })
+}
 
 /// Runs what may block on the threads that are for it.
 pub async fn blocking<T: Send + 'static>(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
+use warren_confined_fs::size_of;
 use warren_workspace::fs::{ByteRange, FileContents};
 use warren_workspace::{Error, WorkspacePath};
 
@@ -13,7 +14,6 @@ use super::blocking;
 use super::errno;
 use super::listing::entry;
 use super::place::Place;
-use super::write::size_of;
 
 const CHUNK_BYTES: u64 = 64 << 10;
 

@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
+use warren_confined_fs::Owner;
 use warren_init::Facts as BoxFacts;
 use warren_model::{DockerConfig, ErrorCode, PullPolicy, Reuse, WorkspaceId};
 use warren_workspace::Error;
@@ -24,7 +25,7 @@ use super::reaper::Listed;
 use super::spec::{self, Furnishing, Granted};
 use crate::boxes::channel::{Channel, ChannelError};
 use crate::boxes::mounts;
-use crate::directory::{Owner, blocking};
+use crate::directory::blocking;
 
 /// How long a started container's process 1 may take to listen.
 const SOCKET_PATIENCE: Duration = Duration::from_secs(15);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use warren_confined_fs::{Owner, Root};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
 use warren_model::{
@@ -28,7 +29,7 @@ use crate::boxes::disk::{self, DiskKeeper, DiskMeter, HiddenBytes};
 use crate::boxes::files::BoxFs;
 use crate::boxes::shell::{BoxParts, BoxShell, EndBox, OpenSpill, spill_opener};
 use crate::boxes::{program, reference, syscalls};
-use crate::directory::{DirectoryFs, Owner, Place, Root, blocking, errno};
+use crate::directory::{DirectoryFs, Place, blocking, errno};
 
 /// What is the same for all containers of a Warren.
 #[derive(Debug, Clone, Default)]

@@ -21,13 +21,13 @@ use bollard::models::{
     MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
     ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
+use warren_confined_fs::Owner;
 use warren_init::WORKSPACE_ROOT;
 use warren_model::{DockerConfig, MIB, Reuse};
 
 use super::identity::Identity;
 use super::image::Image;
 use super::relax;
-use crate::directory::Owner;
 
 const FOLDER: &str = "/.warren";
 pub(super) const INIT: &str = "/.warren/init";

@@ -5,6 +5,7 @@
 //! is. So there is a second container that is never started, the furnisher: process 1 and the owner of the files are put
 //! through it. What is there already is looked at first, through the box itself, so that most boxes need none.
 
+use warren_confined_fs::Owner;
 use warren_init::WORKSPACE_ROOT;
 use warren_workspace::Error;
 
@@ -14,7 +15,6 @@ use super::daemon::{DaemonError, ImageFacts};
 use super::identity::{FURNISHER, Holds, Identity, OwnVolume};
 use super::spec::{self, Furnishing, INIT, RUNNER};
 use crate::boxes::program::{self, Program};
-use crate::directory::Owner;
 
 /// Also a sign that they were given away: a new volume has another.
 const FILES_MODE: u32 = 0o700;

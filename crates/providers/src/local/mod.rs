@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use rustix::fs::{CWD, Mode, mkdirat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use warren_confined_fs::{Root, Staging};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_model::{
     Capability, CapabilitySet, ErrorCode, LocalConfig, ProviderConfig, ProviderKind, Ref, WorkspaceId,
@@ -27,7 +28,7 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
-use crate::directory::{FileLimits, Place, Root, Staging, blocking, errno};
+use crate::directory::{FileLimits, Place, blocking, errno, open_staging};
 use crate::process;
 use workspace::LocalWorkspace;
 
@@ -67,7 +68,7 @@ impl LocalProvider {
             errno::opening(errno, "the workspaces directory cannot be found")
         })?;
         let instance = process::random_mark(entropy.as_ref());
-        let staging = Staging::open(&base, instance.clone())
+        let staging = open_staging(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the workspaces directory cannot be used"))?;
         Ok(Self {
             base,

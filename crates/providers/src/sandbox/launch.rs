@@ -26,13 +26,13 @@ use std::thread::JoinHandle;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use tokio::sync::oneshot;
+use warren_confined_fs::Owner;
 use warren_doors::reset_signals;
 use warren_model::BoxLimits;
 
 use super::arguments::{CHANNEL_FD, FIRST_FILTER_FD, System};
 use super::cgroup::{BoxCgroup, Cgroups};
 use super::vestibule::Vestibule;
-use crate::directory::Owner;
 
 /// Covered in the child's own mount namespace by what is handed over. It is there on every system.
 const STAGE: &str = "/tmp";

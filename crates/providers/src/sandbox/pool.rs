@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags, RawDir, open};
+use warren_confined_fs::Owner;
 use warren_model::{BoxLimits, Isolation, Mount, SandboxConfig};
 
 use super::backend::{self, Bubblewrap};
 use super::living::LiveBox;
-use crate::directory::Owner;
 
 /// A box without a workspace.
 #[derive(Debug)]

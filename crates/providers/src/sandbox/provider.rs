@@ -14,6 +14,7 @@ use rustix::fs::{CWD, Gid, MemfdFlags, Mode, OFlags, Uid, fchown, fstat, memfd_c
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit};
 use serde::{Deserialize, Serialize};
+use warren_confined_fs::{Owner, Root, Staging};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
 use warren_model::{
@@ -36,7 +37,7 @@ use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxShell, spill_opener};
 use crate::boxes::{reference, syscalls};
-use crate::directory::{DirectoryFs, Owner, Place, Root, Staging, blocking, errno};
+use crate::directory::{DirectoryFs, Place, blocking, errno, open_staging};
 use crate::process;
 
 const REFILL_PAUSE: Duration = Duration::from_millis(50);
@@ -126,7 +127,7 @@ impl SandboxProvider {
         std::fs::create_dir_all(base).map_err(failed("the sandboxes' folder cannot be made"))?;
         let base = base.canonicalize().map_err(failed("the sandboxes' folder cannot be found"))?;
         let instance = process::random_mark(entropy);
-        let staging = Staging::open(&base, instance.clone())
+        let staging = open_staging(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the sandboxes' folder cannot be used"))?;
         let etc = furnishing::furnish(&base.join(".box"))
             .map_err(failed("what boxes are given cannot be written"))?;

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "fork; each block says why it holds")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -10,16 +11,15 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
 use rustix::process::{Pid, Signal, kill_process};
+use warren_confined_fs::{Root, UnnamedFile};
 use warren_init::{
     Answer, Call, Failure, FailureKind, FileAnswer, FileCall, FrameReader, MAX_PIECE_BYTES, Reply, Request,
     encode,
 };
 
 use super::copying::{self, Copy};
-use super::resolve::Root;
 use super::watching::Watch;
-use super::writing::{self, Staged};
-use super::{listing, reading, trees};
+use super::{listing, reading, trees, writing};
 use crate::program::descriptors;
 use crate::program::owner::Owner;
 
@@ -40,14 +40,14 @@ pub(in crate::program) struct Helper {
 }
 
 /// Forks the process that serves files beneath `root`.
-pub(in crate::program) fn start(root: &OwnedFd) -> Result<Helper, Errno> {
+pub(in crate::program) fn start(root: &Root) -> Result<Helper, Errno> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     rustix::io::ioctl_fionbio(&ours, true)?;
-    let root = root.try_clone().map_err(|_| Errno::MFILE)?;
+    let root = root.try_clone()?;
     // SAFETY: init has one thread, so the child's memory is whole. The child never returns from here.
     let number = unsafe { libc::fork() };
     if number == 0 {
-        serve(&theirs, Root(root));
+        serve(&theirs, root);
     }
     let pid = Pid::from_raw(number.max(0)).ok_or(Errno::AGAIN)?;
     let (unsent, under_way, watched) = (VecDeque::new(), BTreeSet::new(), EventFlags::empty());
@@ -144,7 +144,7 @@ fn serve(socket: &OwnedFd, root: Root) -> ! {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     // SAFETY: no handler is installed; the forks for trees are reaped by the kernel.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    if descriptors::close_all_but(&[socket, &root.0]).is_ok() {
+    if descriptors::close_all_but(&[socket.as_fd(), root.handle()]).is_ok() {
         Server { root, handles: BTreeMap::new(), last_handle: 0 }.run(socket);
     }
     exit()
@@ -165,9 +165,9 @@ struct Server {
 
 #[derive(Debug)]
 enum Handle {
-    Reading(OwnedFd),
-    Staged(Staged),
-    Appending(OwnedFd),
+    Reading(File),
+    Staged(UnnamedFile),
+    Appending(File),
     Watching(Watch),
 }
 
@@ -238,7 +238,7 @@ impl Server {
             Handle::Watching(watch) if watch.waiting.is_some() => Some(watch),
             _ => None,
         });
-        waiting.extend(watches.map(|watch| PollFd::new(&watch.queue, PollFlags::IN)));
+        waiting.extend(watches.map(|watch| PollFd::new(watch.tree.queue(), PollFlags::IN)));
         match poll(&mut waiting, None) {
             Err(Errno::INTR) => return Ok(false),
             other => other?,
@@ -293,7 +293,7 @@ impl Server {
                 _ => Err(UNKNOWN),
             },
             FileCall::Stage { path, create_new } => {
-                let staged = writing::stage(root, &path, create_new)?;
+                let staged = UnnamedFile::create(root, &path, create_new)?;
                 let stat = rustix::fs::fstat(staged.file())?;
                 let handle = self.keep(Handle::Staged(staged))?;
                 let entry = listing::entry(&path, &stat, None);
