@@ -192,21 +192,25 @@ impl Workspace for Place {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counts(pub(super) Mutex<BTreeMap<&'static str, u32>>);
+pub(super) struct Counts {
+    counts: Mutex<BTreeMap<&'static str, u32>>,
+    pub(super) open_latencies: Mutex<Vec<Duration>>,
+}
 
 impl Counts {
     fn add(&self, name: &'static str) {
-        *self.0.lock().unwrap().entry(name).or_default() += 1;
+        *self.counts.lock().unwrap().entry(name).or_default() += 1;
     }
 
     pub(super) fn of(&self, name: &str) -> u32 {
-        self.0.lock().unwrap().get(name).copied().unwrap_or(0)
+        self.counts.lock().unwrap().get(name).copied().unwrap_or(0)
     }
 }
 
 impl RegistryMetrics for Counts {
     fn opened(&self, _: ProviderKind, latency: Duration) {
         assert!(latency > Duration::ZERO);
+        self.open_latencies.lock().unwrap().push(latency);
         self.add("opened");
     }
     fn open_retried(&self, _: ProviderKind) {
