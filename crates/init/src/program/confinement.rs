@@ -20,13 +20,13 @@ use super::descriptors;
 use super::memory::OutOfMemoryScore;
 use super::options::{Channel, Landlock, Options};
 use super::own_filter;
-use super::owner::{self, Ends};
+use super::owner::{self, OwnerDescriptors};
 use super::signals;
 
 /// What the loop begins with.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) ends: Ends,
+    pub(super) ends: OwnerDescriptors,
     pub(super) root: Root,
     pub(super) nothing: OwnedFd,
     pub(super) signals: OwnedFd,
@@ -81,22 +81,22 @@ pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     Ok(Prepared { ends, root, nothing, signals, score, facts })
 }
 
-fn take_channel(channel: &Channel) -> Result<(Ends, OwnedFd), Errno> {
+fn take_channel(channel: &Channel) -> Result<(OwnerDescriptors, OwnedFd), Errno> {
     match channel {
         Channel::Inherited(number) => {
             let reading = descriptors::inherit(*number)?;
             let writing = descriptors::inherit(*number)?;
             let nothing = descriptors::close_all_but(&[reading.as_fd(), writing.as_fd()])?;
-            Ok((Ends::Connected { reading, writing }, nothing))
+            Ok((OwnerDescriptors::Connected { reading, writing }, nothing))
         }
         Channel::Stdio => {
             let (reading, writing) = (descriptors::inherit(0)?, descriptors::inherit(1)?);
             let nothing = descriptors::close_all_but(&[reading.as_fd(), writing.as_fd()])?;
-            Ok((Ends::Connected { reading, writing }, nothing))
+            Ok((OwnerDescriptors::Connected { reading, writing }, nothing))
         }
         Channel::Listen(path) => {
             let nothing = descriptors::close_all_but(&[])?;
-            Ok((Ends::Listening(owner::listen(path)?), nothing))
+            Ok((OwnerDescriptors::Listening(owner::listen(path)?), nothing))
         }
     }
 }

@@ -14,8 +14,8 @@ use warren_workspace::fs::{GlobQuery, GlobResult, GrepQuery, GrepResult};
 use warren_workspace::{Error, WorkspacePath};
 
 use super::blocking;
-use super::place::Place;
-use super::walk::{Found, Walk, as_path, read_small};
+use super::open_directory::OpenDirectory;
+use super::walk::{FoundFile, Walk, as_path, read_small};
 use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Source};
 
 /// A glob over more than this can list is answered with `truncated`.
@@ -23,7 +23,7 @@ const GLOB_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an answer waits for workers that are in the middle of a file when the time is up.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-pub(super) async fn glob(place: Arc<Place>, query: &GlobQuery) -> Result<GlobResult, Error> {
+pub(super) async fn glob(place: Arc<OpenDirectory>, query: &GlobQuery) -> Result<GlobResult, Error> {
     let globs = Globs::whole_path(&query.pattern)?;
     let start = blocking({
         let (place, query) = (Arc::clone(&place), query.clone());
@@ -77,7 +77,7 @@ impl GlobSearch {
     }
 }
 
-pub(super) async fn grep(place: Arc<Place>, query: &GrepQuery) -> Result<GrepResult, Error> {
+pub(super) async fn grep(place: Arc<OpenDirectory>, query: &GrepQuery) -> Result<GrepResult, Error> {
     let plan = GrepPlan::compile(query, place.max_grep_file_bytes)?;
     let deadline = tokio::time::Instant::from_std(plan.deadline + PATIENCE);
     let findings = Arc::new(Findings::new(plan.max_matches));
@@ -161,7 +161,7 @@ impl GrepSearch {
 }
 
 /// A regular file of the walk. Links are not followed: what they name is searched where it is.
-fn open(found: &Found<'_>) -> Option<(std::fs::File, u64)> {
+fn open(found: &FoundFile<'_>) -> Option<(std::fs::File, u64)> {
     let opened = match found.kind {
         FileType::RegularFile => open_stated_regular(found.directory, found.name),
         FileType::Unknown => open_regular(found.directory, found.name),
@@ -176,7 +176,7 @@ enum Start {
     File(std::fs::File, u64),
 }
 
-fn start(place: &Place, root: &WorkspacePath, respects_ignore_files: bool) -> Result<Start, Error> {
+fn start(place: &OpenDirectory, root: &WorkspacePath, respects_ignore_files: bool) -> Result<Start, Error> {
     let failed = |errno| place.failure(errno, root);
     match place.root.directory(root) {
         Ok(directory) => {
@@ -193,7 +193,7 @@ fn start(place: &Place, root: &WorkspacePath, respects_ignore_files: bool) -> Re
 }
 
 /// The ignore files of the directories that `root` is in, from the workspace root down.
-fn rules_above(place: &Place, root: &WorkspacePath) -> IgnoreChain {
+fn rules_above(place: &OpenDirectory, root: &WorkspacePath) -> IgnoreChain {
     let mut above = Vec::new();
     let mut here = root.parent();
     while let Some(directory) = here {

@@ -20,7 +20,7 @@ use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::fs::{Entry, EntryKind, Listing, LsQuery};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::place::Place;
+use super::open_directory::OpenDirectory;
 use crate::cursor;
 use crate::search::MAX_PATHS;
 
@@ -33,12 +33,12 @@ const LEAST_ENTRY_BYTES: u64 = 8;
 /// ext4, XFS and btrfs: a position is a hash, a block address or an index, and stays with its entry.
 const STABLE_POSITIONS: [u64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-pub(super) fn stat(place: &Place, path: &WorkspacePath) -> Result<Entry, Error> {
+pub(super) fn stat(place: &OpenDirectory, path: &WorkspacePath) -> Result<Entry, Error> {
     let (stat, target) = place.root.stat(path).map_err(|errno| place.failure(errno, path))?;
     Ok(entry(path.as_str().as_bytes(), &stat, target))
 }
 
-pub(super) fn ls(place: &Place, path: &WorkspacePath, query: &LsQuery) -> Result<Listing, Error> {
+pub(super) fn ls(place: &OpenDirectory, path: &WorkspacePath, query: &LsQuery) -> Result<Listing, Error> {
     let failed = |errno| place.failure(errno, path);
     let limit = query.limit.clamp(1, MAX_PATHS) as usize;
     let directory = place.root.listed_directory(path).map_err(failed)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   local ────┐                                       ┌── Root     a handle; paths resolve in the kernel, beneath it
-//!   sandbox ──┼──▶ DirectoryFs ──▶ Place ─────────────┼── Staging  where things are made before they appear
+//!   sandbox ──┼──▶ DirectoryFs ──▶ OpenDirectory ─────────────┼── Staging  where things are made before they appear
 //!   docker ───┘    (the Fs trait)  (one open directory)└── Owner    to whom everything made in it belongs
 //! ```
 //!
@@ -11,13 +11,13 @@
 //! what is made for another uid is made in staging, given away there through its handle, and then renamed into place.
 //! Until that rename nobody else can reach it; after it we do not touch it again.
 //!
-//! Surprise: a `Place` without an owner changes no ownership at all, and needs no privilege.
+//! Surprise: a `OpenDirectory` without an owner changes no ownership at all, and needs no privilege.
 
 pub mod errno;
 mod files;
 mod find;
 mod listing;
-mod place;
+mod open_directory;
 mod read;
 mod tree;
 mod walk;
@@ -32,7 +32,7 @@ use warren_model::ErrorCode;
 use warren_workspace::Error;
 
 pub use files::DirectoryFs;
-pub use place::{FileLimits, Place, Room};
+pub use open_directory::{FileLimits, OpenDirectory, SpaceCheck};
 pub use tree::working_directory;
 pub use write::open_emptied;
 

@@ -14,10 +14,10 @@ use warren_model::ErrorCode;
 use warren_workspace::fs::{CpOptions, WriteMode};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::place::{Place, refuse_root};
+use super::open_directory::{OpenDirectory, refuse_root};
 use super::write::{put, rename_into};
 
-pub(super) fn mkdir(place: &Place, path: &WorkspacePath) -> Result<(), Error> {
+pub(super) fn mkdir(place: &OpenDirectory, path: &WorkspacePath) -> Result<(), Error> {
     match place.make_directories(path) {
         // The directory is not there, something else is.
         Err(Errno::NOTDIR) if place.root.stat(path).is_ok() => {
@@ -27,7 +27,7 @@ pub(super) fn mkdir(place: &Place, path: &WorkspacePath) -> Result<(), Error> {
     }
 }
 
-pub(super) fn rm(place: &Place, path: &WorkspacePath, recursive: bool) -> Result<(), Error> {
+pub(super) fn rm(place: &OpenDirectory, path: &WorkspacePath, recursive: bool) -> Result<(), Error> {
     refuse_root(path)?;
     let failed = |errno| place.failure(errno, path);
     let location = place.root.location(path).map_err(failed)?;
@@ -52,7 +52,7 @@ pub(super) fn rm(place: &Place, path: &WorkspacePath, recursive: bool) -> Result
 }
 
 pub(super) fn mv(
-    place: &Place,
+    place: &OpenDirectory,
     from: &WorkspacePath,
     to: &WorkspacePath,
     overwrite: bool,
@@ -81,7 +81,7 @@ pub(super) fn mv(
 }
 
 pub(super) fn cp(
-    place: &Arc<Place>,
+    place: &Arc<OpenDirectory>,
     from: &WorkspacePath,
     to: &WorkspacePath,
     options: CpOptions,
@@ -106,7 +106,7 @@ pub(super) fn cp(
 }
 
 fn copy_file(
-    place: &Arc<Place>,
+    place: &Arc<OpenDirectory>,
     source: &Location,
     from: &WorkspacePath,
     to: &WorkspacePath,
@@ -123,7 +123,7 @@ fn copy_file(
 }
 
 fn copy_link(
-    place: &Arc<Place>,
+    place: &Arc<OpenDirectory>,
     source: &Location,
     from: &WorkspacePath,
     to: &WorkspacePath,
@@ -142,7 +142,7 @@ fn copy_link(
 }
 
 fn copy_tree(
-    place: &Arc<Place>,
+    place: &Arc<OpenDirectory>,
     source: &Location,
     from: &WorkspacePath,
     to: &WorkspacePath,
@@ -155,7 +155,7 @@ fn copy_tree(
     let mut bytes = 0u64;
     let mut admit = |more| {
         bytes = bytes.saturating_add(more);
-        place.check_room_for(bytes)
+        place.check_space_for(bytes)
     };
     tree_copy(place, &mut admit)
         .copy_tree(original.as_fd(), copy.as_fd())
@@ -167,11 +167,14 @@ fn copy_tree(
     Ok(())
 }
 
-fn tree_copy<'a>(place: &Place, admit: &'a mut dyn FnMut(u64) -> Result<(), Error>) -> TreeCopy<'a, Error> {
+fn tree_copy<'a>(
+    place: &OpenDirectory,
+    admit: &'a mut dyn FnMut(u64) -> Result<(), Error>,
+) -> TreeCopy<'a, Error> {
     TreeCopy { owner: place.owner, max_file_bytes: place.max_file_bytes, admit }
 }
 
-fn copy_failure(place: &Place, from: &WorkspacePath, error: CopyError<Error>) -> Error {
+fn copy_failure(place: &OpenDirectory, from: &WorkspacePath, error: CopyError<Error>) -> Error {
     match error {
         CopyError::Kernel(errno) => place.failure(errno, from),
         CopyError::Refused(error) => error,
@@ -192,6 +195,6 @@ fn inside_itself(to: &WorkspacePath, what: &str) -> Error {
 }
 
 /// A directory for commands to run in.
-pub fn working_directory(place: &Place, path: &WorkspacePath) -> Result<rustix::fd::OwnedFd, Error> {
+pub fn working_directory(place: &OpenDirectory, path: &WorkspacePath) -> Result<rustix::fd::OwnedFd, Error> {
     place.root.listed_directory(path).map_err(|errno| place.failure(errno, path))
 }

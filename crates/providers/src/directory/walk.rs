@@ -75,7 +75,7 @@ struct Name {
 
 /// A file the walk came by: everything that is not a directory.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundFile<'a> {
     pub(super) directory: BorrowedFd<'a>,
     pub(super) name: &'a OsStr,
     /// From the workspace root.
@@ -102,7 +102,7 @@ impl Walk {
     }
 
     /// Works until nothing is left or `visit` says no. Called by several threads at once.
-    pub(super) fn work(&self, mut visit: impl FnMut(Found<'_>) -> bool) {
+    pub(super) fn work(&self, mut visit: impl FnMut(FoundFile<'_>) -> bool) {
         while let Some(task) = self.next() {
             let mut busy = Busy { walk: self, goes_on: false };
             let goes_on = match task {
@@ -149,7 +149,7 @@ impl Walk {
     }
 
     /// Lists one directory, or as much of it as there is room for.
-    fn list(&self, listing: Listing, visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
+    fn list(&self, listing: Listing, visit: &mut impl FnMut(FoundFile<'_>) -> bool) -> bool {
         let Listing { directory, path: above, ignore, from } = listing;
         let mut files = Vec::new();
         let (mut goes_on, mut rest) = (true, None);
@@ -194,7 +194,7 @@ impl Walk {
         &self,
         directory: &Arc<OwnedFd>,
         files: Vec<Name>,
-        visit: &mut impl FnMut(Found<'_>) -> bool,
+        visit: &mut impl FnMut(FoundFile<'_>) -> bool,
     ) -> bool {
         let (waiting, is_stopped) = {
             let waiting = self.lock();
@@ -241,9 +241,9 @@ impl Drop for Busy<'_> {
     }
 }
 
-fn visit_all(directory: &OwnedFd, files: &[Name], visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
+fn visit_all(directory: &OwnedFd, files: &[Name], visit: &mut impl FnMut(FoundFile<'_>) -> bool) -> bool {
     files.iter().all(|file| {
-        visit(Found { directory: directory.as_fd(), name: &file.name, path: &file.path, kind: file.kind })
+        visit(FoundFile { directory: directory.as_fd(), name: &file.name, path: &file.path, kind: file.kind })
     })
 }
 

@@ -10,11 +10,11 @@ use warren_model::ErrorCode;
 use warren_workspace::fs::{Change, ChangeStream};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::place::Place;
+use super::open_directory::OpenDirectory;
 use crate::readiness::register;
 
 /// Sets the watches, on the calling thread; the stream then reads without blocking.
-pub(super) fn watch(place: &Arc<Place>, path: &WorkspacePath) -> Result<Watching, Error> {
+pub(super) fn watch(place: &Arc<OpenDirectory>, path: &WorkspacePath) -> Result<Watching, Error> {
     match TreeWatch::new(&place.root, path.as_str().as_bytes()) {
         Ok(tree) => Ok(Watching { place: Arc::clone(place), tree }),
         Err(Errno::NOSPC) => Err(Error::operation(
@@ -27,7 +27,7 @@ pub(super) fn watch(place: &Arc<Place>, path: &WorkspacePath) -> Result<Watching
 
 #[derive(Debug)]
 pub(super) struct Watching {
-    place: Arc<Place>,
+    place: Arc<OpenDirectory>,
     tree: TreeWatch,
 }
 

@@ -22,11 +22,11 @@ use warren_workspace::{Error, WorkspacePath};
 
 use super::blocking;
 use super::errno;
-use super::place::Place;
+use super::open_directory::OpenDirectory;
 use crate::edit;
 
 pub(super) async fn write(
-    place: Arc<Place>,
+    place: Arc<OpenDirectory>,
     path: &WorkspacePath,
     mut contents: ByteStream,
     mode: WriteMode,
@@ -57,7 +57,11 @@ pub(super) async fn write(
     .await
 }
 
-pub(super) fn append(place: &Place, path: &WorkspacePath, contents: &Bytes) -> Result<Written, Error> {
+pub(super) fn append(
+    place: &OpenDirectory,
+    path: &WorkspacePath,
+    contents: &Bytes,
+) -> Result<Written, Error> {
     check_location(place, path, WriteMode::Replace)?;
     let _changes = place.lock_changes();
     let failed = |errno| place.failure(errno, path);
@@ -72,7 +76,7 @@ pub(super) fn append(place: &Place, path: &WorkspacePath, contents: &Bytes) -> R
 
 /// A new, empty file that grows in place, so that it can be read meanwhile: for what a command spills. It replaces the old
 /// one as every write does, so that whoever is reading that reads it to its end.
-pub fn open_emptied(place: &Place, path: &WorkspacePath) -> Result<File, Error> {
+pub fn open_emptied(place: &OpenDirectory, path: &WorkspacePath) -> Result<File, Error> {
     check_location(place, path, WriteMode::Replace)?;
     let (staged, file) = place.stage_file().map_err(|errno| place.failure(errno, path))?;
     let _changes = place.lock_changes();
@@ -80,7 +84,11 @@ pub fn open_emptied(place: &Place, path: &WorkspacePath) -> Result<File, Error> 
     Ok(file)
 }
 
-pub(super) fn apply_edit(place: &Place, path: &WorkspacePath, change: &Edit) -> Result<Edited, Error> {
+pub(super) fn apply_edit(
+    place: &OpenDirectory,
+    path: &WorkspacePath,
+    change: &Edit,
+) -> Result<Edited, Error> {
     let _changes = place.lock_changes();
     let old = read_whole(place, path)?;
     let (contents, replacements) = edit::apply(&old, change, place.max_file_bytes)?;
@@ -91,7 +99,7 @@ pub(super) fn apply_edit(place: &Place, path: &WorkspacePath, change: &Edit) -> 
 }
 
 /// A file that fits the limit, as a whole.
-fn read_whole(place: &Place, path: &WorkspacePath) -> Result<Vec<u8>, Error> {
+fn read_whole(place: &OpenDirectory, path: &WorkspacePath) -> Result<Vec<u8>, Error> {
     let (file, _) = place.root.file(path).map_err(|errno| place.failure(errno, path))?;
     let mut contents = Vec::new();
     // Bounded by what is read, not by what the size was a moment ago.
@@ -107,7 +115,7 @@ fn read_whole(place: &Place, path: &WorkspacePath) -> Result<Vec<u8>, Error> {
 }
 
 /// Refuses early what the rename would refuse after the contents have arrived.
-fn check_location(place: &Place, path: &WorkspacePath, mode: WriteMode) -> Result<(), Error> {
+fn check_location(place: &OpenDirectory, path: &WorkspacePath, mode: WriteMode) -> Result<(), Error> {
     if path.is_root() {
         let detail = "the workspace root is a directory; name a file in it";
         return Err(Error::operation(ErrorCode::NotAFile, detail));
@@ -123,7 +131,7 @@ fn check_location(place: &Place, path: &WorkspacePath, mode: WriteMode) -> Resul
 
 /// Puts a staged file at `path`, whole and at once. Tells whether nothing was there.
 pub(super) fn put(
-    place: &Place,
+    place: &OpenDirectory,
     path: &WorkspacePath,
     staged: Staged,
     file: &File,
@@ -140,7 +148,7 @@ pub(super) fn put(
 
 /// Renames what is staged to where it belongs.
 pub(super) fn rename_into(
-    place: &Place,
+    place: &OpenDirectory,
     path: &WorkspacePath,
     staged: &Staged,
     location: &Location,
@@ -156,6 +164,6 @@ pub(super) fn rename_into(
 }
 
 /// A new file is made where the path says; an old one is replaced where the link leads.
-fn location_for(place: &Place, path: &WorkspacePath, mode: WriteMode) -> Result<Location, Errno> {
+fn location_for(place: &OpenDirectory, path: &WorkspacePath, mode: WriteMode) -> Result<Location, Errno> {
     if mode.must_be_new() { place.root.location(path) } else { place.root.target_location(path) }
 }

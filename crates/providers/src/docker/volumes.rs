@@ -12,8 +12,8 @@ use warren_workspace::Error;
 use super::archive::{self, Entry};
 use super::container::Plan;
 use super::daemon::{DaemonError, ImageFacts};
-use super::identity::{FURNISHER, Holds, Identity, OwnVolume};
-use super::spec::{self, Furnishing, INIT, RUNNER};
+use super::identity::{FURNISHER, Identity, OwnVolume, VolumeContents};
+use super::spec::{self, BoxSource, INIT, RUNNER};
 use crate::boxes::program::{self, Program};
 
 /// Also a sign that they were given away: a new volume has another.
@@ -24,7 +24,7 @@ const ROOT: Owner = Owner { uid: 0, gid: 0 };
 impl Plan<'_> {
     /// That of the files, and that of the program.
     pub(super) fn volumes(&self) -> [OwnVolume; 2] {
-        let holds = [Holds::Files(self.workspace), Holds::Program(program::mark())];
+        let holds = [VolumeContents::Files(self.workspace), VolumeContents::Program(program::mark())];
         holds.map(|holds| OwnVolume { instance: self.maker.folders.instance.clone(), holds })
     }
 
@@ -83,7 +83,7 @@ impl Plan<'_> {
         let instance = self.maker.folders.instance.clone();
         let identity = Identity { instance, workspace: self.workspace, generation: FURNISHER };
         let [files, program] = self.volumes().map(|volume| volume.name());
-        let furnishing = Furnishing::Volumes { files: &files, program: &program };
+        let furnishing = BoxSource::Volumes { files: &files, program: &program };
         let request = spec::furnisher(&self.facts(&identity, image, furnishing), &files, &program);
         let created = self.maker.daemon.create(&identity, &request).await;
         created.map_err(|error| error.into_opening("furnishing the volumes"))

@@ -28,7 +28,7 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
-use crate::directory::{FileLimits, Place, blocking, errno, open_staging};
+use crate::directory::{FileLimits, OpenDirectory, blocking, errno, open_staging};
 use crate::process;
 use workspace::LocalWorkspace;
 
@@ -105,7 +105,7 @@ impl LocalProvider {
             other => errno::opening(other, "the workspace's directory cannot be opened"),
         })?;
         let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
-        let place = Arc::new(Place::new(root, Arc::clone(&self.staging), limits, None));
+        let place = Arc::new(OpenDirectory::new(root, Arc::clone(&self.staging), limits, None));
         Ok(Arc::new(LocalWorkspace::new(id, place, directory, config.clone(), declared, self.doors.clone())))
     }
 }

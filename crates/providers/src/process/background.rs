@@ -256,7 +256,7 @@ impl Process {
         deadline: Option<Instant>,
         stdin: Bytes,
     ) {
-        let Started { mut child, group, leash } = started;
+        let Started { mut child, group, kill_on_drop } = started;
         let ended = CancellationToken::new();
         let ((), (), (status, timed_out)) = tokio::join!(
             self.pump(output, &ended),
@@ -271,7 +271,7 @@ impl Process {
                 outcome
             },
         );
-        leash.let_go();
+        kill_on_drop.let_go();
         self.input.lock().await.take();
         let (exit_code, signal) = match status {
             Ok(status) => (status.code(), status.signal()),

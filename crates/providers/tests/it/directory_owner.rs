@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{CWD, Gid, RenameFlags, Uid};
 use warren_confined_fs::{Owner, Root, Staging};
 use warren_model::ErrorCode;
-use warren_providers::directory::{DirectoryFs, FileLimits, Place};
+use warren_providers::directory::{DirectoryFs, FileLimits, OpenDirectory};
 use warren_workspace::fs::{CpOptions, Edit, Fs, WriteMode};
 
 use crate::fixture::{assert_code, contents, path, read, tree};
@@ -18,7 +18,7 @@ const RECURSIVE: CpOptions = CpOptions { recursive: true, overwrite: true };
 
 struct Boxed {
     directory: tempfile::TempDir,
-    place: Arc<Place>,
+    place: Arc<OpenDirectory>,
     fs: DirectoryFs,
 }
 
@@ -34,7 +34,8 @@ impl Boxed {
         }
         let staging = Staging::open(&directory.path().join("base"), "instance".into(), drop).unwrap();
         let limits = FileLimits::from_mb(1, 1);
-        let place = Arc::new(Place::new(Root::open(&root).unwrap(), Arc::new(staging), limits, Some(OWNER)));
+        let place =
+            Arc::new(OpenDirectory::new(Root::open(&root).unwrap(), Arc::new(staging), limits, Some(OWNER)));
         Self { fs: DirectoryFs::new(Arc::clone(&place)), place, directory }
     }
 

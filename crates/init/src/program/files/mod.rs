@@ -17,4 +17,4 @@ mod trees;
 mod watching;
 mod writing;
 
-pub(super) use server::{Helper, start};
+pub(super) use server::{FileProcess, start};

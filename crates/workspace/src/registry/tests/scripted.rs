@@ -93,7 +93,7 @@ impl Scripted {
             None => {
                 let is_closed = Arc::new(AtomicBool::new(false));
                 self.made.lock().unwrap().push((id, Arc::clone(&is_closed)));
-                Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing), is_closed }))
+                Ok(Arc::new(ScriptedWorkspace { id, closing: Arc::clone(&self.closing), is_closed }))
             }
         }
     }
@@ -154,14 +154,14 @@ impl Provider for Scripted {
 }
 
 #[derive(Debug)]
-struct Place {
+struct ScriptedWorkspace {
     id: WorkspaceId,
     closing: Arc<Closing>,
     is_closed: Arc<AtomicBool>,
 }
 
 #[async_trait]
-impl Workspace for Place {
+impl Workspace for ScriptedWorkspace {
     fn id(&self) -> WorkspaceId {
         self.id
     }

@@ -29,29 +29,29 @@ impl FileLimits {
 /// Whether so many bytes more may be kept in a workspace; refuses once it is over its limit, and what alone is more than
 /// that. May look at the disk.
 #[derive(Clone)]
-pub struct Room(pub Arc<dyn Fn(u64) -> Result<(), Error> + Send + Sync>);
+pub struct SpaceCheck(pub Arc<dyn Fn(u64) -> Result<(), Error> + Send + Sync>);
 
-impl std::fmt::Debug for Room {
+impl std::fmt::Debug for SpaceCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Room")
+        f.write_str("SpaceCheck")
     }
 }
 
 #[derive(Debug)]
-pub struct Place {
+pub struct OpenDirectory {
     pub(super) root: Root,
     pub(super) staging: Arc<Staging>,
     pub(super) max_file_bytes: u64,
     pub(super) max_grep_file_bytes: u64,
     pub(super) owner: Option<Owner>,
-    room: Option<Room>,
+    room: Option<SpaceCheck>,
     /// Held while something is put in place, so that an edit cannot lose a write that came in between. Only our own
     /// changes wait here: programs in the workspace write as they like.
     changes: Mutex<()>,
     closed: CancellationToken,
 }
 
-impl Place {
+impl OpenDirectory {
     /// `staging` must lie on the filesystem of `root`. With an `owner`, all that is made here belongs to it (which
     /// takes root); without one, to this process's user.
     pub fn new(root: Root, staging: Arc<Staging>, limits: FileLimits, owner: Option<Owner>) -> Self {
@@ -68,18 +68,18 @@ impl Place {
     }
 
     /// With a limit on all of its files together.
-    pub fn with_room(mut self, room: Room) -> Self {
+    pub fn with_space_check(mut self, room: SpaceCheck) -> Self {
         self.room = Some(room);
         self
     }
 
     /// Before anything is added.
-    pub(super) fn check_room(&self) -> Result<(), Error> {
-        self.check_room_for(0)
+    pub(super) fn check_space(&self) -> Result<(), Error> {
+        self.check_space_for(0)
     }
 
     /// Before so much is added, or while it is.
-    pub(super) fn check_room_for(&self, bytes: u64) -> Result<(), Error> {
+    pub(super) fn check_space_for(&self, bytes: u64) -> Result<(), Error> {
         self.room.as_ref().map_or(Ok(()), |room| (room.0)(bytes))
     }
 
