@@ -75,7 +75,7 @@ impl Fleet {
         let finding = match (way, &card) {
             (Way::Card, Some(card)) => prober.ask(card).await,
             (Way::Card, None) => Finding::Unknown,
-            (Way::Box, _) => found_in_box(self.registry().look_at(id).await),
+            (Way::Box, _) => found_in_box(self.registry().check_presence(id).await),
             (Way::Claims, _) => seen_from_queue(seen, now),
         };
         let moment = self.moment(&Principal::system("probes"));

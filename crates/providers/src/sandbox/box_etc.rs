@@ -41,7 +41,7 @@ const ALTERNATIVES: &str = "/etc/alternatives";
 const MAX_COPIED_BYTES: u64 = 4 << 20;
 
 /// Where the `/etc` of boxes is.
-pub(super) fn furnish(folder: &Path) -> io::Result<PathBuf> {
+pub(super) fn write_box_etc(folder: &Path) -> io::Result<PathBuf> {
     let etc = folder.join("etc");
     make_folder(folder)?;
     make_folder(&etc)?;
@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn a_box_gets_an_etc_of_its_own_and_mended_files() {
         let folder = tempfile::tempdir().unwrap();
-        furnish(folder.path()).unwrap();
+        write_box_etc(folder.path()).unwrap();
         let passwd = folder.path().join("etc/passwd");
         assert!(std::fs::read_to_string(&passwd).unwrap().contains("agent:x:1000"));
         assert!(!folder.path().join("etc/shadow").exists());
         assert!(folder.path().join("etc/ssl/certs").is_dir());
         std::fs::remove_file(&passwd).unwrap();
         std::fs::write(&passwd, "somebody:x:0:0::/:/bin/sh").unwrap();
-        furnish(folder.path()).unwrap();
+        write_box_etc(folder.path()).unwrap();
         assert!(!std::fs::read_to_string(&passwd).unwrap().contains("somebody"));
     }
 }

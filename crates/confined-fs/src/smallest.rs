@@ -5,19 +5,19 @@ use std::collections::BinaryHeap;
 /// Keeps the `capacity` smallest items it was offered, so that the first page of a directory with a million
 /// entries costs a page of memory.
 #[derive(Debug)]
-pub(crate) struct Smallest<T: Ord> {
+pub struct Smallest<T: Ord> {
     heap: BinaryHeap<T>,
     capacity: usize,
     /// Whether something was left out.
-    pub(crate) overflowed: bool,
+    pub overflowed: bool,
 }
 
 impl<T: Ord> Smallest<T> {
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub fn new(capacity: usize) -> Self {
         Self { heap: BinaryHeap::new(), capacity, overflowed: false }
     }
 
-    pub(crate) fn offer(&mut self, item: T) {
+    pub fn offer(&mut self, item: T) {
         if self.heap.len() < self.capacity {
             self.heap.push(item);
             return;
@@ -30,14 +30,14 @@ impl<T: Ord> Smallest<T> {
         }
     }
 
-    pub(crate) fn into_sorted(self) -> Vec<T> {
+    pub fn into_sorted(self) -> Vec<T> {
         self.heap.into_sorted_vec()
     }
 }
 
 impl Smallest<Vec<u8>> {
     /// As `offer`, and copies only what it keeps.
-    pub(crate) fn offer_bytes(&mut self, item: &[u8]) {
+    pub fn offer_bytes(&mut self, item: &[u8]) {
         if self.heap.len() < self.capacity {
             self.heap.push(item.to_vec());
             return;

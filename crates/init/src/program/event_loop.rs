@@ -7,7 +7,8 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
-use warren_init::{Answer, Facts, Failure, FailureKind, MAX_PIECE_BYTES, PROTOCOL_VERSION, PolledOutput};
+use warren_confined_fs::Root;
+use warren_init::{CallAnswer, Facts, Failure, FailureKind, MAX_PIECE_BYTES, PROTOCOL_VERSION, PolledOutput};
 
 use super::call::PendingPoll;
 use super::children::{Children, Sweep};
@@ -32,16 +33,16 @@ const INPUT: u64 = 2;
 const EVENTS_PER_TURN: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Serve {
+pub(super) struct EventLoop {
     pub(super) owner: Owner,
     pub(super) table: Table,
     pub(super) polls: Vec<PendingPoll>,
     pub(super) launcher: Launcher,
-    pub(super) root: OwnedFd,
+    pub(super) root: Root,
     /// What programs without input read.
     pub(super) nothing: OwnedFd,
     /// Serves files, once somebody asked for one.
-    pub(super) files: Option<files::Helper>,
+    pub(super) files: Option<files::FileProcess>,
     pub(super) facts: Facts,
     pub(super) now: Instant,
     epoll: OwnedFd,
@@ -55,7 +56,7 @@ pub(super) struct Serve {
     is_sweeping: bool,
 }
 
-impl Serve {
+impl EventLoop {
     pub(super) fn new(options: &Options, prepared: Prepared) -> Result<Self, Errno> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &prepared.signals, EventData::new_u64(SIGNALS), EventFlags::IN)?;
@@ -241,7 +242,7 @@ impl Serve {
                 |polled: &PolledOutput| even_empty || !polled.bytes.is_empty() || polled.exit.is_some();
             match answer {
                 Some(polled) if is_due(&polled) => {
-                    self.owner.send(poll.request, Answer::Polled(polled));
+                    self.owner.send(poll.request, CallAnswer::Polled(polled));
                     self.polls.swap_remove(at);
                 }
                 Some(_) => at += 1,
@@ -281,7 +282,7 @@ impl Serve {
     }
 
     pub(super) fn fail(&mut self, request: u32, kind: FailureKind) {
-        self.owner.send(request, Answer::Failed(Failure { kind, errno: 0 }));
+        self.owner.send(request, CallAnswer::Failed(Failure { kind, errno: 0 }));
     }
 
     /// Killed, and soon seen to be gone.
@@ -382,7 +383,7 @@ impl Serve {
         }
     }
 
-    /// Ends what only the owner that was here could use.
+    /// OwnerDescriptors what only the owner that was here could use.
     pub(super) fn forget_owner(&mut self) {
         self.polls.clear();
         if let Some(files) = self.files.take() {

@@ -5,22 +5,14 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Gid, Mode, RenameFlags, Uid, chownat, fchown, mkdirat, renameat, renameat_with};
+use rustix::fs::{Mode, RenameFlags, mkdirat, renameat, renameat_with};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
+use warren_confined_fs::{Location, Owner, Root, Staged, Staging};
 use warren_model::{ErrorCode, MIB};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::beneath::{Root, Spot};
 use super::errno;
-use super::staging::{Staged, Staging};
-
-/// The uid and gid that a workspace's programs run as, where they are not Warren's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
-    pub uid: u32,
-    pub gid: u32,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLimits {
@@ -37,29 +29,29 @@ impl FileLimits {
 /// Whether so many bytes more may be kept in a workspace; refuses once it is over its limit, and what alone is more than
 /// that. May look at the disk.
 #[derive(Clone)]
-pub struct Room(pub Arc<dyn Fn(u64) -> Result<(), Error> + Send + Sync>);
+pub struct SpaceCheck(pub Arc<dyn Fn(u64) -> Result<(), Error> + Send + Sync>);
 
-impl std::fmt::Debug for Room {
+impl std::fmt::Debug for SpaceCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Room")
+        f.write_str("SpaceCheck")
     }
 }
 
 #[derive(Debug)]
-pub struct Place {
+pub struct OpenDirectory {
     pub(super) root: Root,
     pub(super) staging: Arc<Staging>,
     pub(super) max_file_bytes: u64,
     pub(super) max_grep_file_bytes: u64,
-    owner: Option<Owner>,
-    room: Option<Room>,
+    pub(super) owner: Option<Owner>,
+    room: Option<SpaceCheck>,
     /// Held while something is put in place, so that an edit cannot lose a write that came in between. Only our own
     /// changes wait here: programs in the workspace write as they like.
     changes: Mutex<()>,
     closed: CancellationToken,
 }
 
-impl Place {
+impl OpenDirectory {
     /// `staging` must lie on the filesystem of `root`. With an `owner`, all that is made here belongs to it (which
     /// takes root); without one, to this process's user.
     pub fn new(root: Root, staging: Arc<Staging>, limits: FileLimits, owner: Option<Owner>) -> Self {
@@ -76,18 +68,18 @@ impl Place {
     }
 
     /// With a limit on all of its files together.
-    pub fn with_room(mut self, room: Room) -> Self {
+    pub fn with_space_check(mut self, room: SpaceCheck) -> Self {
         self.room = Some(room);
         self
     }
 
     /// Before anything is added.
-    pub(super) fn check_room(&self) -> Result<(), Error> {
-        self.check_room_for(0)
+    pub(super) fn check_space(&self) -> Result<(), Error> {
+        self.check_space_for(0)
     }
 
     /// Before so much is added, or while it is.
-    pub(super) fn check_room_for(&self, bytes: u64) -> Result<(), Error> {
+    pub(super) fn check_space_for(&self, bytes: u64) -> Result<(), Error> {
         self.room.as_ref().map_or(Ok(()), |room| (room.0)(bytes))
     }
 
@@ -126,41 +118,31 @@ impl Place {
 
     /// Makes `path` and missing parents; there already is success.
     pub(super) fn make_directories(&self, path: &WorkspacePath) -> Result<(), Errno> {
-        let mut missing = Vec::new();
-        let mut here = path.clone();
-        loop {
-            match self.root.directory(&here) {
-                Ok(_) => break,
-                Err(Errno::NOENT) => {}
-                Err(errno) => return Err(errno),
-            }
-            let Some(parent) = here.parent() else {
-                return Err(Errno::NOENT);
-            };
-            missing.push(std::mem::replace(&mut here, parent));
-        }
-        for directory in missing.iter().rev() {
-            let spot = self.root.spot(directory)?;
-            match self.make_directory(&spot) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-        // A dangling link or a file made meanwhile shows here.
-        self.root.directory(path).map(drop)
+        self.root.make_directories(path, |location| self.make_directory(location))
+    }
+
+    /// Where something will be put, with its parents made. A link at the end is followed if `follows_links`.
+    pub(super) fn location_with_parents(
+        &self,
+        path: &WorkspacePath,
+        follows_links: bool,
+    ) -> Result<Location, Error> {
+        self.root
+            .location_with_parents(path, follows_links, |location| self.make_directory(location))
+            .map_err(|errno| self.failure(errno, path))
     }
 
     /// For an owner, a directory is made in staging and moved in: made in place, it could be swapped for another
     /// before it is given away.
-    fn make_directory(&self, spot: &Spot) -> Result<(), Errno> {
+    fn make_directory(&self, location: &Location) -> Result<(), Errno> {
         if self.owner.is_none() {
-            return mkdirat(&spot.directory, &spot.name, Mode::from_raw_mode(0o777));
+            return mkdirat(&location.directory, &location.name, Mode::from_raw_mode(0o777));
         }
         let (staged, _) = self.stage_directory()?;
         let (from, name) = (staged.directory(), &staged.name);
-        match renameat_with(from, name, &spot.directory, &spot.name, RenameFlags::NOREPLACE) {
+        match renameat_with(from, name, &location.directory, &location.name, RenameFlags::NOREPLACE) {
             // A filesystem without that flag: at worst an empty directory gives way to an empty one.
-            Err(Errno::INVAL | Errno::NOSYS) => renameat(from, name, &spot.directory, &spot.name)
+            Err(Errno::INVAL | Errno::NOSYS) => renameat(from, name, &location.directory, &location.name)
                 .map_err(|errno| if errno == Errno::NOTEMPTY { Errno::EXIST } else { errno }),
             renamed => renamed,
         }?;
@@ -182,19 +164,13 @@ impl Place {
         Ok((staged, directory))
     }
 
-    /// Gives away what this process has just made, through its handle.
-    pub(super) fn give_to_owner(&self, made: impl AsFd) -> Result<(), Errno> {
-        self.owner.map_or(Ok(()), |Owner { uid, gid }| {
-            fchown(made, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))
-        })
+    fn give_to_owner(&self, made: impl AsFd) -> Result<(), Errno> {
+        self.owner.map_or(Ok(()), |owner| owner.give(made))
     }
 
-    /// A link has no handle to be given by, so only links in staging are: nobody else can reach them.
+    /// Only for links in staging: nobody else can reach them.
     pub(super) fn give_link_to_owner(&self, staging: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
-        self.owner.map_or(Ok(()), |Owner { uid, gid }| {
-            let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-            chownat(staging, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
-        })
+        self.owner.map_or(Ok(()), |owner| owner.give_link(staging, name))
     }
 }
 

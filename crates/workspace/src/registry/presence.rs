@@ -4,13 +4,13 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use warren_model::WorkspaceId;
 
-use super::slot::Life;
+use super::slot::SlotState;
 use super::{Lease, Registry};
 use crate::Presence;
 
 impl Registry {
     /// Looks at one. What is not open here cannot be looked at; what is gone is opened again by its next use.
-    pub async fn look_at(&self, id: WorkspaceId) -> Presence {
+    pub async fn check_presence(&self, id: WorkspaceId) -> Presence {
         match self.open_lease(id) {
             Some(lease) => self.look(id, lease).await,
             None => Presence::Unknown,
@@ -18,7 +18,7 @@ impl Registry {
     }
 
     /// Looks at all that are open here, `at_once` of them at a time.
-    pub async fn look_at_open(&self, at_once: usize) -> Vec<(WorkspaceId, Presence)> {
+    pub async fn check_presence_of_open(&self, at_once: usize) -> Vec<(WorkspaceId, Presence)> {
         let ids = self.inner.slots().into_iter().map(|slot| slot.id);
         let open = ids.filter_map(|id| Some((id, self.open_lease(id)?)));
         let looks = open.map(|(id, lease)| async move { (id, self.look(id, lease).await) });
@@ -42,13 +42,13 @@ impl Registry {
     fn open_lease(&self, id: WorkspaceId) -> Option<Lease> {
         let slot = self.slot(id).ok()?;
         match &slot.lock().life {
-            Life::Open(lease) => Some(lease.clone()),
-            Life::Unopened
-            | Life::Opening { .. }
-            | Life::Evicted
-            | Life::Failed { .. }
-            | Life::Closing { .. }
-            | Life::Closed => None,
+            SlotState::Open(lease) => Some(lease.clone()),
+            SlotState::Unopened
+            | SlotState::Opening { .. }
+            | SlotState::Evicted
+            | SlotState::Failed { .. }
+            | SlotState::Closing { .. }
+            | SlotState::Closed => None,
         }
     }
 }

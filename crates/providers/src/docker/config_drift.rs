@@ -38,17 +38,17 @@ const CONFIG: [&str; 11] = [
 ];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Drift {
+pub(super) struct ConfigDrift {
     /// Names of fields that are not as asked for.
     pub(super) fields: Vec<String>,
     /// Names of limits that this host does not enforce.
     pub(super) unenforced: Vec<String>,
 }
 
-pub(super) fn between(request: &ContainerCreateBody, real: &ContainerInspectResponse) -> Drift {
+pub(super) fn between(request: &ContainerCreateBody, real: &ContainerInspectResponse) -> ConfigDrift {
     let asked = fields(request.host_config.as_ref());
     let found = fields(real.host_config.as_ref());
-    let mut drift = Drift::default();
+    let mut drift = ConfigDrift::default();
     let names: std::collections::BTreeSet<&String> = asked.keys().chain(found.keys()).collect();
     for name in names {
         let is_listed = |list: &[&str]| list.contains(&name.as_str());
@@ -166,7 +166,7 @@ mod tests {
     // W75
     #[test]
     fn what_was_asked_for_is_no_drift() {
-        assert_eq!(between(&asked(), &real(|_| {})), Drift::default());
+        assert_eq!(between(&asked(), &real(|_| {})), ConfigDrift::default());
     }
 
     // W75

@@ -1,21 +1,22 @@
-//! The latest output of a background process, by offset from its beginning.
+//! The latest output of a background process, by offset from the beginning of all that it wrote.
 
 use std::collections::VecDeque;
 
+/// Keeps the last `capacity` bytes.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub struct OutputRing {
     bytes: VecDeque<u8>,
     capacity: usize,
     /// Offset of the first byte that is still here.
     start: u64,
 }
 
-impl Ring {
-    pub(super) const fn new(capacity: usize) -> Self {
+impl OutputRing {
+    pub const fn new(capacity: usize) -> Self {
         Self { bytes: VecDeque::new(), capacity, start: 0 }
     }
 
-    pub(super) fn push(&mut self, new: &[u8]) {
+    pub fn push(&mut self, new: &[u8]) {
         let kept = &new[new.len().saturating_sub(self.capacity)..];
         let excess = (self.bytes.len() + kept.len()).saturating_sub(self.capacity);
         self.bytes.drain(..excess);
@@ -23,16 +24,22 @@ impl Ring {
         self.start += (excess + new.len() - kept.len()) as u64;
     }
 
-    pub(super) fn end(&self) -> u64 {
+    /// The offset after the last byte written.
+    pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// How many bytes are kept now.
+    pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// What is kept from `offset` on, and where it begins.
-    pub(super) fn read(&self, offset: u64, max_bytes: usize) -> (u64, Vec<u8>) {
+    pub fn read(&self, offset: u64, max_bytes: usize) -> (u64, Vec<u8>) {
         let from = offset.clamp(self.start, self.end());
         let skip = usize::try_from(from - self.start).unwrap_or(usize::MAX);
         let count = max_bytes.min(self.bytes.len() - skip);
@@ -55,7 +62,7 @@ mod tests {
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 0..12),
             capacity in 1usize..32, offset in 0u64..200, max in 0usize..40,
         ) {
-            let mut ring = Ring::new(capacity);
+            let mut ring = OutputRing::new(capacity);
             pieces.iter().for_each(|piece| ring.push(piece));
             let all = pieces.concat();
             prop_assert_eq!(ring.end(), all.len() as u64);

@@ -1,12 +1,12 @@
 //! What can be told of the daemon before any workspace needs it, for people who ask (`warren doctor`).
 
-use super::daemon::{Daemon, DaemonError, Patience};
+use super::daemon::{Daemon, DaemonError, DaemonTimeouts};
 use super::host::{Host, Transport};
 use super::provider::DockerSettings;
 
 /// A daemon that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DaemonStatus {
     pub address: String,
     pub version: String,
     /// What an operator should know about the way to it.
@@ -15,15 +15,18 @@ pub struct Found {
 
 /// Why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum DaemonProblem {
     /// The address cannot be used; a sentence with its remedy.
     Address(String),
     /// Nothing that can be used answers there.
     NoAnswer { address: String, cause: String },
 }
 
-pub async fn look_for_daemon(settings: &DockerSettings, patience: Patience) -> Result<Found, Problem> {
-    let host = settings.read_host().map_err(Problem::Address)?;
+pub async fn check_daemon(
+    settings: &DockerSettings,
+    patience: DaemonTimeouts,
+) -> Result<DaemonStatus, DaemonProblem> {
+    let host = settings.read_host().map_err(DaemonProblem::Address)?;
     let (address, remark) = match &host {
         Host::Local { socket } => (format!("unix://{socket}"), None),
         Host::Remote { address, transport: Transport::Tls(_) } => (format!("tcp://{address} (TLS)"), None),
@@ -35,8 +38,8 @@ pub async fn look_for_daemon(settings: &DockerSettings, patience: Patience) -> R
         }
     };
     match Daemon::new(Ok(host), patience).version().await {
-        Ok(version) => Ok(Found { address, version, remark }),
-        Err(error) => Err(Problem::NoAnswer { address, cause: cause_of(&error) }),
+        Ok(version) => Ok(DaemonStatus { address, version, remark }),
+        Err(error) => Err(DaemonProblem::NoAnswer { address, cause: cause_of(&error) }),
     }
 }
 

@@ -48,15 +48,15 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
 
 #[derive(Debug)]
-pub(super) struct Vestibule {
+pub(super) struct MountNamespace {
     namespace: OwnedFd,
 }
 
-impl Vestibule {
+impl MountNamespace {
     /// `etc` is what boxes find there.
     pub(super) fn make(system: &System, etc: &Path) -> io::Result<Self> {
         let built = std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().name("vestibule".into());
+            let builder = std::thread::Builder::new().name("mount_namespace".into());
             Ok::<_, io::Error>(builder.spawn_scoped(scope, || build(system, etc))?.join())
         })?;
         let namespace = built.map_err(|_| io::Error::other("the thread that builds it panicked"))??;
@@ -64,7 +64,7 @@ impl Vestibule {
     }
 }
 
-impl AsFd for Vestibule {
+impl AsFd for MountNamespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.namespace.as_fd()
     }
@@ -94,7 +94,7 @@ fn build(system: &System, etc: &Path) -> io::Result<OwnedFd> {
     }
     move_mount(&etc, "", CWD, root.join("etc"), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     mount_bind_recursive("/proc", root.join("proc"))?;
-    furnish_devices(&root.join("dev"))?;
+    make_devices(&root.join("dev"))?;
     mount_remount(root, MountFlags::BIND | MountFlags::RDONLY | PLAIN, c"")?;
     rustix::process::chdir(root)?;
     // The old root is put over the new one, and taken away.
@@ -105,7 +105,7 @@ fn build(system: &System, etc: &Path) -> io::Result<OwnedFd> {
 }
 
 /// As bubblewrap would make it, but for terminals, of which each box has its own.
-fn furnish_devices(folder: &Path) -> io::Result<()> {
+fn make_devices(folder: &Path) -> io::Result<()> {
     mount("warren", folder, "tmpfs", PLAIN, SMALL)?;
     for name in DEVICES {
         let here = folder.join(name);

@@ -26,40 +26,41 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::delete::delete_tree;
-use super::entries::list_names;
-
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+use crate::delete::delete_tree;
+use crate::entries::list_names;
+use crate::root::DIRECTORY_FLAGS;
 
 /// Things one sweep looks at; the next goes on.
 const MAX_SWEPT: usize = 65_536;
 
 #[derive(Debug)]
 pub struct Staging {
-    /// All instances' staging.
-    shelf: OwnedFd,
+    /// The directory with one directory and one lease per instance.
+    instances: OwnedFd,
     own: OwnedFd,
     trash: OwnedFd,
     instance: String,
     made: AtomicU64,
+    /// Told when something could not be deleted; the next sweep will.
+    report_leftover: fn(Errno),
     /// Dropped last of what this process holds; the kernel lets go of the lock with it.
     _lease: File,
 }
 
 impl Staging {
-    /// Makes this instance's part of `base`, under a lease.
-    pub fn open(base: &Path, instance: String) -> Result<Self, Errno> {
-        let base = openat(CWD, base, DIRECTORY, Mode::empty())?;
-        let shelf = make_and_open(base.as_fd(), ".staging")?;
+    /// Makes this instance's part of `base`, under a lease. `report_leftover` is told when a temp file could not be deleted,
+    /// for the log: the next sweep deletes it.
+    pub fn open(base: &Path, instance: String, report_leftover: fn(Errno)) -> Result<Self, Errno> {
+        let base = openat(CWD, base, DIRECTORY_FLAGS, Mode::empty())?;
+        let instances = make_and_open(base.as_fd(), ".staging")?;
         let trash = make_and_open(base.as_fd(), ".trash")?;
         // The lease first: a directory without a held lease is anyone's to sweep.
-        let lease = take_lease(shelf.as_fd(), &lease_name(&instance))?;
-        let own = make_and_open(shelf.as_fd(), &instance)?;
-        Ok(Self { shelf, own, trash, instance, made: AtomicU64::new(0), _lease: lease })
+        let lease = take_lease(instances.as_fd(), &lease_name(&instance))?;
+        let own = make_and_open(instances.as_fd(), &instance)?;
+        Ok(Self { instances, own, trash, instance, made: AtomicU64::new(0), report_leftover, _lease: lease })
     }
 
-    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+    pub fn handle(&self) -> BorrowedFd<'_> {
         self.own.as_fd()
     }
 
@@ -69,7 +70,7 @@ impl Staging {
     }
 
     /// An empty file that is removed again unless it is put somewhere.
-    pub(super) fn file(self: &Arc<Self>) -> Result<(Staged, File), Errno> {
+    pub fn file(self: &Arc<Self>) -> Result<(Staged, File), Errno> {
         let staged = self.staged();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.own, &staged.name, flags, Mode::from_raw_mode(0o666))?;
@@ -77,23 +78,23 @@ impl Staging {
     }
 
     /// An empty directory, likewise.
-    pub(super) fn directory(self: &Arc<Self>) -> Result<(Staged, OwnedFd), Errno> {
+    pub fn directory(self: &Arc<Self>) -> Result<(Staged, OwnedFd), Errno> {
         let staged = self.staged();
         mkdirat(&self.own, &staged.name, Mode::from_raw_mode(0o777))?;
-        let handle = openat(&self.own, &staged.name, DIRECTORY, Mode::empty())?;
+        let handle = openat(&self.own, &staged.name, DIRECTORY_FLAGS, Mode::empty())?;
         Ok((staged, handle))
     }
 
     /// A name where nothing is yet.
-    pub(super) fn staged(self: &Arc<Self>) -> Staged {
+    pub fn staged(self: &Arc<Self>) -> Staged {
         Staged { staging: Arc::clone(self), name: self.fresh_name(), is_placed: false }
     }
 
-    /// Takes a thing out of sight at once; what it was is deleted by `empty_trash`, here or after a crash.
+    /// Moves a thing to the trash and returns its name there, for `delete_discarded`. After a crash the sweep deletes it.
     pub fn discard(&self, directory: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno> {
-        let place = self.fresh_name();
-        rustix::fs::renameat(directory, name, &self.trash, &place)?;
-        Ok(place)
+        let name_in_trash = self.fresh_name();
+        rustix::fs::renameat(directory, name, &self.trash, &name_in_trash)?;
+        Ok(name_in_trash)
     }
 
     pub fn delete_discarded(&self, name: &OsStr) -> Result<(), Errno> {
@@ -102,7 +103,7 @@ impl Staging {
 
     /// The instances that have a directory or a lease here, without our own.
     fn others(&self) -> Result<BTreeSet<String>, Errno> {
-        let names = list_names(self.shelf.as_fd(), MAX_SWEPT)?.into_iter();
+        let names = list_names(self.instances.as_fd(), MAX_SWEPT)?.into_iter();
         Ok(names
             .filter_map(|name| name.into_string().ok())
             .map(|name| name.strip_suffix(".lease").unwrap_or(&name).to_owned())
@@ -110,9 +111,9 @@ impl Staging {
             .collect())
     }
 
-    /// Deletes all that is in the trash, and what processes without a lease left in staging. Tells how many things went
-    /// and what could not be deleted. `bury` is told of each dead process first, to end what else it left.
-    pub fn sweep(&self, mut bury: impl FnMut(&str)) -> Result<(u32, Vec<String>), Errno> {
+    /// Deletes all that is in the trash, and what processes without a lease left in staging. Returns how many things
+    /// were deleted and what could not be. `on_dead` is called with each dead instance first, to end what else it left.
+    pub fn sweep(&self, mut on_dead: impl FnMut(&str)) -> Result<(u32, Vec<String>), Errno> {
         let (mut removed, mut problems) = (0, Vec::new());
         let mut count = |result: Result<(), Errno>, what: &str| match result {
             Ok(()) => removed += 1,
@@ -123,13 +124,13 @@ impl Staging {
         }
         for instance in &self.others()? {
             let lease = lease_name(instance);
-            let Ok(held) = take_dead_lease(self.shelf.as_fd(), &lease) else {
+            let Ok(held) = take_dead_lease(self.instances.as_fd(), &lease) else {
                 continue;
             };
-            bury(instance);
-            count(delete_tree(self.shelf.as_fd(), OsStr::new(instance)), "a dead process's temp files");
+            on_dead(instance);
+            count(delete_tree(self.instances.as_fd(), OsStr::new(instance)), "a dead process's temp files");
             // Only while we hold it: else we could remove the lease of a newcomer.
-            let _ = unlinkat(&self.shelf, &lease, AtFlags::empty());
+            let _ = unlinkat(&self.instances, &lease, AtFlags::empty());
             drop(held);
         }
         Ok((removed, problems))
@@ -139,26 +140,26 @@ impl Staging {
 impl Drop for Staging {
     /// A process that ends in order leaves nothing to sweep.
     fn drop(&mut self) {
-        let _ = delete_tree(self.shelf.as_fd(), OsStr::new(&self.instance));
-        let _ = unlinkat(&self.shelf, lease_name(&self.instance), AtFlags::empty());
+        let _ = delete_tree(self.instances.as_fd(), OsStr::new(&self.instance));
+        let _ = unlinkat(&self.instances, lease_name(&self.instance), AtFlags::empty());
     }
 }
 
 /// Something in staging. Dropped without having been placed, it is deleted.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub struct Staged {
     staging: Arc<Staging>,
-    pub(super) name: OsString,
+    pub name: OsString,
     is_placed: bool,
 }
 
 impl Staged {
-    pub(super) fn directory(&self) -> BorrowedFd<'_> {
+    pub fn directory(&self) -> BorrowedFd<'_> {
         self.staging.handle()
     }
 
     /// It was renamed to where it belongs.
-    pub(super) fn placed(mut self) {
+    pub fn placed(mut self) {
         self.is_placed = true;
     }
 }
@@ -168,7 +169,7 @@ impl Drop for Staged {
         if !self.is_placed
             && let Err(errno) = delete_tree(self.staging.handle(), &self.name)
         {
-            tracing::warn!(%errno, "a temp file could not be deleted; the next sweep will");
+            (self.staging.report_leftover)(errno);
         }
     }
 }
@@ -179,27 +180,27 @@ fn lease_name(instance: &str) -> String {
 
 fn make_and_open(base: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     match mkdirat(base, name, Mode::from_raw_mode(0o700)) {
-        Ok(()) | Err(Errno::EXIST) => openat(base, name, DIRECTORY, Mode::empty()),
+        Ok(()) | Err(Errno::EXIST) => openat(base, name, DIRECTORY_FLAGS, Mode::empty()),
         Err(errno) => Err(errno),
     }
 }
 
 /// Makes and locks a lease. A sweeper may have taken it for dead between the two, so look again afterwards.
-fn take_lease(shelf: BorrowedFd<'_>, name: &str) -> Result<File, Errno> {
+fn take_lease(instances: BorrowedFd<'_>, name: &str) -> Result<File, Errno> {
     loop {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let lease = openat(shelf, name, flags, Mode::from_raw_mode(0o600))?;
+        let lease = openat(instances, name, flags, Mode::from_raw_mode(0o600))?;
         flock(&lease, FlockOperation::NonBlockingLockExclusive)?;
-        if is_same_file(shelf, name, lease.as_fd()) {
+        if is_same_file(instances, name, lease.as_fd()) {
             return Ok(lease.into());
         }
     }
 }
 
 /// The lease of a process that is gone; `Err` while it lives. Absent counts as dead: leases are made first.
-fn take_dead_lease(shelf: BorrowedFd<'_>, name: &str) -> Result<Option<OwnedFd>, Errno> {
+fn take_dead_lease(instances: BorrowedFd<'_>, name: &str) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(shelf, name, flags, Mode::empty()) {
+    match openat(instances, name, flags, Mode::empty()) {
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno),
         Ok(lease) => {
@@ -233,29 +234,29 @@ mod tests {
     #[test]
     fn temp_files_are_swept_by_lease_and_never_while_their_owner_lives() {
         let base = tempfile::tempdir().unwrap();
-        let sweeper = Staging::open(base.path(), "aaa".into()).unwrap();
-        let living = Arc::new(Staging::open(base.path(), "bbb".into()).unwrap());
+        let sweeper = Staging::open(base.path(), "aaa".into(), drop).unwrap();
+        let living = Arc::new(Staging::open(base.path(), "bbb".into(), drop).unwrap());
         let (staged, _) = living.file().unwrap();
         // A dead owner: its lease exists and nobody holds it. As new as can be, so age says nothing.
-        let shelf = base.path().join(".staging");
-        std::fs::create_dir(shelf.join("ccc")).unwrap();
-        std::fs::write(shelf.join("ccc/half"), "x").unwrap();
-        std::fs::write(shelf.join("ccc.lease"), "").unwrap();
+        let instances = base.path().join(".staging");
+        std::fs::create_dir(instances.join("ccc")).unwrap();
+        std::fs::write(instances.join("ccc/half"), "x").unwrap();
+        std::fs::write(instances.join("ccc.lease"), "").unwrap();
         // One whose lease was lost altogether.
-        std::fs::create_dir(shelf.join("ddd")).unwrap();
+        std::fs::create_dir(instances.join("ddd")).unwrap();
         std::fs::create_dir_all(base.path().join(".trash/old/deep")).unwrap();
 
-        let mut buried = Vec::new();
-        let (removed, problems) = sweeper.sweep(|instance| buried.push(instance.to_owned())).unwrap();
-        assert_eq!(buried, ["ccc", "ddd"]);
+        let mut dead = Vec::new();
+        let (removed, problems) = sweeper.sweep(|instance| dead.push(instance.to_owned())).unwrap();
+        assert_eq!(dead, ["ccc", "ddd"]);
         assert_eq!((removed, problems), (3, vec![]));
-        assert_eq!(names(&shelf), ["aaa", "aaa.lease", "bbb", "bbb.lease"]);
-        assert_eq!(names(&shelf.join("bbb")).len(), 1);
+        assert_eq!(names(&instances), ["aaa", "aaa.lease", "bbb", "bbb.lease"]);
+        assert_eq!(names(&instances.join("bbb")).len(), 1);
         assert!(names(&base.path().join(".trash")).is_empty());
 
         drop(staged);
-        assert!(names(&shelf.join("bbb")).is_empty(), "an unplaced file is removed");
+        assert!(names(&instances.join("bbb")).is_empty(), "an unplaced file is removed");
         drop(living);
-        assert_eq!(names(&shelf), ["aaa", "aaa.lease"], "an orderly end leaves nothing");
+        assert_eq!(names(&instances), ["aaa", "aaa.lease"], "an orderly end leaves nothing");
     }
 }

@@ -26,7 +26,7 @@ use crate::directory::blocking;
 use crate::readiness;
 
 /// How long a box may take to begin to speak.
-const BIRTH_PATIENCE: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// What of bubblewrap's complaints is kept.
 const MAX_COMPLAINT_BYTES: u64 = 2_048;
 
@@ -43,7 +43,7 @@ pub(super) struct LiveBox {
 
 impl LiveBox {
     /// Takes a started bubblewrap in hand, and gives it out once it has shown that it is shut.
-    pub(super) async fn attend(
+    pub(super) async fn take_over(
         started: Started,
         channel: std::os::unix::net::UnixStream,
         complaints: io::PipeReader,
@@ -55,8 +55,8 @@ impl LiveBox {
             handle_of(&child).map_err(|error| unavailable(format!("the box cannot be watched: {error}")))?;
         let process = Arc::new(process);
         let ended = CancellationToken::new();
-        tokio::spawn(bury(Arc::clone(&process), child, cgroup, ended.clone()));
-        let leash = Leash(&process);
+        tokio::spawn(clean_up_after(Arc::clone(&process), child, cgroup, ended.clone()));
+        let kill_on_drop = KillOnDrop(&process);
         let opened = tokio::select! {
             opened = open_channel(channel) => opened,
             () = ended.cancelled() => Err(ChannelError::Gone),
@@ -64,13 +64,13 @@ impl LiveBox {
         let (channel, greeting) = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                drop(leash);
+                drop(kill_on_drop);
                 ended.cancelled().await;
-                return Err(stillborn(error, complaints));
+                return Err(start_failure(error, complaints));
             }
         };
         backend::judge(&greeting)?;
-        std::mem::forget(leash);
+        std::mem::forget(kill_on_drop);
         Ok(Self { channel, greeting, process, ended, cgroup: kept, _launcher: launcher })
     }
 
@@ -109,9 +109,9 @@ impl Drop for LiveBox {
 }
 
 /// Ends a box that was not given out.
-struct Leash<'a>(&'a AsyncFd<OwnedFd>);
+struct KillOnDrop<'a>(&'a AsyncFd<OwnedFd>);
 
-impl Drop for Leash<'_> {
+impl Drop for KillOnDrop<'_> {
     fn drop(&mut self) {
         kill(self.0);
     }
@@ -130,25 +130,30 @@ fn handle_of(child: &Child) -> io::Result<AsyncFd<OwnedFd>> {
 async fn open_channel(stream: std::os::unix::net::UnixStream) -> Result<(Channel, Greeting), ChannelError> {
     let stream = stream.set_nonblocking(true).and_then(|()| UnixStream::from_std(stream));
     let (reading, writing) = stream.map_err(|_| ChannelError::Gone)?.into_split();
-    Channel::open(Box::new(reading), Box::new(writing), BIRTH_PATIENCE).await
+    Channel::open(Box::new(reading), Box::new(writing), START_TIMEOUT).await
 }
 
-async fn bury(process: Arc<AsyncFd<OwnedFd>>, mut child: Child, cgroup: BoxCgroup, ended: CancellationToken) {
+async fn clean_up_after(
+    process: Arc<AsyncFd<OwnedFd>>,
+    mut child: Child,
+    cgroup: BoxCgroup,
+    ended: CancellationToken,
+) {
     // Readable once it has ended. Should the wait itself fail, the blocking one below does it.
     let _ = process.readable().await;
-    let buried = blocking(move || {
+    let cleaned = blocking(move || {
         let _ = child.kill();
         let _ = child.wait();
         cgroup.end().map_err(|error| Error::operation(ErrorCode::Internal, error.to_string()))
     })
     .await;
-    if let Err(error) = buried {
+    if let Err(error) = cleaned {
         tracing::warn!(%error, "the control groups of a box are left to the reaper");
     }
     ended.cancel();
 }
 
-fn stillborn(error: ChannelError, complaints: io::PipeReader) -> Error {
+fn start_failure(error: ChannelError, complaints: io::PipeReader) -> Error {
     let mut text = String::new();
     // All writers are dead, so that this does not wait.
     let _ = complaints.take(MAX_COMPLAINT_BYTES).read_to_string(&mut text);

@@ -10,9 +10,9 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use crate::system::tell;
 
-/// Room for one descriptor, aligned as the kernel wants it.
+/// ControlBuffer for one descriptor, aligned as the kernel wants it.
 #[repr(align(8))]
-struct Room([u8; 64]);
+struct ControlBuffer([u8; 64]);
 
 fn address_of(text: &str) -> io::Result<SocketAddr> {
     match text.split_once(':') {
@@ -53,7 +53,7 @@ pub(crate) fn take(text: &str) {
 }
 
 fn hand(stream: &UnixStream, descriptor: RawFd) -> io::Result<()> {
-    let (mut room, mut byte) = (Room([0; 64]), [1_u8]);
+    let (mut room, mut byte) = (ControlBuffer([0; 64]), [1_u8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     // SAFETY: all that the message points at lives until the call is over, and has the room that is told.
     unsafe {
@@ -75,7 +75,7 @@ fn hand(stream: &UnixStream, descriptor: RawFd) -> io::Result<()> {
 }
 
 fn receive(stream: &UnixStream) -> io::Result<RawFd> {
-    let (mut room, mut byte) = (Room([0; 64]), [0_u8]);
+    let (mut room, mut byte) = (ControlBuffer([0; 64]), [0_u8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     // SAFETY: as above; what is read of the answer is what the kernel says is there.
     unsafe {

@@ -3,10 +3,12 @@
 use std::ffi::{OsStr, OsString};
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, chmod, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, chmod, fchmod, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::entries::list_names;
+use crate::entries::list_names;
+use crate::root::DIRECTORY_FLAGS;
+use crate::unnamed::with_unused_name;
 
 /// Handles held at once. Deeper directories are moved up and deleted after, so no nesting is too deep.
 const MAX_DEPTH: usize = 64;
@@ -16,8 +18,8 @@ const NAMES_PER_PASS: usize = 8_192;
 const MAX_PASSES: u32 = 10_000;
 
 /// Deletes `name` in `parent`, whatever it is. Gone already is success.
-pub(super) fn delete_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
-    let mut deletion = Deletion { top: parent, stem: name, lifted: 0, waiting: vec![name.to_owned()] };
+pub fn delete_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+    let mut deletion = Deletion { top: parent, waiting: vec![name.to_owned()] };
     while let Some(next) = deletion.waiting.pop() {
         match deletion.delete(parent, &next, 0) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -29,9 +31,7 @@ pub(super) fn delete_tree(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Er
 
 struct Deletion<'a> {
     top: BorrowedFd<'a>,
-    stem: &'a OsStr,
-    /// How many directories were moved up, to name the next.
-    lifted: u64,
+    /// Names in `top` that are still to be deleted.
     waiting: Vec<OsString>,
 }
 
@@ -66,11 +66,9 @@ impl Deletion<'_> {
         Err(Errno::NOTEMPTY)
     }
 
+    /// Moves a directory that lies too deep up to the top, to be deleted from there.
     fn lift(&mut self, parent: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
-        let mut lifted = self.stem.to_owned();
-        lifted.push(format!("-{}", self.lifted));
-        renameat(parent, name, self.top, &lifted)?;
-        self.lifted += 1;
+        let ((), lifted) = with_unused_name(|lifted| renameat(parent, name, self.top, lifted))?;
         self.waiting.push(lifted);
         Ok(())
     }
@@ -78,11 +76,16 @@ impl Deletion<'_> {
 
 /// Opens a directory so that its entries can be removed, granting ourselves the right where only the mode forbids it.
 fn open_to_empty(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let place = openat(parent, name, flags | OFlags::PATH, Mode::empty())?;
+    let handle = openat(parent, name, DIRECTORY_FLAGS | OFlags::PATH, Mode::empty())?;
     // Through the handle: by name, a link swapped in could have its target's mode changed.
-    let _ = chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::from_raw_mode(0o700));
-    openat(&place, ".", flags | OFlags::RDONLY, Mode::empty())
+    let owner_only = Mode::from_raw_mode(0o700);
+    let changed = chmod(format!("/proc/self/fd/{}", handle.as_raw_fd()), owner_only);
+    let directory = openat(&handle, ".", DIRECTORY_FLAGS, Mode::empty())?;
+    if changed.is_err() {
+        // A box without `/proc`. This works only for a directory that can be listed already.
+        let _ = fchmod(&directory, owner_only);
+    }
+    Ok(directory)
 }
 
 #[cfg(test)]
