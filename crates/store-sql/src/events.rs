@@ -3,9 +3,10 @@
 use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, Timestamp, WorkspaceId};
 use warren_store::{Error, EventQuery, EventReads, EventWrites, Page};
 
+use crate::row::{Columns, read_count, read_optional_count};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_optional_count};
 use crate::transaction::{Listing, Transaction, count_id};
+use crate::value::Value;
 
 const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
 const OLDEST: &str = "SELECT min(seq) FROM events";

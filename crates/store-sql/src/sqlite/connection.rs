@@ -6,8 +6,10 @@ use uuid::Uuid;
 use warren_store::Error;
 
 use super::error::translate;
+use crate::connection::{SqlConnection, Visit, WordsCondition};
 use crate::events::PendingEvent;
-use crate::session::{Row, Session, Value, Visit, WordsCondition};
+use crate::row::Row;
+use crate::value::Value;
 
 /// Two statements, as SQLite makes a table for what one returns that writes.
 const NEWEST_EVENT: &str = "SELECT newest FROM event_sequence WHERE id = 1";
@@ -15,11 +17,11 @@ const COUNT_EVENTS: &str = "UPDATE event_sequence SET newest = $1 WHERE id = 1";
 const INSERT_EVENT: &str = "INSERT INTO events (seq, at, kind, org_id, workspace_id, principal, data) \
      VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
-pub(super) struct SqliteSession<'c> {
+pub(super) struct SqliteConnection<'c> {
     connection: &'c Connection,
 }
 
-impl<'c> SqliteSession<'c> {
+impl<'c> SqliteConnection<'c> {
     pub(super) fn new(connection: &'c Connection) -> Self {
         Self { connection }
     }
@@ -51,7 +53,7 @@ impl<'c> SqliteSession<'c> {
     }
 }
 
-impl Session for SqliteSession<'_> {
+impl SqlConnection for SqliteConnection<'_> {
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
         let changed = self.prepare(sql, values)?.raw_execute().map_err(translate)?;
         Ok(changed as u64)

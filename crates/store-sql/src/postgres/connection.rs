@@ -9,8 +9,10 @@ use tokio::runtime::Handle;
 use warren_store::Error;
 
 use super::error::{asks_to_run_again, translate};
+use crate::connection::{SqlConnection, Visit, WordsCondition};
 use crate::events::PendingEvent;
-use crate::session::{Row, Session, Value, Visit, WordsCondition};
+use crate::row::Row;
+use crate::value::Value;
 
 /// Takes the numbers and writes the events in one go: the lock on the counter is held for this statement and the
 /// commit, and for nothing else.
@@ -23,14 +25,14 @@ const NUMBER_EVENTS: &str = "WITH counter AS (\
        WITH ORDINALITY AS new (at, kind, org_id, workspace_id, principal, data, position) \
      RETURNING seq";
 
-pub(super) struct PostgresSession {
+pub(super) struct PostgresConnection {
     transaction: Transaction<'static, Postgres>,
     runtime: Handle,
     /// Set when the database undid the transaction and running it again may succeed.
     asked_to_run_again: Option<Error>,
 }
 
-impl PostgresSession {
+impl PostgresConnection {
     pub(super) fn new(transaction: Transaction<'static, Postgres>, runtime: Handle) -> Self {
         Self { transaction, runtime, asked_to_run_again: None }
     }
@@ -67,7 +69,7 @@ impl PostgresSession {
     }
 }
 
-impl Session for PostgresSession {
+impl SqlConnection for PostgresConnection {
     fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
         let query = sqlx::query_with(AssertSqlSafe(sql.to_owned()), bind(values)?);
         let done = self.runtime.block_on(query.execute(&mut *self.transaction));
