@@ -27,7 +27,7 @@ use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
     Audit, Budgets, Bundles, Config, Imports, Journal, KeyRotation, Lifecycle, Positions, Prober, Replica,
-    Residents, Runtimes, Secrets, Sweeps, Templates, Tokens, ToolRefusals, Uploads, Workspaces,
+    Residents, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -71,6 +71,7 @@ pub struct Services {
     pub secrets: Secrets,
     pub sweeps: Sweeps,
     pub templates: Templates,
+    pub throttle: Throttle,
     pub tokens: Tokens,
     pub tool_refusals: ToolRefusals,
     pub uploads: Uploads,
@@ -157,6 +158,7 @@ impl Fleet {
             runtimes: Runtimes::new(context.clone(), config, redactors.clone()),
             secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
             templates: Templates::new(context.clone()),
+            throttle: Throttle::new(context.clone()),
             tool_refusals: ToolRefusals::new(context.clone()),
             uploads: Uploads::new(context.clone(), registry.clone(), replicas.clone(), journal.clone()),
             context,

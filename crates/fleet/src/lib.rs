@@ -6,7 +6,7 @@
 //! | [`Lifecycle`] | pause, resume, hibernate, wake, restart, reset |
 //! | [`Runtimes`] | register, heartbeat |
 //! | [`Residents`] | the agents that Warren itself runs in boxes |
-//! | [`Tokens`] | identify, mint, revoke, sign in and out |
+//! | [`Tokens`], [`Throttle`] | identify, mint, revoke, sign in and out; how fast callers may ask |
 //! | [`Secrets`], [`KeyRotation`] | set, list, remove, hand to commands; a new key for all |
 //! | [`Templates`], [`Positions`] | stored templates; where people put workspaces on their map |
 //! | [`Imports`], [`Bundles`] | many workspaces at once, out of one Warren and into another |
@@ -58,9 +58,11 @@ pub use templates::{
     Bundles, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions, PutTemplate,
     StoredTemplate, Templates,
 };
-pub use tokens::{MintToken, Minted, Tokens};
+pub use tokens::{MintToken, Minted, Throttle, Tokens, TooFast};
 pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
+pub use warren_rules::lifecycle::sweeps::Retention;
+pub use warren_rules::lifecycle::vitals::Expectations;
 pub use workspaces::{
     Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, WorkspaceOptions, Workspaces,
 };

@@ -7,12 +7,13 @@ pub use probes::{NoProber, Prober};
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token,
-    TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
+    AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport,
+    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId,
+    truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
-use warren_rules::lifecycle::vitals::{Doubt, Report, after_report, is_news};
+use warren_rules::lifecycle::vitals::{after_report, is_news, mask_report};
 use warren_service::{Actor, Context, Error, Identity, Redactors};
 use warren_store::WriteTx;
 
@@ -26,7 +27,7 @@ pub struct Register {
     pub version: Option<String>,
     /// How the agent describes itself; kept as it is.
     pub agent_card: Option<serde_json::Value>,
-    pub report: Report,
+    pub report: RuntimeReport,
 }
 
 /// A runtime that was taken in, with the credential of this boot.
@@ -37,7 +38,7 @@ pub struct Registered {
     pub credential: Minted,
     /// Silent for longer: offline.
     pub liveness_ms: i64,
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<ReportDoubt>,
 }
 
 /// The answer to a report.
@@ -46,7 +47,7 @@ pub struct Heard {
     pub workspace: Workspace,
     pub vitals: Vitals,
     pub liveness_ms: i64,
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<ReportDoubt>,
 }
 
 /// Takes in runtimes and their reports. Cheap to clone.
@@ -123,7 +124,7 @@ impl Runtimes {
 
     /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
     #[tracing::instrument(name = "fleet.runtimes.heartbeat", level = "debug", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
-    pub async fn heartbeat(&self, who: &Identity, mut report: Report) -> Result<Heard, Error> {
+    pub async fn heartbeat(&self, who: &Identity, mut report: RuntimeReport) -> Result<Heard, Error> {
         let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else {
             let detail = "a runtime reports with the credential that it got when it registered";
             return Err(Error::with_detail(ErrorCode::Forbidden, detail));
@@ -143,7 +144,7 @@ impl Runtimes {
 
     /// Masks what a runtime says in words before it is kept and shown (F32). Where the secrets cannot be read that these
     /// may hold, they count as not said: a sign of life is not lost over them.
-    async fn mask_report(&self, who: &Identity, id: WorkspaceId, report: &mut Report) {
+    async fn mask_report(&self, who: &Identity, id: WorkspaceId, report: &mut RuntimeReport) {
         if report.words().next().is_none() {
             return;
         }
@@ -151,7 +152,7 @@ impl Runtimes {
         match self.context.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
             Ok(secrets) => {
                 if let Some(known) = self.redactors.from_rows(id, secrets) {
-                    report.mask(&known);
+                    mask_report(report, &known);
                 }
             }
             Err(error) => {
@@ -192,7 +193,7 @@ impl Runtimes {
                 let row = live_row(tx, id)?;
                 // Of many at once, one is enough.
                 if is_news(&row, &tx.hold_vitals(id)?) {
-                    hear(tx, row, &Report::default(), &inputs)?;
+                    hear(tx, row, &RuntimeReport::default(), &inputs)?;
                 }
                 Ok(())
             })
@@ -224,7 +225,7 @@ impl Runtimes {
 fn hear(
     tx: &mut dyn WriteTx,
     mut row: Workspace,
-    report: &Report,
+    report: &RuntimeReport,
     inputs: &TxInputs,
 ) -> Result<Heard, Error> {
     let expectations = &inputs.config.expectations;

@@ -139,7 +139,7 @@ impl Templates {
 pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> Result<Library, Error> {
     let mut library = Library::new();
     let mut asked = BTreeSet::new();
-    let mut open: Vec<TemplateName> = roots.iter().flat_map(templates::references).collect();
+    let mut open: Vec<TemplateName> = roots.iter().flat_map(Blueprint::references).collect();
     while let Some(name) = open.pop() {
         if !asked.insert(name.clone()) {
             continue;
@@ -148,7 +148,7 @@ pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> R
             return Err(Problem::TooMany.into());
         }
         if let Some(stored) = tx.template(org_id, &name)? {
-            open.extend(templates::references(&stored.blueprint));
+            open.extend(stored.blueprint.references());
             library.insert(name, Entry { hash: stored.hash, blueprint: stored.blueprint });
         }
     }

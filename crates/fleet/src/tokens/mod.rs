@@ -1,6 +1,9 @@
 //! Tokens: making, checking and revoking them (F30, F31). How a browser signs in is in `sign_in`.
 
 mod sign_in;
+mod throttle;
+
+pub use throttle::{Throttle, TooFast};
 
 use serde_json::json;
 use warren_model::{

@@ -38,6 +38,13 @@ pub struct IncomingFile {
     pub contents: ByteStream,
 }
 
+impl IncomingFile {
+    /// The name of a file, from the `Content-Disposition` that came with it, or what is wrong with it.
+    pub fn name_in(disposition: &str) -> Result<String, String> {
+        uploads::name_in(disposition).map_err(|problem| problem.to_string())
+    }
+}
+
 impl std::fmt::Debug for IncomingFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("IncomingFile").field("name", &self.name).finish_non_exhaustive()
