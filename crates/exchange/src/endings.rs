@@ -2,7 +2,6 @@
 //! events about them change together, or not at all.
 
 use serde_json::json;
-use warren_fleet::Error;
 use warren_model::event::{DelegationChanged, DelegationCompleted, DeliveryRequeued, TaskChanged};
 use warren_model::{
     ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode,
@@ -11,6 +10,7 @@ use warren_model::{
 };
 use warren_rules::messages::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{messages::delegation, messages::outcomes, messages::queue, messages::tasks};
+use warren_service::Error;
 use warren_store::{Lane, WriteTx};
 
 use crate::agent_words::Voice;
@@ -82,7 +82,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             settled
         };
-        self.fleet().context().run_detached(work).await?
+        self.fleet().context.run_detached(work).await?
     }
 
     async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {
@@ -145,7 +145,7 @@ impl Exchange {
             now,
             fraction: self.entropy().fraction(),
             terms: *self.terms(),
-            default_idle_ms: self.fleet().idle_timeout_ms(),
+            default_idle_ms: self.fleet().runtimes.idle_timeout_ms(),
             owner: self.instance().to_owned(),
             // For a message that tells the delegator, should one be owed.
             task_id: self.entropy().id(now),
