@@ -14,8 +14,8 @@ mod a2a_client;
 mod agent_words;
 mod answer_files;
 mod approvals;
+mod call_errors;
 mod chat;
-pub mod connector;
 mod delegations;
 mod dispatcher;
 mod endings;
@@ -66,9 +66,9 @@ use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
 use warren_model::{Principal, WorkspaceId};
+use warren_outbound::Connector;
+use warren_outbound::signing::PublicKey;
 use warren_store::Store;
-
-use connector::Connector;
 
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
 pub use warren_fleet::Error;
@@ -143,6 +143,16 @@ impl Exchange {
     /// The one door for calls to others.
     pub fn connector(&self) -> &Connector {
         &self.0.parts.connector
+    }
+
+    pub fn signer(&self) -> signing::Signer {
+        let parts = &self.0.parts;
+        signing::Signer::new(parts.fleet.clone(), Arc::clone(&parts.clock), parts.connector.clone())
+    }
+
+    /// The keys that verify what we sign, the current one first.
+    pub fn public_keys(&self) -> Vec<PublicKey> {
+        self.signer().public_keys()
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

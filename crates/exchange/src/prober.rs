@@ -8,7 +8,7 @@ use warren_fleet::Prober;
 use warren_fleet::probe_rules::Finding;
 
 use crate::a2a_client::interface_url;
-use crate::connector::{Call, CallError, CallLimits, Connector};
+use warren_outbound::{Call, CallError, CallLimits, Connector};
 
 /// Where an agent shows its card.
 const WELL_KNOWN: &str = "/.well-known/agent-card.json";

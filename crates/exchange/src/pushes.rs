@@ -24,8 +24,9 @@ use zeroize::{Zeroize as _, Zeroizing};
 use crate::a2a::{
     AuthenticationInfo, MEDIA_TYPE, PushConfig, StreamResponse, VERSION, VERSION_HEADER, task_to,
 };
-use crate::connector::{Call, CallLimits, Credential};
+use crate::call_errors::of_refusal;
 use crate::{Exchange, Sight};
+use warren_outbound::{Call, CallLimits, Credential};
 
 /// How often what is owed is asked for: one read by an index.
 const LOOK: Duration = Duration::from_millis(250);
@@ -56,7 +57,7 @@ impl Exchange {
     /// Whether a config could be kept: its address is judged by the code that judges calls (sec/A05).
     pub async fn check_push_config(&self, config: &PushConfig) -> Result<(), Error> {
         check_text(config)?;
-        self.connector().check(&config.url).await.map_err(Error::from)?;
+        self.connector().check(&config.url).await.map_err(|refused| of_refusal(&refused))?;
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 use warren_fleet::{Identity, Register, Registered};
 use warren_rules::outbound::{UrlUse, card_urls};
 
-use crate::connector::Refused;
-use crate::{Error, Exchange};
+use crate::{Error, Exchange, call_errors};
+use warren_outbound::Refused;
 
 /// As many URLs as a card may hold: each may cost a look-up.
 const MAX_CARD_URLS: usize = 64;
@@ -32,15 +32,15 @@ impl Exchange {
                 UrlUse::Interface => self.connector().check(&one.url).await.map(drop),
                 UrlUse::Reference => self.connector().check_text(&one.url).map(drop),
             };
-            judged.map_err(|refused| at(&one.path, refused))?;
+            judged.map_err(|refused| at(&one.path, &refused))?;
         }
         Ok(())
     }
 }
 
 /// Names the place in the card.
-fn at(path: &str, refused: Refused) -> Error {
-    let mut error = Error::from(refused);
+fn at(path: &str, refused: &Refused) -> Error {
+    let mut error = call_errors::of_refusal(refused);
     let told = error.detail.take().unwrap_or_default();
     error.detail = Some(format!("agent_card.{path}: {told}"));
     error

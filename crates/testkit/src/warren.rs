@@ -9,13 +9,13 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_exchange::signing::Signer;
 use warren_exchange::{
     A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport,
 };
 use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRefs, Terms};
 use warren_model::{Limits, Status, WorkspaceId};
+use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
 use warren_store::Store;

@@ -63,7 +63,13 @@ const ROOMS: &[Room] = &[
     Room { name: "init", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
     Room { name: "probe", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
     Room { name: "snapshots", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
-    Room { name: "llm", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
+    // `api` for the one decoder of event streams.
+    Room {
+        name: "outbound",
+        may_use: Only(&["api", "doors", "model", "rules"]),
+        never_sees: DATABASES_AND_WEB,
+    },
+    Room { name: "llm", may_use: Only(&["doors", "model", "outbound"]), never_sees: DATABASES_AND_WEB },
     Room {
         name: "agent",
         may_use: Only(&["doors", "llm", "model", "rules", "store", "workspace"]),
@@ -76,7 +82,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "exchange",
-        may_use: Only(&["doors", "fleet", "model", "rules", "store"]),
+        may_use: Only(&["doors", "fleet", "model", "outbound", "rules", "store"]),
         never_sees: DATABASES_AND_WEB,
     },
     Room { name: "api", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },

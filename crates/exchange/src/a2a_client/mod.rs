@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use warren_doors::Clock;
-use warren_model::{DeliveryReason, Principal};
+use warren_model::{Backoff, DeliveryReason, Principal};
 
 pub(crate) use self::card::interface_url;
 use self::card::{Interface, interface_of};
@@ -35,13 +35,14 @@ use self::progress::Progress;
 use self::request::{Asked, outgoing, read_result};
 use self::trouble::Trouble;
 use crate::a2a::{SendMessageResponse, StreamResponse, Task};
-use crate::connector::{Answer, Call, CallError, CallLimits, Connector};
-use crate::signing::{About, Signer};
+use warren_outbound::signing::About;
+use warren_outbound::{Answer, Call, CallError, CallLimits, Connector};
+
+use crate::signing::Signer;
 use crate::transport::{Endpoint, Outcome, Told, Transport, Turn, UpdateSink};
 
 /// Between two looks at a task that does not stream: first short, then longer.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const PAUSES: Backoff = Backoff::doubling(100, 5_000);
 /// Looks in a row that may fail before the rest is unknown.
 const MAX_FAILED_LOOKS: u32 = 5;
 /// For calls whose answer is the work itself.
@@ -193,7 +194,7 @@ impl Talk<'_> {
 
     /// Looks after a task that the agent has, until it ends or waits.
     async fn follow(&mut self) -> Result<Outcome, Trouble> {
-        let (mut failed_looks, mut pause) = (0, FIRST_PAUSE);
+        let (mut failed_looks, mut looks) = (0, 0);
         loop {
             let looked = self.look().await;
             match looked {
@@ -204,8 +205,8 @@ impl Talk<'_> {
                 Err(trouble) if trouble.may_pass() => return Ok(Outcome::Unknown),
                 Err(trouble) => return Err(trouble),
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(PAUSES.nominal(looks)).await;
+            looks += 1;
         }
     }
 

@@ -13,8 +13,8 @@ use crate::a2a::{
     AUTHOR, ErrorKind, MEDIA_TYPE, REQUEST, SendMessageConfiguration, SendMessageRequest, VERSION,
     VERSION_HEADER, author_of, message_to,
 };
-use crate::connector::Call;
 use crate::transport::Turn;
+use warren_outbound::Call;
 
 /// One question.
 #[derive(Debug)]

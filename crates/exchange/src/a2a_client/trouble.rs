@@ -3,8 +3,8 @@
 use warren_model::DeliveryReason;
 
 use crate::a2a::ErrorKind;
-use crate::connector::CallError;
 use crate::transport::Outcome;
+use warren_outbound::CallError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {

@@ -21,8 +21,8 @@ use warren_store::{Error as StoreError, EventQuery, WriteTx};
 
 use super::network::speaker_of;
 use super::{event, secret_name};
-use crate::connector::{CallError, CallLimits};
 use crate::{Error, Exchange};
+use warren_outbound::{CallError, CallLimits};
 
 /// How often what is due is asked for when nothing happens.
 const LOOK: Duration = Duration::from_secs(1);

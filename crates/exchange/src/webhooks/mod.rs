@@ -27,6 +27,7 @@ use warren_model::{
 use warren_store::{Page, ReadTx, WebhookCallQuery, WriteTx};
 use zeroize::Zeroizing;
 
+use crate::call_errors::of_refusal;
 use crate::{Error, Exchange};
 
 /// A webhook that somebody asks for.
@@ -54,7 +55,7 @@ impl Exchange {
             let detail = format!("events: at most {}", Webhook::MAX_KINDS);
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let url = self.connector().check(&create.url).await?.url;
+        let url = self.connector().check(&create.url).await.map_err(|refused| of_refusal(&refused))?.url;
         let secret = self.shared_secret(create.secret.as_deref())?;
         let now = self.clock().now();
         let webhook = Webhook {

@@ -12,12 +12,12 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use warren_doors::SystemClock;
-use warren_exchange::connector::{Connector, OutboundPolicy};
 use warren_exchange::{A2aTransport, Endpoint, Outcome, Told, Transport as _, Turn, UpdateSink};
 use warren_model::{
     DeliveryId, DeliveryReason, Message, Part, Principal, Role, TaskId, TaskState, TaskUpdate, UserId,
     WorkspaceId,
 };
+use warren_outbound::{Connector, OutboundPolicy};
 
 use warren_testkit::Warren;
 

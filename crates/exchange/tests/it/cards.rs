@@ -1,7 +1,7 @@
 //! What a runtime writes down about itself is judged when it is kept, and again when it is used.
 
 use serde_json::{Value, json};
-use warren_exchange::connector::{Call, CallError};
+use warren_outbound::{Call, CallError};
 use warren_testkit::Warren;
 
 const INTERNAL: [&str; 4] = [

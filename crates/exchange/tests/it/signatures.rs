@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use warren_exchange::connector::Call;
-use warren_exchange::signing::About;
 use warren_model::{Principal, UserId};
+use warren_outbound::Call;
+use warren_outbound::signing::About;
 use warren_testkit::Warren;
 
 use crate::peer::Peer;

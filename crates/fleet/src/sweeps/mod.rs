@@ -28,10 +28,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
+use warren_model::Backoff;
 use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
 use warren_rules::access::Action;
 use warren_rules::lifecycle::sweeps::Sweep;
-use warren_rules::outbound::backoff::Backoff;
 use warren_store::Due;
 
 use crate::audit::Actor;

@@ -16,7 +16,7 @@ use warren_model::{
     Delivery, DeliveryEnd, DeliveryReason, DeliveryState, PrincipalKind, TaskState, TaskUpdate, Timestamp,
 };
 
-use crate::outbound::backoff::Backoff;
+use warren_model::Backoff;
 
 /// How speaking with a runtime went (X11).
 #[derive(Debug, Clone, PartialEq, Eq)]

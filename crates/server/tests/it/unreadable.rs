@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_exchange::connector::OutboundPolicy;
+use warren_outbound::OutboundPolicy;
 use warren_testkit::Warren;
 
 use crate::events::{Frames, follow};

@@ -206,7 +206,7 @@ pub(crate) fn unique(prefix: &str) -> String {
 struct Anywhere;
 
 #[async_trait]
-impl warren_exchange::connector::Resolver for Anywhere {
+impl warren_outbound::Resolver for Anywhere {
     async fn look_up(&self, _name: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
         Ok(vec!["93.184.216.34".parse().unwrap()])
     }

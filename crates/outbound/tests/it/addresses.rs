@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use warren_exchange::connector::{
+use warren_outbound::{
     BadAnswer, Call, CallError, Connector, Credential, MAX_HOPS, Refusal, Refused, hops_of,
 };
 

@@ -1,4 +1,9 @@
-//! How long to wait before trying again: exponential, bounded, jittered.
+//! How long to wait before something is tried again: exponential, bounded, jittered.
+//!
+//! This is the only formula of its kind. It stands here and not in `rules` because the runner waits by it too, and the
+//! runner is built for boxes without the libraries that `rules` brings (time zones, URLs).
+
+use std::time::Duration;
 
 /// Waits that grow by `factor` from `first_ms` to at most `max_ms`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,10 +17,23 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// Doubles from `first_ms` to `max_ms`, without jitter: for one who waits alone.
+    pub const fn doubling(first_ms: u64, max_ms: u64) -> Self {
+        Self { first_ms, factor: 2, max_ms, jitter: 0.0 }
+    }
+
+    /// The wait before retry number `retry` (the first is 0), without jitter.
+    pub fn nominal(&self, retry: u32) -> Duration {
+        Duration::from_millis(self.nominal_ms(retry))
+    }
+
+    fn nominal_ms(&self, retry: u32) -> u64 {
+        u64::from(self.factor).saturating_pow(retry).saturating_mul(self.first_ms).min(self.max_ms)
+    }
+
     /// The wait before retry number `retry` (the first is 0). `fraction` is a random number in `0.0..1.0`.
     pub fn delay_ms(&self, retry: u32, fraction: f64) -> u64 {
-        let nominal =
-            u64::from(self.factor).saturating_pow(retry).saturating_mul(self.first_ms).min(self.max_ms);
+        let nominal = self.nominal_ms(retry);
         let stray = self.jitter.clamp(0.0, 1.0) * (2.0 * fraction.clamp(0.0, 1.0) - 1.0);
         #[expect(
             clippy::cast_possible_truncation,

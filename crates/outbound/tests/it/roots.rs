@@ -7,7 +7,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
-use warren_exchange::connector::{BadRoots, Call, CallError, Connector};
+use warren_outbound::{BadRoots, Call, CallError, Connector};
 
 use crate::peer::{Script, opening};
 

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use warren_exchange::connector::{CallLimits, Connector, OutboundPolicy, Resolver};
+use warren_outbound::{CallLimits, Connector, OutboundPolicy, Resolver};
 
 /// A peer on this machine. It ends with its value.
 pub(crate) struct Peer {

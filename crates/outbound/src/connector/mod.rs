@@ -23,11 +23,10 @@ mod request;
 mod resolver;
 
 pub use answer::{Answer, Body};
-pub use error::{BadAnswer, BadRoots, CallError, Refused};
+pub use error::{BadAnswer, BadRoots, CallError, PublicFailure, Refused};
 pub use events::{EventStream, ServerEvent};
 pub use request::{Call, CallLimits, Credential, HOPS_HEADER, MAX_HOPS, hops_of};
 pub use resolver::{Resolver, SystemResolver};
-pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, Refusal};
 
 use std::error::Error as StdError;
 use std::io;
@@ -39,7 +38,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
-use warren_rules::outbound::{Host, Target, judge_url};
+use warren_rules::outbound::{Host, OutboundPolicy, Refusal, Target, judge_url};
 
 use resolver::{Guarded, LookUpError};
 

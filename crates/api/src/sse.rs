@@ -3,10 +3,14 @@
 //! Surprises: a line may end in LF, CR or CRLF, so a CR at the end of a chunk leaves it open whether an LF at the
 //! start of the next one belongs to it. A message without data is not one. A stream that ends within a message
 //! loses that message, which is what lets a reader resume from the last `id` it saw.
+//!
+//! This is the only decoder. It stands in this crate because both of its users may see this crate and no other that is
+//! common to them: the typed client (feature `client`), which uses nothing internal, and `outbound`, through which the
+//! server reads streams of agents and of model APIs. It needs no feature and no library.
 
 use std::collections::VecDeque;
 
-/// The most one message may hold. A command's output comes in far smaller pieces.
+/// The most one message may hold where the reader names no limit. A command's output comes in far smaller pieces.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -21,13 +25,24 @@ pub struct Message {
     pub data: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a message is longer than {MAX_MESSAGE_BYTES} bytes")]
-pub struct TooLong;
+/// A message holds more than the reader takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong {
+    pub max_bytes: usize,
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a message is longer than {} bytes", self.max_bytes)
+    }
+}
+
+impl std::error::Error for TooLong {}
 
 /// Collects bytes and hands out whole messages.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
+    max_bytes: usize,
     line: Vec<u8>,
     /// The last byte was a CR that ended a line.
     is_after_cr: bool,
@@ -39,22 +54,44 @@ pub struct Decoder {
     ready: VecDeque<Message>,
 }
 
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new(MAX_MESSAGE_BYTES)
+    }
+}
+
 impl Decoder {
+    /// Refuses a message whose data, with the line that is being read, has more bytes than this.
+    pub fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            line: Vec::new(),
+            is_after_cr: false,
+            is_started: false,
+            data: None,
+            event: None,
+            id: None,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Takes in the next bytes of the stream. After an error nothing more is to be read.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        for &byte in bytes {
-            let belongs_to_cr = std::mem::take(&mut self.is_after_cr) && byte == b'\n';
-            match byte {
-                b'\n' if belongs_to_cr => {}
-                b'\n' => self.end_line(),
-                b'\r' => {
-                    self.is_after_cr = true;
-                    self.end_line();
-                }
-                _ => self.line.push(byte),
+        let mut rest = bytes;
+        while let Some(&first) = rest.first() {
+            if std::mem::take(&mut self.is_after_cr) && first == b'\n' {
+                rest = &rest[1..];
+                continue;
             }
-            if self.line.len() + self.data.as_ref().map_or(0, String::len) > MAX_MESSAGE_BYTES {
-                return Err(TooLong);
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            self.line.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
+            if self.line.len() + self.data.as_ref().map_or(0, String::len) > self.max_bytes {
+                return Err(TooLong { max_bytes: self.max_bytes });
             }
+            let Some(end) = end else { return Ok(()) };
+            self.is_after_cr = rest[end] == b'\r';
+            self.end_line();
+            rest = &rest[end + 1..];
         }
         Ok(())
     }
@@ -157,7 +194,10 @@ mod tests {
         let mut decoder = Decoder::default();
         let line = [&b"data: "[..], &vec![b'x'; MAX_MESSAGE_BYTES / 2], b"\n"].concat();
         decoder.push(&line).unwrap();
-        assert_eq!(decoder.push(&line), Err(TooLong));
+        assert_eq!(decoder.push(&line), Err(TooLong { max_bytes: MAX_MESSAGE_BYTES }));
+        let mut narrow = Decoder::new(16);
+        assert_eq!(narrow.push(b"0123456789abcdef"), Ok(()));
+        assert_eq!(narrow.push(b"g"), Err(TooLong { max_bytes: 16 }), "also a line without end");
     }
 
     /// Text rich in what the parser looks for.

@@ -5,8 +5,6 @@ use warren_rules::messages::dispatch::Outcome;
 use warren_rules::outbound::Refusal;
 use warren_rules::text::json_bounds::TooMuch;
 
-use crate::Error;
-
 /// Why a call is not made. Nothing was looked up beyond the name, and nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
@@ -106,26 +104,37 @@ impl From<Refusal> for CallError {
     }
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Self {
-        let cause = refused.to_string();
-        let (code, detail) = match refused {
-            Refused::Url(refusal) => (ErrorCode::OutboundRefused, format!("the URL {}", refusal.public())),
-            Refused::Header(_) => (ErrorCode::InvalidRequest, refused.to_string()),
-            Refused::Credential => (ErrorCode::OutboundRefused, refused.to_string()),
-            Refused::Hops => (ErrorCode::HopLimit, refused.to_string()),
+/// What a client is told of a call that failed. The whole story is in the error's own text, for the log alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicFailure {
+    pub code: ErrorCode,
+    pub detail: Option<String>,
+}
+
+impl Refused {
+    /// For whoever named the peer.
+    pub fn public(&self) -> PublicFailure {
+        let (code, detail) = match self {
+            Self::Url(refusal) => (ErrorCode::OutboundRefused, format!("the URL {}", refusal.public())),
+            Self::Header(_) => (ErrorCode::InvalidRequest, self.to_string()),
+            Self::Credential => (ErrorCode::OutboundRefused, self.to_string()),
+            Self::Hops => (ErrorCode::HopLimit, self.to_string()),
         };
-        Self::with_detail(code, detail).caused_by(cause)
+        PublicFailure { code, detail: Some(detail) }
     }
 }
 
-/// Towards clients every failure beyond our own refusals is one and the same, so that nobody can use us to find out
-/// which ports are open behind us; the log tells them apart (sec/A10).
-impl From<CallError> for Error {
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::Refused(refused) => refused.into(),
-            other => Self::new(ErrorCode::PeerFailed).caused_by(other.to_string()),
+impl CallError {
+    /// Every failure beyond our own refusals looks the same from outside, so that nobody can use Warren to find out which
+    /// ports are open behind it; the log tells them apart (sec/A10).
+    pub fn public(&self) -> PublicFailure {
+        match self {
+            Self::Refused(refused) => refused.public(),
+            Self::NobodyListens { .. }
+            | Self::Unreachable { .. }
+            | Self::Untrusted { .. }
+            | Self::NoAnswer { .. }
+            | Self::BadAnswer(_) => PublicFailure { code: ErrorCode::PeerFailed, detail: None },
         }
     }
 }
