@@ -1,7 +1,7 @@
 //! Tasks as those see them who asked for them, or who run the workspace.
 
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_model::{
     Delivery, DeliveryState, ErrorCode, Principal, Status, Task, TaskId, TaskState, TaskUpdate, WorkspaceId,
 };
@@ -21,7 +21,7 @@ impl Exchange {
     /// A task that the caller may see: one who may use the workspace sees all of it, a peer what it asked for itself.
     pub async fn task(&self, who: &Identity, workspace_id: WorkspaceId, id: TaskId) -> Result<Task, Error> {
         let sees_all = self.sees_all(who, workspace_id).await?;
-        let task = self.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
+        let task = self.context.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
         let task = task.filter(|task| task.workspace_id == workspace_id);
         let task = task.filter(|task| sees_all || task.author == who.principal);
         let task = task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
@@ -35,14 +35,14 @@ impl Exchange {
         mut query: TaskQuery,
     ) -> Result<(Page<Task, TaskId>, u64), Error> {
         let sees_all = self.sees_all(who, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         if !sees_all {
             query.author = Some(who.principal.clone());
         }
         let sight = Sight::of(who, query.workspace_id);
         let (page, count) =
-            self.store().read(move |tx| Ok::<_, Error>((tx.tasks(&query)?, tx.count_tasks(&query)?))).await?;
-        Ok((self.fleet().listed(page).map(|task| sight.task(task)), count))
+            self.context.store().read(move |tx| Ok::<_, Error>((tx.tasks(&query)?, tx.count_tasks(&query)?))).await?;
+        Ok((self.context.listed(page).map(|task| sight.task(task)), count))
     }
 
     /// The last changed first, as A2A lists them. What changes meanwhile moves to the front; the rest keeps its place.
@@ -53,16 +53,17 @@ impl Exchange {
         behind: Option<TaskMark>,
     ) -> Result<(Page<Task, TaskMark>, u64), Error> {
         let sees_all = self.sees_all(who, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         if !sees_all {
             query.author = Some(who.principal.clone());
         }
         let sight = Sight::of(who, query.workspace_id);
         let (page, count) = self
+            .context
             .store()
             .read(move |tx| Ok::<_, Error>((tx.changed_tasks(&query, behind)?, tx.count_tasks(&query)?)))
             .await?;
-        Ok((self.fleet().listed(page).map(|task| sight.task(task)), count))
+        Ok((self.context.listed(page).map(|task| sight.task(task)), count))
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.
@@ -83,7 +84,7 @@ impl Exchange {
             return Err(Error::with_detail(ErrorCode::TaskNotCancelable, detail));
         }
         let id = task.id;
-        let open = self.store().read(move |tx| tx.open_deliveries_of(id).map_err(Error::from)).await?;
+        let open = self.context.store().read(move |tx| tx.open_deliveries_of(id).map_err(Error::from)).await?;
         let Some(delivery) = open.into_iter().next() else { return self.cancel_waiting(task, by).await };
         let (happening, updates) = match self.ask_far_side(&task, &delivery).await? {
             Some(Outcome::Failed { .. }) => return Err(Error::new(ErrorCode::TaskNotCancelable)),
@@ -102,7 +103,7 @@ impl Exchange {
             Some(settled) => Ok(settled.task),
             // It ended, or went on, in the meantime.
             None => {
-                let task = self.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
+                let task = self.context.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
                 let task = task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
                 if task.state == TaskState::Cancelled {
                     return Ok(task);
@@ -123,6 +124,7 @@ impl Exchange {
         }
         let moment = self.moment();
         let ended = self
+            .context
             .store()
             .write(move |tx| {
                 let mut row = tx.task(task.id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
@@ -172,7 +174,7 @@ impl Exchange {
     }
 
     pub(crate) async fn endpoint(&self, id: WorkspaceId) -> Result<Option<Endpoint>, Error> {
-        let registration = self.store().read(move |tx| tx.registration(id).map_err(Error::from)).await?;
+        let registration = self.context.store().read(move |tx| tx.registration(id).map_err(Error::from)).await?;
         let card = registration.and_then(|registration| registration.agent_card);
         let card = card.filter(|card| self.transport().can_call(card));
         Ok(card.map(|card| Endpoint { workspace_id: id, card }))
@@ -180,7 +182,7 @@ impl Exchange {
 
     /// Work that was handed on out of work that has ended.
     pub(crate) fn cancel_in_background(&self, id: TaskId) {
-        let exchange = self.clone();
+        let service = self.clone();
         self.tasks_in_hand().spawn(async move {
             let task = exchange.store().read(move |tx| tx.task(id).map_err(Error::from)).await;
             let cancelled = match task {
@@ -200,7 +202,7 @@ impl Exchange {
     async fn sees_all(&self, who: &Identity, id: WorkspaceId) -> Result<bool, Error> {
         match speaks_for(who).filter(|own| *own != id) {
             None => {
-                let row = self.fleet().workspace(who, Action::UseWorkspace, id).await?;
+                let row = self.fleet.workspace(who, Action::UseWorkspace, id).await?;
                 if row.status == Status::Removed {
                     Err(Error::new(ErrorCode::WorkspaceNotFound))
                 } else {

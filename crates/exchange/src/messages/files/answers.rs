@@ -94,6 +94,7 @@ impl Exchange {
     pub(crate) async fn conclude(&self, brought: Option<Brought>) {
         let Some(Brought { landing, delivery_id, by }) = brought else { return };
         let task = self
+            .context
             .store()
             .read(move |tx| {
                 let delivery = tx.delivery(delivery_id)?;
@@ -114,7 +115,7 @@ impl Exchange {
 
     /// Who answers, and the workspace that asked, if it was another one and the attempt still counts.
     async fn asked_by_workspace(&self, attempt: Attempt) -> Result<Option<(Workspace, Workspace)>, Error> {
-        self.store()
+        self.context.store()
             .read(move |tx| {
                 let Some(delivery) = tx.delivery(attempt.delivery_id)? else { return Ok(None) };
                 if delivery.state == DeliveryState::Ended || delivery.attempts != attempt.number {
@@ -134,8 +135,8 @@ impl Exchange {
 
     /// All of them, in the order of their parts, or none.
     async fn copy(&self, from: &Workspace, to: Workspace, parts: &[&mut Part]) -> Result<Landing, Error> {
-        let folder = self.entropy().id::<RequestKind>(self.clock().now()).to_string();
-        let mut landing = self.fleet().land(to, &folder).await?;
+        let folder = self.context.entropy().id::<RequestKind>(self.context.now()).to_string();
+        let mut landing = self.fleet.land(to, &folder).await?;
         for part in parts {
             if let Err(error) = self.copy_one(from, &mut landing, part).await {
                 landing.take_back().await;
@@ -150,7 +151,7 @@ impl Exchange {
         match &part.content {
             Content::Url(url) => {
                 let path = url.strip_prefix(uploads::SCHEME).unwrap_or_default().to_owned();
-                self.fleet().bring_file(from, landing, &HandedFile { path, media_type }).await
+                self.fleet.bring_file(from, landing, &HandedFile { path, media_type }).await
             }
             Content::Raw(base64) => {
                 let wrong = |problem: &str| Error::with_detail(ErrorCode::InvalidUpload, problem);

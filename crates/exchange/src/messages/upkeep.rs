@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
-use warren_fleet::Error;
+use warren_service::Error;
 use warren_model::{ErrorCode, EventKind, WorkspaceId};
 use warren_rules::messages::dispatch;
 
@@ -24,9 +24,9 @@ const PACE: Duration = Duration::from_millis(10);
 
 impl Exchange {
     pub(crate) fn start_upkeep(&self) {
-        let exchange = self.clone();
+        let service = self.clone();
         self.tasks_in_hand().spawn(async move { exchange.keep_up().await });
-        let exchange = self.clone();
+        let service = self.clone();
         self.tasks_in_hand().spawn(async move { exchange.follow_signs_of_life().await });
     }
 
@@ -44,7 +44,7 @@ impl Exchange {
             }
             round = round.wrapping_add(1);
             tokio::select! {
-                () = self.stopping().cancelled() => return,
+                () = self.context.stopping().cancelled() => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
@@ -53,9 +53,9 @@ impl Exchange {
     /// Expired, silent, past their deadline, or left by whoever held them.
     pub(crate) async fn deal_with_due(&self) -> Result<(), Error> {
         loop {
-            let now = self.clock().now();
-            let due = self.store().read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from)).await?;
-            let due = self.fleet().readable(due);
+            let now = self.context.now();
+            let due = self.context.store().read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from)).await?;
+            let due = self.context.readable(due);
             let (count, mut failed) = (due.len(), None);
             for delivery in due {
                 let Some(happening) = dispatch::overdue(&delivery, now) else { continue };
@@ -69,14 +69,14 @@ impl Exchange {
             if let Some(error) = failed {
                 return Err(error);
             }
-            if count < BATCH as usize || self.stopping().is_cancelled() {
+            if count < BATCH as usize || self.context.stopping().is_cancelled() {
                 return Ok(());
             }
         }
     }
 
     async fn clear_old(&self) -> Result<(), Error> {
-        let (now, terms) = (self.clock().now(), *self.terms());
+        let (now, terms) = (self.context.now(), *self.config);
         let repeats_before = now.plus_ms(-terms.repeat_window_ms);
         let tasks_before = terms.keep_tasks_ms.map(|kept| now.plus_ms(-kept));
         let runs_before = terms.keep_schedule_runs_ms.map(|kept| now.plus_ms(-kept));
@@ -84,6 +84,7 @@ impl Exchange {
         let approvals_before = terms.keep_approvals_ms.map(|kept| now.plus_ms(-kept));
         loop {
             let cleared: u64 = self
+                .context
                 .store()
                 .write(move |tx| {
                     let repeats = tx.prune_repeats(repeats_before, BATCH)?;
@@ -98,7 +99,7 @@ impl Exchange {
                     Ok::<_, Error>(counts.into_iter().max().unwrap_or(0))
                 })
                 .await?;
-            if cleared < u64::from(BATCH) || self.stopping().is_cancelled() {
+            if cleared < u64::from(BATCH) || self.context.stopping().is_cancelled() {
                 return Ok(());
             }
         }
@@ -106,12 +107,12 @@ impl Exchange {
 
     /// A heartbeat, or a status in which a runtime can be called again: what waits for it is tried at once (X15).
     async fn follow_signs_of_life(&self) {
-        let mut heartbeats = self.fleet().live_events();
-        let mut newest = self.store().newest_event();
+        let mut heartbeats = self.fleet.live_events();
+        let mut newest = self.context.store().newest_event();
         let mut seen = *newest.borrow_and_update();
         loop {
             tokio::select! {
-                () = self.stopping().cancelled() => return,
+                () = self.context.stopping().cancelled() => return,
                 heard = heartbeats.recv() => match heard {
                     Ok(event) => {
                         if let Some(id) = event.workspace_id.filter(|id| self.kicks().is_waiting(*id)) {
@@ -150,7 +151,7 @@ impl Exchange {
     /// Workspaces whose status changed, or whose runtime registered, after this event.
     async fn new_statuses(&self, after: u64) -> Result<(Vec<WorkspaceId>, u64), Error> {
         let query = warren_store::EventQuery { after, org_id: None, workspace_id: None, limit: 500 };
-        let page = self.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
+        let page = self.context.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
         let next = page.rows.last().map_or(after, |event| event.seq).max(page.next.unwrap_or(0));
         let is_sign =
             |kind| matches!(kind, EventKind::WorkspaceStatusChanged | EventKind::WorkspaceRegistered);

@@ -1,8 +1,9 @@
 //! What agents remember: written, found and forgotten through a workspace, from where it stands in its tree (X50).
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
+use warren_service::Action;
+use warren_fleet::Fleet;
+use warren_service::{Context, Error, Identity};
 use warren_model::{
     ErrorCode, EventKind, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
     Workspace, WorkspaceId,
@@ -10,7 +11,7 @@ use warren_model::{
 use warren_rules::messages::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
 use warren_store::{Batch, MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
 
-use crate::{Exchange, tree};
+use crate::kinship;
 
 /// What a search looks at before it is put in order: the newest of what has all the words.
 const MAX_CANDIDATES: u32 = 500;
@@ -34,7 +35,18 @@ pub struct Remember {
     pub expected_version: Option<u64>,
 }
 
-impl Exchange {
+/// What agents remember.
+#[derive(Debug, Clone)]
+pub struct Memories {
+    context: Context,
+    fleet: Fleet,
+}
+
+impl Memories {
+    pub(crate) fn new(context: Context, fleet: Fleet) -> Self {
+        Self { context, fleet }
+    }
+
     /// Remembers something, in place of what is there under its key. Credentials in it are masked first. Answers also
     /// whether the key is new.
     pub async fn remember(
@@ -43,9 +55,9 @@ impl Exchange {
         workspace_id: WorkspaceId,
         wish: Remember,
     ) -> Result<(Memory, bool), Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
-        self.check_memory(&wish)?;
-        let known = self.fleet().redactor_of(&row).await?;
+        let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.check(&wish)?;
+        let known = self.fleet.redactor_of(&row).await?;
         if memory::scrub(&wish.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
@@ -53,20 +65,20 @@ impl Exchange {
             ));
         }
         let scrubbed = memory::scrub(&wish.value, &known);
-        let now = self.clock().now();
+        let now = self.context.now();
         let writing = Writing {
             workspace_id,
             author: who.principal.clone(),
             now,
-            max: self.fleet().limits().max_memories_per_place.into(),
+            max: self.context.limits().max_memories_per_place.into(),
             expires_at: wish.ttl_seconds.map(|seconds| now.plus_ms(i64::from(seconds) * 1_000)),
             scrubbed,
             wish,
         };
         let mut tries = 1;
         loop {
-            let (work, id) = (writing.clone(), self.entropy().id(now));
-            match self.store().write(move |tx| work.write(tx, id)).await {
+            let (work, id) = (writing.clone(), self.context.entropy().id(now));
+            match self.context.store().write(move |tx| work.write(tx, id)).await {
                 Err(error)
                     if error.code == ErrorCode::VersionConflict
                         && writing.wish.expected_version.is_none()
@@ -79,7 +91,7 @@ impl Exchange {
         }
     }
 
-    fn check_memory(&self, wish: &Remember) -> Result<(), Error> {
+    fn check(&self, wish: &Remember) -> Result<(), Error> {
         let invalid = |detail: &str| Err(Error::with_detail(ErrorCode::InvalidMemory, detail));
         if !memory::is_key(&wish.key) {
             return invalid("key: expected 1 to 200 characters without control characters");
@@ -90,7 +102,7 @@ impl Exchange {
         if wish.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
             return invalid("ttl_seconds: expected 1 to 316224000");
         }
-        let max = self.fleet().limits().max_memory_bytes;
+        let max = self.context.limits().max_memory_bytes;
         if wish.value.len() as u64 > max {
             let detail = format!("the limit is {max} bytes (`limits.max_memory_bytes`)");
             return Err(Error::with_detail(ErrorCode::MemoryTooLarge, detail));
@@ -106,9 +118,9 @@ impl Exchange {
         scope: MemoryScope,
         key: String,
     ) -> Result<Memory, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
-        let now = self.clock().now();
-        self.store()
+        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        let now = self.context.now();
+        self.context.store()
             .read(move |tx| {
                 let stand = Stand::of(tx, workspace_id)?;
                 for place in memory::places_of(scope, stand.point()) {
@@ -122,7 +134,7 @@ impl Exchange {
     }
 
     /// All that a workspace can read, in one scope or in all.
-    pub async fn memories(
+    pub async fn list(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
@@ -130,20 +142,21 @@ impl Exchange {
         after: Option<MemoryId>,
         limit: u32,
     ) -> Result<Page<Memory, MemoryId>, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
-        let (now, limit) = (self.clock().now(), limit.clamp(1, self.fleet().limits().max_page_size));
+        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        let (now, limit) = (self.context.now(), limit.clamp(1, self.context.limits().max_page_size));
         let page = self
+            .context
             .store()
             .read(move |tx| {
                 let places = Stand::of(tx, workspace_id)?.places(scope);
                 Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
             .await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.context.listed(page))
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
-    pub async fn search_memories(
+    pub async fn search(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
@@ -151,14 +164,15 @@ impl Exchange {
         query: &str,
         limit: u32,
     ) -> Result<Batch<Memory>, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let words = memory::words(query);
         if words.is_empty() || words.len() > MAX_QUERY_WORDS {
             let detail = format!("q: expected 1 to {MAX_QUERY_WORDS} words");
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let (now, wanted) = (self.clock().now(), words.clone());
+        let (now, wanted) = (self.context.now(), words.clone());
         let mut found = self
+            .context
             .store()
             .read(move |tx| {
                 let places = Stand::of(tx, workspace_id)?.places(scope);
@@ -166,7 +180,7 @@ impl Exchange {
                 tx.search_memories(&search).map_err(Error::from)
             })
             .await?;
-        self.fleet().tell_unreadable(&found.unreadable);
+        self.context.tell_unreadable(&found.unreadable);
         found.rows.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
         found.rows.truncate(limit.clamp(1, MAX_FOUND) as usize);
         Ok(found)
@@ -180,9 +194,9 @@ impl Exchange {
         scope: MemoryScope,
         key: String,
     ) -> Result<(), Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
-        let (now, by) = (self.clock().now(), who.principal.clone());
-        self.store()
+        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let (now, by) = (self.context.now(), who.principal.clone());
+        self.context.store()
             .write(move |tx| {
                 let stand = Stand::of(tx, workspace_id)?;
                 let found = tx.memory(memory::place_of(scope, stand.point()), &key)?;
@@ -211,7 +225,7 @@ impl Stand {
     fn of(tx: &mut dyn ReadTx, id: WorkspaceId) -> Result<Self, Error> {
         let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
         let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
-        let above = tree::above(tx, &row)?;
+        let above = kinship::above(tx, &row)?;
         Ok(Self { row, above })
     }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use warren_fleet::Error;
+use warren_service::Error;
 use warren_model::{
     Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal,
     Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
@@ -161,10 +161,10 @@ impl Exchange {
     pub(crate) fn kick_for(&self, id: WorkspaceId, occasion: Occasion) {
         self.kicks().set_waiting(id, true);
         let _ = self.kicks().told.send(id);
-        if self.stopping().is_cancelled() || !self.kicks().begin(id) {
+        if self.context.stopping().is_cancelled() || !self.kicks().begin(id) {
             return;
         }
-        let exchange = self.clone();
+        let service = self.clone();
         self.tasks_in_hand().spawn(async move {
             let mut occasion = occasion;
             loop {
@@ -181,8 +181,8 @@ impl Exchange {
 
     /// The same, later. If this process ends before, the look over all lanes does it.
     pub(crate) fn kick_at(&self, id: WorkspaceId, at: Timestamp) {
-        let wait = at.ms_since(self.clock().now()).max(0).unsigned_abs();
-        let exchange = self.clone();
+        let wait = at.ms_since(self.context.now()).max(0).unsigned_abs();
+        let service = self.clone();
         self.tasks_in_hand().spawn(async move {
             tokio::select! {
                 () = exchange.stopping().cancelled() => {}
@@ -197,7 +197,7 @@ impl Exchange {
         loop {
             let from = after;
             let lanes: Vec<WorkspaceId> =
-                self.store().read(move |tx| tx.waiting_lanes(from, LANES).map_err(Error::from)).await?;
+                self.context.store().read(move |tx| tx.waiting_lanes(from, LANES).map_err(Error::from)).await?;
             for id in &lanes {
                 self.kick(*id);
             }
@@ -210,9 +210,10 @@ impl Exchange {
 
     /// Claims while there is room, and runs what was claimed.
     async fn drain(&self, id: WorkspaceId, occasion: Occasion) -> Result<(), Error> {
-        while !self.stopping().is_cancelled() {
+        while !self.context.stopping().is_cancelled() {
             let (transport, moment) = (self.transport(), self.moment());
             let claimed = self
+                .context
                 .store()
                 .write(move |tx| {
                     let can_call = |card: &serde_json::Value| transport.can_call(card);
@@ -233,7 +234,7 @@ impl Exchange {
 
     /// Runs a delivery that this process has claimed.
     pub(crate) fn run_in_background(&self, claimed: InHand) {
-        let exchange = self.clone();
+        let service = self.clone();
         self.tasks_in_hand().spawn(async move {
             let id = claimed.delivery.id;
             // Boxed: what is handed to the runtime is moved several times, and this is large.
@@ -250,7 +251,7 @@ impl Exchange {
             return Ok(said);
         }
         let id = delivery.workspace_id;
-        self.store()
+        self.context.store()
             .read(move |tx| {
                 tasks::references(&said, |reference| {
                     let task = tx.task(reference)?.filter(|task| task.workspace_id == id);
@@ -465,7 +466,7 @@ impl Exchange {
         if !has_files(&mut step.updates) {
             return self.write_progress(step).await;
         }
-        let exchange = self.clone();
+        let service = self.clone();
         let work = async move {
             let attempt = Attempt { delivery_id: step.delivery_id, number: step.attempt };
             let brought = exchange.bring_answer(attempt, &mut step.updates).await?;
@@ -473,14 +474,14 @@ impl Exchange {
             exchange.conclude(brought).await;
             written
         };
-        self.fleet().unhurried(work).await?
+        self.context.run_detached(work).await?
     }
 
     async fn write_progress(&self, step: Step) -> Result<(Task, Delivery), Error> {
-        let now = self.clock().now();
+        let now = self.context.now();
         let line = self.line_of(&step).await?;
         let work = step.clone();
-        let written = self.store().write(move |tx| write_step(tx, &work, line.as_deref(), now)).await;
+        let written = self.context.store().write(move |tx| write_step(tx, &work, line.as_deref(), now)).await;
         let (task, delivery) = written.map_err(|error| match error.code {
             ErrorCode::VersionConflict => Error::new(ErrorCode::ClaimLost),
             _ => error,
@@ -495,9 +496,9 @@ impl Exchange {
     async fn line_of(&self, step: &Step) -> Result<Option<String>, Error> {
         let Some(said) = feed::last_said(&step.updates) else { return Ok(None) };
         let id = step.voice.workspace_id;
-        let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row = self.context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row else { return Ok(None) };
-        match self.fleet().redactor_of(&row).await {
+        match self.fleet.redactor_of(&row).await {
             Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
             Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
             Err(error) => Err(error),

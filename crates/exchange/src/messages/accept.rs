@@ -1,7 +1,7 @@
 //! Accepting a message: what is acknowledged is a row, and the row alone leads to its end (X12 to X16).
 
 use serde_json::{Map, json};
-use warren_fleet::access::{Action, Target};
+use warren_service::{Action, Target};
 use warren_fleet::{Error, Identity, require_budget, upload_rules as uploads};
 use warren_model::{
     ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
@@ -119,10 +119,10 @@ impl Exchange {
             files::check_own_files(&send.message)?;
             return self.accept(sender, send, None).await;
         };
-        let from = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
-        let exchange = self.clone();
+        let from = self.fleet.workspace(who, Action::UseWorkspace, own).await?;
+        let service = self.clone();
         let work = async move { exchange.send_with_files(&from, row, sender, send).await };
-        self.fleet().unhurried(work).await?.map(|accepted| accepted.seen_with(sight))
+        self.context.run_detached(work).await?.map(|accepted| accepted.seen_with(sight))
     }
 
     async fn send_with_files(
@@ -151,32 +151,6 @@ impl Exchange {
         self.accept(sender.clone(), send, None).await
     }
 
-    /// A workspace that the caller may talk to; to others it does not exist (X3).
-    pub async fn reach(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let Some(own) = speaks_for(who).filter(|own| *own != id) else {
-            return self.fleet().workspace(who, Action::UseWorkspace, id).await;
-        };
-        // What the token may do at all is asked of its own workspace.
-        who.may(Action::UseWorkspace, Target::Workspace { id: own, org_id: who.token.org_id })?;
-        let asker = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
-        self.peer(asker, id).await
-    }
-
-    /// Somebody that a workspace may talk to.
-    pub(crate) async fn peer(&self, asker: Workspace, id: WorkspaceId) -> Result<Workspace, Error> {
-        self.store()
-            .read(move |tx| {
-                let hidden = || Error::new(ErrorCode::WorkspaceNotFound);
-                let row = tx.workspace(id)?.filter(|row| row.org_id == asker.org_id).ok_or_else(hidden)?;
-                if row.status != Status::Removed && tree::may_talk(tx, &asker, &row)? {
-                    Ok(row)
-                } else {
-                    Err(hidden())
-                }
-            })
-            .await
-    }
-
     pub(crate) async fn accept(
         &self,
         sender: Sender,
@@ -191,6 +165,7 @@ impl Exchange {
         let work = request.clone();
         let transport = self.transport();
         let taken = self
+            .context
             .store()
             .write(move |tx| {
                 let can_call = |card: &serde_json::Value| transport.can_call(card);
@@ -232,7 +207,7 @@ impl Exchange {
         mut send: Send,
         origin: Option<TaskOrigin>,
     ) -> Result<Request, Error> {
-        let terms = *self.terms();
+        let terms = *self.config;
         tasks::check(&send.message, send.context_id.as_deref(), terms.max_message_bytes)
             .map_err(|problem| invalid_message(&problem))?;
         if !PRIORITIES.contains(&send.priority) {
@@ -241,16 +216,16 @@ impl Exchange {
         check_key(send.idempotency_key.as_deref())?;
         strip_own_names(&mut send.message.metadata);
         strip_own_names(&mut send.metadata);
-        let now = self.clock().now();
+        let now = self.context.now();
         Ok(Request {
             sender,
             now,
-            task_id: self.entropy().id(now),
-            delivery_id: self.entropy().id(now),
-            chat_message_id: self.entropy().id(now),
-            new_context: self.entropy().id::<warren_model::TaskKind>(now).to_string(),
+            task_id: self.context.entropy().id(now),
+            delivery_id: self.context.entropy().id(now),
+            chat_message_id: self.context.entropy().id(now),
+            new_context: self.context.entropy().id::<warren_model::TaskKind>(now).to_string(),
             owner: self.instance().to_owned(),
-            default_idle_ms: self.fleet().idle_timeout_ms(),
+            default_idle_ms: self.fleet.idle_timeout_ms(),
             terms,
             origin,
             send,
@@ -267,7 +242,7 @@ impl Exchange {
             principal: request.sender.principal.clone(),
             data: json!({ "reason": "busy" }),
         };
-        let noted = self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await;
+        let noted = self.context.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await;
         if let Err(error) = noted {
             tracing::warn!(%error, "a refused message could not be recorded");
         }
@@ -293,12 +268,6 @@ pub(crate) fn invalid_message(problem: &InvalidMessage) -> Error {
         | InvalidMessage::PartName(_) => ErrorCode::InvalidMessage,
     };
     Error::with_detail(code, problem.to_string())
-}
-
-/// The workspace in whose name the caller talks to its peers.
-pub(crate) fn speaks_for(who: &Identity) -> Option<WorkspaceId> {
-    let talks = matches!(who.token.kind, TokenKind::Workspace | TokenKind::Runner);
-    who.token.workspace_id.filter(|_| talks)
 }
 
 /// Names that only Warren puts into metadata: what a sender writes there is not passed on (X4).

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity};
+use warren_service::{Action, Target};
+use warren_service::{Error, Identity};
 use warren_model::{
     Delivery, DeliveryId, DeliveryState, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace,
     WorkspaceId,
@@ -55,12 +55,12 @@ impl Exchange {
         lease_ms: Option<i64>,
     ) -> Result<Option<Claimed>, Error> {
         let row = self.own(who, id).await?;
-        self.fleet().note_sign_of_life(who).await;
+        self.fleet.note_sign_of_life(who).await;
         if !queue::may_ask(row.status) {
             let detail = format!("the workspace is {}", row.status);
             return Err(Error::with_detail(ErrorCode::WorkspaceNotReady, detail));
         }
-        let lease_ms = lease_ms.unwrap_or(self.terms().lease_ms);
+        let lease_ms = lease_ms.unwrap_or(self.config.lease_ms);
         if !LEASES_MS.contains(&lease_ms) || wait_ms > MAX_WAIT_MS {
             let detail = "lease_ms: expected 1000 to 3600000; wait_ms: at most 60000";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
@@ -73,7 +73,7 @@ impl Exchange {
                 }
                 let about_this = async { while !matches!(told.recv().await, Ok(kicked) if kicked == id) {} };
                 tokio::select! {
-                    () = self.stopping().cancelled() => return Ok(None),
+                    () = self.context.stopping().cancelled() => return Ok(None),
                     () = about_this => {}
                     () = tokio::time::sleep(LOOK_AGAIN) => {}
                 }
@@ -95,11 +95,11 @@ impl Exchange {
         lease_ms: i64,
     ) -> Result<Option<Claimed>, Error> {
         let (moment, owner) = (self.moment(), runtime_as_owner(who.token.id));
-        let waits = self.store().read(move |tx| tx.crowd(id, 1).map_err(Error::from)).await?.1 > 0;
+        let waits = self.context.store().read(move |tx| tx.crowd(id, 1).map_err(Error::from)).await?.1 > 0;
         if !waits {
             return Ok(None);
         }
-        self.store()
+        self.context.store()
             .write(move |tx| {
                 let row = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
                 let max = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
@@ -128,7 +128,7 @@ impl Exchange {
             voice,
             delivery_id,
             attempt,
-            lease_ms: self.terms().lease_ms,
+            lease_ms: self.config.lease_ms,
             updates,
             remote_id: None,
             by: who.principal.clone(),
@@ -162,7 +162,7 @@ impl Exchange {
                 after,
                 limit: CLAIMS_AT_A_TIME,
             };
-            let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
+            let page = self.context.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             for delivery in page.rows {
                 let Some(happening) = dies_with_its_runtime(&delivery) else { continue };
                 self.settle(Report::unspoken(&delivery, happening)).await?;
@@ -181,8 +181,8 @@ impl Exchange {
         delivery_id: DeliveryId,
     ) -> Result<Voice, Error> {
         self.own(who, id).await?;
-        self.fleet().note_sign_of_life(who).await;
-        let row = self.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
+        self.fleet.note_sign_of_life(who).await;
+        let row = self.context.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
         match row.filter(|row| row.workspace_id == id) {
             Some(row) => Ok(Voice::of(&row)),
             None => Err(Error::new(ErrorCode::DeliveryNotFound)),
@@ -191,7 +191,7 @@ impl Exchange {
 
     /// Only the workspace's own runtime takes its messages; a person would answer in its name (X4).
     pub(crate) async fn own(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, id).await?;
+        let row = self.fleet.workspace(who, Action::UseWorkspace, id).await?;
         let is_runtime = matches!(who.token.kind, TokenKind::Runner | TokenKind::Workspace)
             && who.principal.kind == PrincipalKind::Workspace;
         if is_runtime {

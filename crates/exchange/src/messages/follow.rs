@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
-use warren_fleet::{Error, Identity};
+use warren_service::{Error, Identity};
 use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
 use warren_rules::messages::following::{AfterLook, Look, after_look};
 use warren_rules::messages::uploads;
@@ -79,7 +79,7 @@ impl Exchange {
     pub async fn follow(&self, id: TaskId, sight: Sight) -> Result<(Task, Follower), Error> {
         // Listening begins before the row is read, so that nothing falls between.
         let mut follower = self.listen(id, sight);
-        let task = read(&**self.store(), id).await?;
+        let task = read(&**self.context.store(), id).await?;
         follower.begin_at(&task);
         Ok((sight.task(task), follower))
     }
@@ -122,8 +122,8 @@ impl Exchange {
             id,
             sight,
             hints: self.watchers().follow(id),
-            store: Arc::clone(self.store()),
-            newest: self.store().newest_event(),
+            store: Arc::clone(self.context.store()),
+            newest: self.context.store().newest_event(),
             seen: 0,
             read_at: 0,
             has_ended: false,
@@ -156,14 +156,14 @@ impl Exchange {
             }
             match follower.row.take() {
                 Some(row) => Ok(row),
-                None => read(&**self.store(), task.id).await,
+                None => read(&**self.context.store(), task.id).await,
             }
         };
-        let settled = match until.map(|until| until.ms_since(self.clock().now()).max(0).unsigned_abs()) {
+        let settled = match until.map(|until| until.ms_since(self.context.now()).max(0).unsigned_abs()) {
             None => waiting.await,
             Some(ms) => match tokio::time::timeout(Duration::from_millis(ms), waiting).await {
                 Ok(settled) => settled,
-                Err(_) => read(&**self.store(), task.id).await,
+                Err(_) => read(&**self.context.store(), task.id).await,
             },
         };
         settled.map(|task| sight.task(task))

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use warren_fleet::Error;
+use warren_service::Error;
 use warren_model::{Delivery, OrgId, Part, TaskUpdate, Workspace, WorkspaceId};
 use warren_rules::messages::agent_words;
 use warren_rules::text::redaction::Redactor;
@@ -46,7 +46,7 @@ impl Exchange {
 
     async fn known_to(&self, Voice { org_id, workspace_id }: Voice) -> Result<Option<Arc<Redactor>>, Error> {
         let secrets =
-            self.store().glance(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
-        Ok(self.fleet().redactor_from(workspace_id, secrets.await?))
+            self.context.store().glance(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
+        Ok(self.fleet.redactor_from(workspace_id, secrets.await?))
     }
 }

@@ -12,8 +12,9 @@
 //! what a reload shows are the same rows.
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
+use warren_service::Action;
+use warren_fleet::Fleet;
+use warren_service::{Context, Error, Identity};
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
     Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
@@ -21,9 +22,8 @@ use warren_model::{
 use warren_rules::{messages::chat, messages::memory};
 use warren_store::{ChatSearch, ChatSpan, ConversationQuery, Page, TaskQuery, WriteTx};
 
-use crate::Exchange;
-use crate::endings::Moment;
-use crate::send::{Accepted, Request, Send};
+use crate::Config;
+use crate::messages::{Accepted, Messages, NewMessage, Submission, TxInputs};
 
 /// Messages in one page: each may be as large as a message may be.
 pub const MAX_CHAT_PAGE: u32 = 100;
@@ -37,21 +37,34 @@ pub struct NewConversation {
     pub title: Option<String>,
 }
 
-impl Exchange {
+/// What is shown of messages and answers.
+#[derive(Debug, Clone)]
+pub struct Conversations {
+    context: Context,
+    fleet: Fleet,
+    config: Config,
+    messages: Messages,
+}
+
+impl Conversations {
+    pub(crate) fn new(context: Context, fleet: Fleet, config: Config, messages: Messages) -> Self {
+        Self { context, fleet, config, messages }
+    }
+
     /// Begins a conversation with a workspace that the caller may use.
-    pub async fn begin_conversation(
+    pub async fn begin(
         &self,
         who: &Identity,
         new: NewConversation,
     ) -> Result<Conversation, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, new.workspace_id).await?;
+        let row = self.fleet.workspace(who, Action::UseWorkspace, new.workspace_id).await?;
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
         }
         let title = checked_title(new.title.unwrap_or_else(|| UNTITLED.to_owned()))?;
-        let (now, max) = (self.clock().now(), self.terms().max_conversations);
+        let (now, max) = (self.context.now(), self.config.max_conversations);
         let conversation = Conversation {
-            id: self.entropy().id(now),
+            id: self.context.entropy().id(now),
             org_id: row.org_id,
             workspace_id: row.id,
             title,
@@ -62,7 +75,7 @@ impl Exchange {
             updated_at: now,
             version: 1,
         };
-        self.store()
+        self.context.store()
             .write(move |tx| {
                 let known = tx.count_conversations(conversation.workspace_id)?;
                 chat::admit_conversation(known, max).map_err(full)?;
@@ -75,38 +88,38 @@ impl Exchange {
     }
 
     /// The youngest first.
-    pub async fn conversations(
+    pub async fn list(
         &self,
         who: &Identity,
         mut query: ConversationQuery,
     ) -> Result<Page<Conversation, ConversationId>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
-        let page = self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        self.fleet.workspace(who, Action::UseWorkspace, query.workspace_id).await?;
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
+        let page = self.context.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
-    pub async fn conversation(
+    pub async fn get(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
         id: ConversationId,
     ) -> Result<Conversation, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
-        let row = self.store().read(move |tx| tx.conversation(id).map_err(Error::from)).await?;
+        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.context.store().read(move |tx| tx.conversation(id).map_err(Error::from)).await?;
         row.filter(|row| row.workspace_id == workspace_id).ok_or_else(unknown)
     }
 
-    pub async fn rename_conversation(
+    pub async fn rename(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
         id: ConversationId,
         title: String,
     ) -> Result<Conversation, Error> {
-        self.conversation(who, workspace_id, id).await?;
-        let (title, now, by) = (checked_title(title)?, self.clock().now(), who.principal.clone());
-        self.store()
+        self.get(who, workspace_id, id).await?;
+        let (title, now, by) = (checked_title(title)?, self.context.now(), who.principal.clone());
+        self.context.store()
             .write(move |tx| {
                 let mut row = tx.hold_conversation(id)?.ok_or_else(unknown)?;
                 if row.title == title {
@@ -122,15 +135,15 @@ impl Exchange {
     }
 
     /// Deletes a conversation with its messages. Work that it began goes on.
-    pub async fn remove_conversation(
+    pub async fn remove(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
         id: ConversationId,
     ) -> Result<(), Error> {
-        self.conversation(who, workspace_id, id).await?;
-        let (now, by) = (self.clock().now(), who.principal.clone());
-        self.store()
+        self.get(who, workspace_id, id).await?;
+        let (now, by) = (self.context.now(), who.principal.clone());
+        self.context.store()
             .write(move |tx| {
                 let row = tx.hold_conversation(id)?.ok_or_else(unknown)?;
                 tx.remove_conversation(id)?;
@@ -141,54 +154,54 @@ impl Exchange {
     }
 
     /// What was said, by id, from either end.
-    pub async fn chat_messages(
+    pub async fn messages(
         &self,
         who: &Identity,
         (workspace_id, id): (WorkspaceId, ConversationId),
         span: ChatSpan,
         limit: u32,
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
-        self.conversation(who, workspace_id, id).await?;
+        self.get(who, workspace_id, id).await?;
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let page =
-            self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+            self.context.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
     /// Without a task it goes to work of this conversation that asked for input, if there is any.
-    pub async fn say(&self, who: &Identity, id: ConversationId, send: Send) -> Result<Accepted, Error> {
-        let conversation = self.conversation(who, send.workspace_id, id).await?;
+    pub async fn say(&self, who: &Identity, id: ConversationId, send: NewMessage) -> Result<Accepted, Error> {
+        let conversation = self.get(who, send.workspace_id, id).await?;
         let context = conversation.context_id();
-        let send = Send { context_id: Some(context.clone()), ..send };
+        let send = NewMessage { context_id: Some(context.clone()), ..send };
         if send.task_id.is_some() {
-            return self.send(who, send).await;
+            return self.messages.send(who, send).await;
         }
         let query = TaskQuery {
             context_id: Some(context),
             state: Some(TaskState::InputRequired),
             ..TaskQuery::of(send.workspace_id, 1)
         };
-        let asked = self.store().read(move |tx| tx.tasks(&query).map_err(Error::from)).await?;
-        let Some(asked) = asked.rows.first() else { return self.send(who, send).await };
-        let reply = Send { task_id: Some(asked.id), ..send.clone() };
-        match self.send(who, reply).await {
+        let asked = self.context.store().read(move |tx| tx.tasks(&query).map_err(Error::from)).await?;
+        let Some(asked) = asked.rows.first() else { return self.messages.send(who, send).await };
+        let reply = NewMessage { task_id: Some(asked.id), ..send.clone() };
+        match self.messages.send(who, reply).await {
             // Somebody else replied in the meantime.
-            Err(error) if error.code == ErrorCode::TaskNotOpen => self.send(who, send).await,
+            Err(error) if error.code == ErrorCode::TaskNotOpen => self.messages.send(who, send).await,
             accepted => accepted,
         }
     }
 
     /// What was said in answer to a message, if anything was.
-    pub async fn chat_answer(&self, message: &ChatMessage) -> Result<Option<ChatMessage>, Error> {
+    pub async fn answer_to(&self, message: &ChatMessage) -> Result<Option<ChatMessage>, Error> {
         let (id, task_id) = (message.id, message.task_id);
         let Some(task_id) = task_id else { return Ok(None) };
-        let of_task = self.store().read(move |tx| tx.chat_messages_of(task_id).map_err(Error::from)).await?;
+        let of_task = self.context.store().read(move |tx| tx.chat_messages_of(task_id).map_err(Error::from)).await?;
         Ok(of_task.into_iter().find(|other| other.id > id && other.role == Role::Agent))
     }
 
     /// Messages of a workspace that hold all of the words of `text`, the youngest first (X35).
-    pub async fn search_conversations(
+    pub async fn search(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
@@ -196,7 +209,7 @@ impl Exchange {
         before: Option<ChatMessageId>,
         limit: u32,
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         let words = memory::words(text);
         if !(1..=chat::MAX_QUERY_WORDS).contains(&words.len()) {
             let detail = format!("q: expected 1 to {} words", chat::MAX_QUERY_WORDS);
@@ -204,8 +217,8 @@ impl Exchange {
         }
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let search = ChatSearch { words, org_id: None, workspace_id: Some(workspace_id), before, limit };
-        let page = self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        let page = self.context.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 }
 
@@ -241,21 +254,21 @@ fn held(
 /// Shows a message that was accepted, in the transaction that accepts it.
 pub(crate) fn show_request(
     tx: &mut dyn WriteTx,
-    request: &Request,
+    submission: &Submission,
     task: &Task,
 ) -> Result<Option<ChatMessage>, Error> {
     let Some(row) = held(tx, &task.context_id, task.workspace_id)? else { return Ok(None) };
-    chat::admit_message(&row, request.terms.max_chat_messages).map_err(full)?;
+    chat::admit_message(&row, submission.config.max_chat_messages).map_err(full)?;
     let message = ChatMessage {
-        id: request.chat_message_id,
+        id: submission.chat_message_id,
         conversation_id: row.id,
         org_id: row.org_id,
         workspace_id: row.workspace_id,
-        author: request.sender.principal.clone(),
+        author: submission.sender.principal.clone(),
         role: Role::User,
-        parts: request.send.message.parts.clone(),
+        parts: submission.new.message.parts.clone(),
         task_id: Some(task.id),
-        created_at: request.now,
+        created_at: submission.now,
     };
     post(tx, row, message).map(Some)
 }
@@ -274,7 +287,7 @@ pub(crate) fn show_answer(
     task: &Task,
     updates: &[TaskUpdate],
     speaker: Speaker,
-    moment: &Moment,
+    inputs: &TxInputs,
 ) -> Result<(), Error> {
     let (author, parts) = match speaker {
         Speaker::Agent => (Principal::workspace(task.workspace_id), chat::answer(task, updates)),
@@ -283,13 +296,13 @@ pub(crate) fn show_answer(
             (Principal::system("exchange"), said.unwrap_or_default())
         }
     };
-    let parts = chat::fit(parts, moment.terms.max_message_bytes);
+    let parts = chat::fit(parts, inputs.config.max_message_bytes);
     if parts.is_empty() {
         return Ok(());
     }
     let Some(row) = held(tx, &task.context_id, task.workspace_id)? else { return Ok(()) };
     let message = ChatMessage {
-        id: moment.answer_id,
+        id: inputs.answer_id,
         conversation_id: row.id,
         org_id: row.org_id,
         workspace_id: row.workspace_id,
@@ -297,7 +310,7 @@ pub(crate) fn show_answer(
         role: Role::Agent,
         parts,
         task_id: Some(task.id),
-        created_at: moment.now,
+        created_at: inputs.now,
     };
     post(tx, row, message).map(drop)
 }

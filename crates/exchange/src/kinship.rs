@@ -1,6 +1,6 @@
 //! The tree of workspaces, as far as talking needs it.
 
-use warren_fleet::Error;
+use warren_service::Error;
 use warren_model::{Workspace, WorkspaceId};
 use warren_rules::messages::peers::{self, Side};
 use warren_store::ReadTx;

@@ -16,7 +16,7 @@ impl Exchange {
         if let Some(card) = &register.agent_card {
             self.check_card(card).await?;
         }
-        self.fleet().register(who, register).await
+        self.fleet.register(who, register).await
     }
 
     /// Judges every URL of an agent card by the code that judges calls (sec/A05). Where messages are sent to must lead
@@ -29,8 +29,8 @@ impl Exchange {
         }
         for one in urls {
             let judged = match one.usage {
-                UrlUse::Interface => self.connector().check(&one.url).await.map(drop),
-                UrlUse::Reference => self.connector().check_text(&one.url).map(drop),
+                UrlUse::Interface => self.connector.check(&one.url).await.map(drop),
+                UrlUse::Reference => self.connector.check_text(&one.url).map(drop),
             };
             judged.map_err(|refused| at(&one.path, &refused))?;
         }

@@ -39,7 +39,7 @@ impl Exchange {
             .collect();
         let places: Vec<usize> = named.iter().map(|(at, _)| *at).collect();
         let folder = folder_of(sender, send);
-        let landing = self.fleet().hand_over(from, to, &folder, &files).await.map_err(|refusal| {
+        let landing = self.fleet.hand_over(from, to, &folder, &files).await.map_err(|refusal| {
             let place = places.get(refusal.at).copied().unwrap_or_default();
             let error = refusal.error;
             let problem = error.detail.as_deref().unwrap_or(error.code.entry().sentence);

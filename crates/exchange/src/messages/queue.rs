@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Actor, Error, Identity};
+use warren_service::Action;
+use warren_service::{Actor, Error, Identity};
 use warren_model::{AuditAction, Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, WorkspaceId};
 use warren_rules::messages::dispatch::Happening;
 use warren_store::{DeliveryQuery, Page};
@@ -30,9 +30,10 @@ impl Exchange {
         who: &Identity,
         mut query: DeliveryQuery,
     ) -> Result<Page<Placed, DeliveryId>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        self.fleet.workspace(who, Action::UseWorkspace, query.workspace_id).await?;
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         let page = self
+            .context
             .store()
             .read(move |tx| {
                 let page = tx.deliveries(&query)?;
@@ -50,7 +51,7 @@ impl Exchange {
                 Ok::<_, Error>(page.map(placed))
             })
             .await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.context.listed(page))
     }
 
     /// One message, and its place if it waits.
@@ -64,7 +65,7 @@ impl Exchange {
         if delivery.state != DeliveryState::Queued {
             return Ok(Placed { delivery, position: None });
         }
-        self.store()
+        self.context.store()
             .read(move |tx| {
                 let position = Some(tx.position(&delivery)?);
                 Ok(Placed { delivery: delivery.clone(), position })
@@ -78,8 +79,8 @@ impl Exchange {
         workspace_id: WorkspaceId,
         id: DeliveryId,
     ) -> Result<Delivery, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
-        let row = self.store().read(move |tx| tx.delivery(id).map_err(Error::from)).await?;
+        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.context.store().read(move |tx| tx.delivery(id).map_err(Error::from)).await?;
         let row = row.filter(|row| row.workspace_id == workspace_id);
         row.ok_or_else(|| Error::new(ErrorCode::DeliveryNotFound))
     }
@@ -106,14 +107,14 @@ impl Exchange {
 
     /// Takes all that wait out of the queue. Answers how many.
     pub async fn clear_queue(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<u64, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         let mut dropped = 0;
         let mut after = None;
         loop {
             let query = DeliveryQuery { workspace_id, state: DeliveryState::Queued, after, limit: 200 };
-            let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
+            let page = self.context.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             let next = page.next;
-            for waiting in self.fleet().listed(page).rows {
+            for waiting in self.context.listed(page).rows {
                 dropped += u64::from(self.drop_waiting(waiting, &who.principal).await?.is_some());
             }
             match next {
@@ -121,9 +122,9 @@ impl Exchange {
                 None => break,
             }
         }
-        let (at, actor, id) = (self.clock().now(), Actor::of(who), row.id);
+        let (at, actor, id) = (self.context.now(), Actor::of(who), row.id);
         let entry = actor.did_to_workspace(at, AuditAction::QueueCleared, id, json!({ "messages": dropped }));
-        self.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await?;
+        self.context.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await?;
         Ok(dropped)
     }
 

@@ -2,7 +2,7 @@
 //! events about them change together, or not at all.
 
 use serde_json::json;
-use warren_fleet::Error;
+use warren_service::Error;
 use warren_model::{
     ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode,
     EventKind, Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp,
@@ -73,7 +73,7 @@ impl Exchange {
             return self.write_end(report).await;
         }
         // Beside the request, so that copies are not left behind by one who hangs up.
-        let exchange = self.clone();
+        let service = self.clone();
         let work = async move {
             let attempt = Attempt { delivery_id: report.delivery_id, number: report.attempt };
             let brought = exchange.bring_answer(attempt, &mut report.updates).await?;
@@ -81,13 +81,13 @@ impl Exchange {
             exchange.conclude(brought).await;
             settled
         };
-        self.fleet().unhurried(work).await?
+        self.context.run_detached(work).await?
     }
 
     async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {
         let moment = self.moment();
         let work = report.clone();
-        let settled = self.store().write(move |tx| settle(tx, &work, &moment)).await;
+        let settled = self.context.store().write(move |tx| settle(tx, &work, &moment)).await;
         match settled {
             Ok(settled) => {
                 self.after(&settled, &report.updates);
@@ -139,18 +139,18 @@ impl Exchange {
     }
 
     pub(crate) fn moment(&self) -> Moment {
-        let now = self.clock().now();
+        let now = self.context.now();
         Moment {
             now,
-            fraction: self.entropy().fraction(),
-            terms: *self.terms(),
-            default_idle_ms: self.fleet().idle_timeout_ms(),
+            fraction: self.context.entropy().fraction(),
+            terms: *self.config,
+            default_idle_ms: self.fleet.idle_timeout_ms(),
             owner: self.instance().to_owned(),
             // For a message that tells the delegator, should one be owed.
-            task_id: self.entropy().id(now),
-            delivery_id: self.entropy().id(now),
-            chat_message_id: self.entropy().id(now),
-            answer_id: self.entropy().id(now),
+            task_id: self.context.entropy().id(now),
+            delivery_id: self.context.entropy().id(now),
+            chat_message_id: self.context.entropy().id(now),
+            answer_id: self.context.entropy().id(now),
         }
     }
 }

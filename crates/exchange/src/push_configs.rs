@@ -12,21 +12,22 @@ use http::HeaderName;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tracing::info_span;
 use url::Url;
-use warren_fleet::{Error, Fleet, Identity};
+use warren_fleet::Fleet;
 use warren_model::{
     ErrorCode, EventKind, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
 };
 use warren_rules::messages::pushes::{after_failure, after_success, claimed};
+use warren_service::{Context, Error, Identity};
 use warren_store::WriteTx;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::a2a::{
     AuthenticationInfo, MEDIA_TYPE, PushConfig, StreamResponse, VERSION, VERSION_HEADER, task_to,
 };
-use crate::call_errors::of_refusal;
-use crate::{Exchange, Sight};
-use warren_outbound::{Call, CallLimits, Credential};
+use crate::messages::FileView;
+use warren_outbound::{Call, CallLimits, Connector, Credential};
 
 /// How often what is owed is asked for: one read by an index.
 const LOOK: Duration = Duration::from_millis(250);
@@ -53,25 +54,37 @@ impl Drop for Secrets {
     }
 }
 
-impl Exchange {
+/// Receivers that are called whenever a task has changed.
+#[derive(Debug, Clone)]
+pub struct PushConfigs {
+    context: Context,
+    fleet: Fleet,
+    connector: Connector,
+}
+
+impl PushConfigs {
+    pub(crate) fn new(context: Context, fleet: Fleet, connector: Connector) -> Self {
+        Self { context, fleet, connector }
+    }
+
     /// Whether a config could be kept: its address is judged by the code that judges calls (sec/A05).
-    pub async fn check_push_config(&self, config: &PushConfig) -> Result<(), Error> {
+    pub async fn check(&self, config: &PushConfig) -> Result<(), Error> {
         check_text(config)?;
-        self.connector().check(&config.url).await.map_err(|refused| of_refusal(&refused))?;
+        self.connector.check(&config.url).await?;
         Ok(())
     }
 
     /// Sets where somebody is told about a task that they may see. The same id again replaces it.
-    pub async fn put_push_config(
+    pub async fn put(
         &self,
         who: &Identity,
         task: &Task,
         config: PushConfig,
     ) -> Result<PushConfig, Error> {
-        self.check_push_config(&config).await?;
-        let now = self.clock().now();
+        self.check(&config).await?;
+        let now = self.context.now();
         let id = config.id.clone().filter(|id| !id.is_empty());
-        let id = id.unwrap_or_else(|| self.entropy().id::<RequestKind>(now).to_string());
+        let id = id.unwrap_or_else(|| self.context.entropy().id::<RequestKind>(now).to_string());
         let row = Row {
             task_id: task.id,
             owner: who.principal.clone(),
@@ -86,7 +99,7 @@ impl Exchange {
         };
         let (written, about) = (row.clone(), task.clone());
         let by = who.principal.clone();
-        self.store()
+        self.context.store()
             .write(move |tx| {
                 let known = tx.push_configs(written.task_id)?;
                 if known.len() >= Row::MAX_PER_TASK && known.iter().all(|one| one.id != written.id) {
@@ -108,16 +121,16 @@ impl Exchange {
     }
 
     /// Of a task that the caller may see.
-    pub async fn push_configs(&self, task: &Task) -> Result<Vec<PushConfig>, Error> {
+    pub async fn list(&self, task: &Task) -> Result<Vec<PushConfig>, Error> {
         let id = task.id;
-        let rows = self.store().read(move |tx| tx.push_configs(id).map_err(Error::from)).await?;
+        let rows = self.context.store().read(move |tx| tx.push_configs(id).map_err(Error::from)).await?;
         Ok(rows.into_iter().map(|row| self.shown(row)).collect())
     }
 
     /// One that is not there is removed already.
-    pub async fn remove_push_config(&self, who: &Identity, task: &Task, id: &str) -> Result<(), Error> {
-        let (about, id, by, now) = (task.clone(), id.to_owned(), who.principal.clone(), self.clock().now());
-        self.store()
+    pub async fn remove(&self, who: &Identity, task: &Task, id: &str) -> Result<(), Error> {
+        let (about, id, by, now) = (task.clone(), id.to_owned(), who.principal.clone(), self.context.now());
+        self.context.store()
             .write(move |tx| {
                 if !tx.remove_push_config(about.id, &id)? {
                     return Ok(());
@@ -160,40 +173,42 @@ impl Exchange {
             return None;
         }
         let text = Zeroizing::new(serde_json::to_string(&secrets).unwrap_or_default());
-        Some(self.fleet().seal_aside(&Fleet::push_place(task_id, id), &text))
+        Some(self.fleet.seal_aside(&Fleet::push_place(task_id, id), &text))
     }
 
     /// `None`: it does not open.
     fn secrets_of(&self, row: &Row) -> Option<Secrets> {
         let Some(sealed) = &row.sealed else { return Some(Secrets::default()) };
-        let text = self.fleet().open_aside(&Fleet::push_place(row.task_id, &row.id), sealed)?;
+        let text = self.fleet.open_aside(&Fleet::push_place(row.task_id, &row.id), sealed)?;
         serde_json::from_str(&text).ok()
     }
 
-    pub(crate) fn start_pushes(&self) {
-        let exchange = self.clone();
-        self.tasks_in_hand().spawn(async move { exchange.push_what_is_owed().await });
+    pub(crate) fn start(&self) {
+        let service = self.clone();
+        let span = info_span!("exchange.push_configs.call_receivers");
+        self.context.spawn(span, async move { service.push_what_is_owed().await });
     }
 
     async fn push_what_is_owed(&self) {
         let room = Arc::new(Semaphore::new(MAX_CALLS));
         loop {
-            let now = self.clock().now();
-            let owed = self.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
-            let owed = owed.map(|owed| self.fleet().readable(owed)).unwrap_or_else(|error| {
+            let now = self.context.now();
+            let owed = self.context.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
+            let owed = owed.map(|owed| self.context.readable(owed)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "what is owed to receivers of notifications could not be read");
                 Vec::new()
             });
             for row in owed {
                 let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-                let exchange = self.clone();
-                self.tasks_in_hand().spawn(async move {
-                    exchange.push(row).await;
+                let service = self.clone();
+                let span = info_span!("exchange.push_configs.call", task.id = %row.task_id);
+                self.context.spawn(span, async move {
+                    service.push(row).await;
                     drop(place);
                 });
             }
             tokio::select! {
-                () = self.stopping().cancelled() => return,
+                () = self.context.stopping().cancelled() => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
@@ -201,10 +216,11 @@ impl Exchange {
 
     /// Makes one call, if nobody else is about to, and writes down how it went.
     async fn push(&self, row: Row) {
-        let now = self.clock().now();
+        let now = self.context.now();
         let held = claimed(&row, now);
         let (known, mine) = (row.clone(), held.clone());
         let task = self
+            .context
             .store()
             .write(move |tx| {
                 if tx.update_push_config(&mine, &known)? {
@@ -217,14 +233,14 @@ impl Exchange {
         let Ok(Some(task)) = task else { return };
         let is_taken = tokio::select! {
             // The claim runs out by itself; whoever starts next calls again.
-            () = self.stopping().cancelled() => return,
+            () = self.context.stopping().cancelled() => return,
             is_taken = self.call(&row, &task) => is_taken,
         };
-        let now = self.clock().now();
+        let now = self.context.now();
         let next = if is_taken {
             Some(after_success(&held, task.version, now))
         } else {
-            after_failure(&held, now, self.entropy().fraction())
+            after_failure(&held, now, self.context.entropy().fraction())
         };
         if let Err(error) = self.write_down(held, next, task, now).await {
             tracing::warn!(%error, "how a notification went could not be written");
@@ -238,7 +254,7 @@ impl Exchange {
         task: Task,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.store()
+        self.context.store()
             .write(move |tx| {
                 if let Some(next) = &next {
                     tx.update_push_config(next, &held)?;
@@ -261,7 +277,7 @@ impl Exchange {
             return false;
         };
         let Ok(url) = Url::parse(&row.url) else { return false };
-        let seen = Sight::of_principal(&row.owner, task.workspace_id).task(task.clone());
+        let seen = FileView::of_principal(&row.owner, task.workspace_id).task(task.clone());
         let body = serde_json::to_vec(&StreamResponse::Task(task_to(&seen, Some(0)))).unwrap_or_default();
         let mut call =
             Call::post(&row.url).body(MEDIA_TYPE, body).header(VERSION_HEADER, VERSION).limits(limits());
@@ -276,7 +292,7 @@ impl Exchange {
                 &value,
             )));
         }
-        match self.connector().call(call).await {
+        match self.connector.call(call).await {
             Ok(answer) => answer.status.is_success(),
             Err(_) => false,
         }
