@@ -9,9 +9,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use warren_service::Action;
 use warren_fleet::Fleet;
-use warren_service::{Actor, Context, Error, Identity};
 use warren_model::{
     Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventKind, NewEvent,
     Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
@@ -21,6 +19,8 @@ use warren_rules::messages::approvals::{
 };
 use warren_rules::messages::memory::scrub;
 use warren_rules::text::redaction::Redactor;
+use warren_service::Action;
+use warren_service::{Actor, Context, Error, Identity};
 use warren_store::{ApprovalQuery, Page, WriteTx};
 
 pub use warren_rules::messages::approvals::Decision as ApprovalDecision;
@@ -64,7 +64,7 @@ impl Approvals {
     ) -> Result<Approval, Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         check(&ask)?;
-        let known = self.fleet.redactor_of(&row).await?;
+        let known = self.fleet.redactors().of_workspace(&row).await?;
         let now = self.context.now();
         let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
         let approval = Approval {
@@ -84,7 +84,8 @@ impl Approvals {
             expires_at: now.plus_ms(i64::from(wait) * 1_000),
         };
         let (asked, max) = (approval.clone(), u64::from(self.context.limits().max_pending_approvals));
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let place = tx.workspace(workspace_id)?.filter(|row| row.status != Status::Removed);
                 place.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
@@ -116,12 +117,7 @@ impl Approvals {
     }
 
     /// The same, once it is decided, or after a while.
-    pub async fn wait_for(
-        &self,
-        who: &Identity,
-        id: ApprovalId,
-        wait_ms: u64,
-    ) -> Result<Approval, Error> {
+    pub async fn wait_for(&self, who: &Identity, id: ApprovalId, wait_ms: u64) -> Result<Approval, Error> {
         // Listening begins before the row is read, so that nothing falls between.
         let mut newest = self.context.store().newest_event();
         let wait = Duration::from_millis(wait_ms.min(MAX_APPROVAL_WAIT_MS));
@@ -200,7 +196,8 @@ impl Approvals {
         note: Option<String>,
     ) -> Result<Approval, Error> {
         let now = self.context.now();
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let row = tx.approval(id)?.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))?;
                 let decided =
@@ -225,12 +222,14 @@ impl Approvals {
     /// Notes what nobody decided in time, so that who waits is told.
     pub(crate) async fn expire_late(&self) -> Result<(), Error> {
         let now = self.context.now();
-        let late = self.context.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
+        let late =
+            self.context.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
         let late = self.context.readable(late);
         if late.is_empty() {
             return Ok(());
         }
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 for row in &late {
                     let Some(expired) = approvals::expire(row, now) else { continue };

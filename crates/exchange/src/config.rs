@@ -2,7 +2,7 @@
 
 /// All of it comes from the config; the defaults hold without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct Config {
     /// Bytes of one message, all its parts together (X5).
     pub max_message_bytes: usize,
     /// Messages that may wait for one workspace.
@@ -34,7 +34,7 @@ pub struct Terms {
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-impl Default for Terms {
+impl Default for Config {
     fn default() -> Self {
         Self {
             max_message_bytes: 1 << 20,

@@ -12,18 +12,18 @@
 //! what a reload shows are the same rows.
 
 use serde_json::json;
-use warren_service::Action;
 use warren_fleet::Fleet;
-use warren_service::{Context, Error, Identity};
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
     Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::{messages::chat, messages::memory};
+use warren_service::Action;
+use warren_service::{Context, Error, Identity};
 use warren_store::{ChatSearch, ChatSpan, ConversationQuery, Page, TaskQuery, WriteTx};
 
 use crate::Config;
-use crate::messages::{Accepted, Messages, NewMessage, Submission, TxInputs};
+use crate::messages::{Accepted, Messages, NewMessage, Speaker, Submission, TxInputs};
 
 /// Messages in one page: each may be as large as a message may be.
 pub const MAX_CHAT_PAGE: u32 = 100;
@@ -52,11 +52,7 @@ impl Conversations {
     }
 
     /// Begins a conversation with a workspace that the caller may use.
-    pub async fn begin(
-        &self,
-        who: &Identity,
-        new: NewConversation,
-    ) -> Result<Conversation, Error> {
+    pub async fn begin(&self, who: &Identity, new: NewConversation) -> Result<Conversation, Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, new.workspace_id).await?;
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
@@ -75,7 +71,8 @@ impl Conversations {
             updated_at: now,
             version: 1,
         };
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let known = tx.count_conversations(conversation.workspace_id)?;
                 chat::admit_conversation(known, max).map_err(full)?;
@@ -119,7 +116,8 @@ impl Conversations {
     ) -> Result<Conversation, Error> {
         self.get(who, workspace_id, id).await?;
         let (title, now, by) = (checked_title(title)?, self.context.now(), who.principal.clone());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let mut row = tx.hold_conversation(id)?.ok_or_else(unknown)?;
                 if row.title == title {
@@ -143,7 +141,8 @@ impl Conversations {
     ) -> Result<(), Error> {
         self.get(who, workspace_id, id).await?;
         let (now, by) = (self.context.now(), who.principal.clone());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let row = tx.hold_conversation(id)?.ok_or_else(unknown)?;
                 tx.remove_conversation(id)?;
@@ -163,8 +162,11 @@ impl Conversations {
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
         self.get(who, workspace_id, id).await?;
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
-        let page =
-            self.context.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
+        let page = self
+            .context
+            .store()
+            .read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from))
+            .await?;
         Ok(self.context.listed(page))
     }
 
@@ -196,7 +198,8 @@ impl Conversations {
     pub async fn answer_to(&self, message: &ChatMessage) -> Result<Option<ChatMessage>, Error> {
         let (id, task_id) = (message.id, message.task_id);
         let Some(task_id) = task_id else { return Ok(None) };
-        let of_task = self.context.store().read(move |tx| tx.chat_messages_of(task_id).map_err(Error::from)).await?;
+        let of_task =
+            self.context.store().read(move |tx| tx.chat_messages_of(task_id).map_err(Error::from)).await?;
         Ok(of_task.into_iter().find(|other| other.id > id && other.role == Role::Agent))
     }
 
@@ -273,15 +276,7 @@ pub(crate) fn show_request(
     post(tx, row, message).map(Some)
 }
 
-/// Who has the last word about a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaker {
-    Agent,
-    /// The agent said nothing, and Warren says why.
-    Warren,
-}
-
-/// Shows what a turn came to, in the transaction that settles it.
+/// Shows what a delivery came to, in the transaction that settles it.
 pub(crate) fn show_answer(
     tx: &mut dyn WriteTx,
     task: &Task,

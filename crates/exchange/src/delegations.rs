@@ -96,7 +96,7 @@ impl Delegations {
         let sender = Sender { principal: Principal::workspace(from.id), org_id: from.org_id };
         let mut submission = self.messages.submission(sender, request.message.clone(), None)?;
         let id: DelegationId = self.context.entropy().id(submission.now);
-        let (agents, from_id) = (self.messages.agents().clone(), from.id);
+        let from_id = from.id;
         let admitted = self
             .context
             .store()
@@ -109,7 +109,7 @@ impl Delegations {
                 let (origin, parent) = origin_of(tx, from_id, request.parent_task)?;
                 let chain = delegation::hand_on(&origin, from_id, to).map_err(refused)?;
                 submission.origin = Some(TaskOrigin { chain, parent });
-                let admission = accept(tx, &submission, &agents)?;
+                let admission = accept(tx, &submission)?;
                 let (accepted, delivery_state, is_repeat) = match &admission {
                     Admission::Repeated(accepted) => (accepted, DeliveryState::Queued, true),
                     Admission::Started(accepted, _) => (accepted, DeliveryState::Claimed, false),
@@ -161,7 +161,8 @@ impl Delegations {
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
         self.fleet.workspace(who, Action::UseWorkspace, from).await?;
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let unknown = || Error::new(ErrorCode::DelegationNotFound);
                 let row = tx.delegation(id)?.filter(|row| row.from == from).ok_or_else(unknown)?;

@@ -1,14 +1,14 @@
 //! What agents remember: written, found and forgotten through a workspace, from where it stands in its tree (X50).
 
 use serde_json::json;
-use warren_service::Action;
 use warren_fleet::Fleet;
-use warren_service::{Context, Error, Identity};
 use warren_model::{
     ErrorCode, EventKind, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
     Workspace, WorkspaceId,
 };
 use warren_rules::messages::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
+use warren_service::Action;
+use warren_service::{Context, Error, Identity};
 use warren_store::{Batch, MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
 
 use crate::kinship;
@@ -57,7 +57,7 @@ impl Memories {
     ) -> Result<(Memory, bool), Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         self.check(&wish)?;
-        let known = self.fleet.redactor_of(&row).await?;
+        let known = self.fleet.redactors().of_workspace(&row).await?;
         if memory::scrub(&wish.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
@@ -120,7 +120,8 @@ impl Memories {
     ) -> Result<Memory, Error> {
         self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let now = self.context.now();
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let stand = Stand::of(tx, workspace_id)?;
                 for place in memory::places_of(scope, stand.point()) {
@@ -196,7 +197,8 @@ impl Memories {
     ) -> Result<(), Error> {
         self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         let (now, by) = (self.context.now(), who.principal.clone());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let stand = Stand::of(tx, workspace_id)?;
                 let found = tx.memory(memory::place_of(scope, stand.point()), &key)?;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use warren_fleet::Fleet;
-use warren_service::{Action, Context, Error, Identity};
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
     Role, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_rules::messages::feed::{self, Line};
 use warren_rules::messages::{chat, tasks};
+use warren_service::{Action, Context, Error, Identity};
 use warren_store::{ConversationQuery, EventQuery, NoticeKey, ReadTx, WriteTx};
 
 use crate::Config;
@@ -142,7 +142,8 @@ impl Notices {
             now,
             notice,
         };
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let once = &telling.notice.once;
                 if !once.keys.is_empty() {
@@ -162,7 +163,8 @@ impl Notices {
     /// What a workspace does, for people who watch (X34): the last of its events, as lines.
     pub async fn feed(&self, who: &Identity, id: WorkspaceId) -> Result<Vec<Line>, Error> {
         self.fleet.workspace(who, Action::UseWorkspace, id).await?;
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let newest = tx.newest_event_seq()?;
                 let mut lines: Vec<Line> = Vec::new();

@@ -1,9 +1,9 @@
 //! Whom a workspace can talk to (X3).
 
 use warren_fleet::Fleet;
-use warren_service::{Action, Context, Error, Identity, Target};
 use warren_model::{ErrorCode, Status, TokenKind, Workspace, WorkspaceId};
 use warren_rules::messages::peers;
+use warren_service::{Action, Context, Error, Identity, Target};
 use warren_store::{ReadTx, WorkspaceQuery};
 
 use crate::kinship;
@@ -37,7 +37,8 @@ impl Peers {
 
     /// Somebody that a workspace may talk to.
     pub(crate) async fn peer(&self, asker: Workspace, id: WorkspaceId) -> Result<Workspace, Error> {
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let hidden = || Error::new(ErrorCode::WorkspaceNotFound);
                 let row = tx.workspace(id)?.filter(|row| row.org_id == asker.org_id).ok_or_else(hidden)?;
@@ -54,7 +55,8 @@ impl Peers {
     pub async fn list(&self, who: &Identity, id: WorkspaceId, query: &str) -> Result<Vec<Workspace>, Error> {
         let row = self.fleet.workspace(who, Action::ReadWorkspaces, id).await?;
         let query = query.to_owned();
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let candidates = candidates(tx, &row)?;
                 let mut found = Vec::new();

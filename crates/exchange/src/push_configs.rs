@@ -14,12 +14,11 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tracing::info_span;
 use url::Url;
-use warren_fleet::Fleet;
 use warren_model::{
     ErrorCode, EventKind, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
 };
 use warren_rules::messages::pushes::{after_failure, after_success, claimed};
-use warren_service::{Context, Error, Identity};
+use warren_service::{Context, Error, Identity, Sealer};
 use warren_store::WriteTx;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -58,13 +57,13 @@ impl Drop for Secrets {
 #[derive(Debug, Clone)]
 pub struct PushConfigs {
     context: Context,
-    fleet: Fleet,
+    sealer: Sealer,
     connector: Connector,
 }
 
 impl PushConfigs {
-    pub(crate) fn new(context: Context, fleet: Fleet, connector: Connector) -> Self {
-        Self { context, fleet, connector }
+    pub(crate) fn new(context: Context, sealer: Sealer, connector: Connector) -> Self {
+        Self { context, sealer, connector }
     }
 
     /// Whether a config could be kept: its address is judged by the code that judges calls (sec/A05).
@@ -75,12 +74,7 @@ impl PushConfigs {
     }
 
     /// Sets where somebody is told about a task that they may see. The same id again replaces it.
-    pub async fn put(
-        &self,
-        who: &Identity,
-        task: &Task,
-        config: PushConfig,
-    ) -> Result<PushConfig, Error> {
+    pub async fn put(&self, who: &Identity, task: &Task, config: PushConfig) -> Result<PushConfig, Error> {
         self.check(&config).await?;
         let now = self.context.now();
         let id = config.id.clone().filter(|id| !id.is_empty());
@@ -99,7 +93,8 @@ impl PushConfigs {
         };
         let (written, about) = (row.clone(), task.clone());
         let by = who.principal.clone();
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let known = tx.push_configs(written.task_id)?;
                 if known.len() >= Row::MAX_PER_TASK && known.iter().all(|one| one.id != written.id) {
@@ -130,7 +125,8 @@ impl PushConfigs {
     /// One that is not there is removed already.
     pub async fn remove(&self, who: &Identity, task: &Task, id: &str) -> Result<(), Error> {
         let (about, id, by, now) = (task.clone(), id.to_owned(), who.principal.clone(), self.context.now());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 if !tx.remove_push_config(about.id, &id)? {
                     return Ok(());
@@ -173,13 +169,13 @@ impl PushConfigs {
             return None;
         }
         let text = Zeroizing::new(serde_json::to_string(&secrets).unwrap_or_default());
-        Some(self.fleet.seal_aside(&Fleet::push_place(task_id, id), &text))
+        Some(self.sealer.seal_text(&Row::seal_place(task_id, id), &text))
     }
 
     /// `None`: it does not open.
     fn secrets_of(&self, row: &Row) -> Option<Secrets> {
         let Some(sealed) = &row.sealed else { return Some(Secrets::default()) };
-        let text = self.fleet.open_aside(&Fleet::push_place(row.task_id, &row.id), sealed)?;
+        let text = self.sealer.open_text(&Row::seal_place(row.task_id, &row.id), sealed)?;
         serde_json::from_str(&text).ok()
     }
 
@@ -193,7 +189,8 @@ impl PushConfigs {
         let room = Arc::new(Semaphore::new(MAX_CALLS));
         loop {
             let now = self.context.now();
-            let owed = self.context.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
+            let owed =
+                self.context.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
             let owed = owed.map(|owed| self.context.readable(owed)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "what is owed to receivers of notifications could not be read");
                 Vec::new()
@@ -254,7 +251,8 @@ impl PushConfigs {
         task: Task,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 if let Some(next) = &next {
                     tx.update_push_config(next, &held)?;

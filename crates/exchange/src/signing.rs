@@ -1,18 +1,18 @@
-//! Signs calls to runtimes with a key that the fleet's keys for secrets yield (X2). How a call is signed is in
+//! Signs calls to agents with a key that the keys for secrets yield (X2). How a call is signed is in
 //! `warren_outbound::signing`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warren_doors::Clock;
-use warren_fleet::Fleet;
 use warren_model::KeyId;
 use warren_outbound::signing::{About, KEY_PURPOSE, PublicKey, SigningKey};
 use warren_outbound::{Call, Connector, Refused};
+use warren_service::Sealer;
 
-/// Signs calls to runtimes. Cheap to clone; made apart from the exchange, whose agents need it first.
+/// Signs calls to agents. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Signer {
-    fleet: Fleet,
+    sealer: Sealer,
     clock: Arc<dyn Clock>,
     connector: Connector,
     /// The key of the last call, with the key for secrets that it was derived from.
@@ -20,8 +20,8 @@ pub struct Signer {
 }
 
 impl Signer {
-    pub fn new(fleet: Fleet, clock: Arc<dyn Clock>, connector: Connector) -> Self {
-        Self { fleet, clock, connector, last: Arc::default() }
+    pub fn new(sealer: Sealer, clock: Arc<dyn Clock>, connector: Connector) -> Self {
+        Self { sealer, clock, connector, last: Arc::default() }
     }
 
     /// Names author and message in the call's headers and signs it. Nothing of what is signed may change afterwards.
@@ -32,20 +32,20 @@ impl Signer {
     /// The keys that verify what we sign, the current one first. Older ones stay published for as long as their origin is
     /// kept.
     pub fn public_keys(&self) -> Vec<PublicKey> {
-        let seeds = self.fleet.derived_keys(KEY_PURPOSE);
+        let seeds = self.sealer.derived_keys(KEY_PURPOSE);
         seeds.iter().map(|seed| SigningKey::from_seed(seed).public_key()).collect()
     }
 
     /// The current key. A rotation brings another one.
     fn signing_key(&self) -> Arc<SigningKey> {
-        let made_from = self.fleet.current_key_id();
+        let made_from = self.sealer.current_key_id();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, key)) = &*last
             && *known == made_from
         {
             return Arc::clone(key);
         }
-        let mut seeds = self.fleet.derived_keys(KEY_PURPOSE).into_iter();
+        let mut seeds = self.sealer.derived_keys(KEY_PURPOSE).into_iter();
         let seed = seeds.next().expect("there is at least one key for secrets");
         let key = Arc::new(SigningKey::from_seed(&seed));
         *last = Some((made_from, Arc::clone(&key)));

@@ -35,7 +35,7 @@ pub use imports::{Import, ImportReport, ImportedNode};
 pub use journal::Use;
 pub use lifecycle::Terms;
 pub use losses::StoredLosses;
-pub use probes::{NoProber, Prober};
+pub use probes::{NoProbe, RuntimeProbe};
 pub use refs::StoredRefs;
 pub use registration::{Heard, Register, Registered};
 pub use removal::{Collapse, Removal, RemovalCounts};
@@ -88,8 +88,8 @@ pub struct Parts {
     /// What secrets are sealed with.
     pub keys: Keys,
     pub terms: Terms,
-    /// How runtimes that can be called are asked whether they are there.
-    pub prober: Arc<dyn Prober>,
+    /// How runtimes that are called are asked whether they are there.
+    pub probe: Arc<dyn RuntimeProbe>,
     /// This Warren among those on the same database.
     pub replica: Replica,
 }

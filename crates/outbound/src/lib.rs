@@ -17,7 +17,6 @@ pub mod signing;
 
 pub use connector::{
     Answer, BadAnswer, BadRoots, Body, Call, CallError, CallLimits, CheckedUrl, Connector, Credential,
-    EventStream, HOPS_HEADER, MAX_HOPS, PublicFailure, Refused, Resolver, ServerEvent, SystemResolver,
-    hops_of,
+    EventStream, HOPS_HEADER, MAX_HOPS, Refused, Resolver, ServerEvent, SystemResolver, hops_of,
 };
 pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, Refusal};

@@ -1,16 +1,26 @@
 //! What a runtime says about itself, judged before it is kept.
 
 use serde_json::Value;
-use warren_fleet::{Identity, Register, Registered};
+use warren_fleet::{Fleet, Register, Registered};
+use warren_outbound::{Connector, Refused};
 use warren_rules::outbound::{UrlUse, card_urls};
-
-use crate::{Error, Exchange, call_errors};
-use warren_outbound::Refused;
+use warren_service::{Error, Identity};
 
 /// As many URLs as a card may hold: each may cost a look-up.
 const MAX_CARD_URLS: usize = 64;
 
-impl Exchange {
+/// Takes in runtimes.
+#[derive(Debug, Clone)]
+pub struct Registrations {
+    fleet: Fleet,
+    connector: Connector,
+}
+
+impl Registrations {
+    pub(crate) fn new(fleet: Fleet, connector: Connector) -> Self {
+        Self { fleet, connector }
+    }
+
     /// Takes in a runtime, as the fleet does, once every URL of its card was judged: a refused one costs no token.
     pub async fn register(&self, who: &Identity, register: Register) -> Result<Registered, Error> {
         if let Some(card) = &register.agent_card {
@@ -40,7 +50,7 @@ impl Exchange {
 
 /// Names the place in the card.
 fn at(path: &str, refused: &Refused) -> Error {
-    let mut error = call_errors::of_refusal(refused);
+    let mut error = Error::from(refused);
     let told = error.detail.take().unwrap_or_default();
     error.detail = Some(format!("agent_card.{path}: {told}"));
     error

@@ -1,23 +1,22 @@
-//! Runtimes that come and ask: behind a network that nobody calls into, or in a box without one. They claim, tell how it
+//! Agents that come and ask: behind a network that nobody calls into, or in a box without one. They claim, tell how it
 //! goes, and answer, each time naming the attempt, so that one that was given up cannot write late (X15).
 
 use std::time::Duration;
 
-use warren_service::{Action, Target};
-use warren_service::{Error, Identity};
+use warren_fleet::Fleet;
 use warren_model::{
     Delivery, DeliveryId, DeliveryState, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace,
     WorkspaceId,
 };
-use warren_rules::messages::dispatch::{Happening, Outcome, dies_with_its_runtime, runtime_as_owner};
+use warren_rules::messages::dispatch::{DeliveryEvent, Outcome, dies_with_its_runtime, runtime_as_owner};
 use warren_rules::messages::queue;
+use warren_service::{Action, Error, Identity, Target};
 use warren_store::DeliveryQuery;
 
-use crate::Exchange;
-use crate::agent_words::Voice;
-use crate::dispatcher::{Claim, Occasion, Step, Taker, claim_waiting};
-use crate::endings::Report;
-use crate::send::DEFAULT_CONCURRENCY;
+use super::accept::DEFAULT_CONCURRENCY;
+use super::lanes::{Claim, Occasion, Taker, claim_waiting};
+use super::{AgentRef, DeliveryReport, Queue};
+use crate::agents::AgentAddress;
 
 /// How long a runtime may wait for work in one request.
 pub const MAX_WAIT_MS: u64 = 60_000;
@@ -45,7 +44,7 @@ pub struct Answer {
     pub updates: Vec<TaskUpdate>,
 }
 
-impl Exchange {
+impl Queue {
     /// The next message for the caller's own workspace; waits for one if it may.
     pub async fn claim(
         &self,
@@ -54,7 +53,7 @@ impl Exchange {
         wait_ms: u64,
         lease_ms: Option<i64>,
     ) -> Result<Option<Claimed>, Error> {
-        let row = self.own(who, id).await?;
+        let row = own_workspace(&self.fleet, who, id).await?;
         self.fleet.note_sign_of_life(who).await;
         if !queue::may_ask(row.status) {
             let detail = format!("the workspace is {}", row.status);
@@ -65,13 +64,13 @@ impl Exchange {
             let detail = "lease_ms: expected 1000 to 3600000; wait_ms: at most 60000";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let mut told = self.kicks().told.subscribe();
+        let mut woken = self.deliveries.woken();
         let waiting = async {
             loop {
                 if let Some(claimed) = self.try_claim(who, id, lease_ms).await? {
                     return Ok::<_, Error>(Some(claimed));
                 }
-                let about_this = async { while !matches!(told.recv().await, Ok(kicked) if kicked == id) {} };
+                let about_this = async { while !matches!(woken.recv().await, Ok(one) if one == id) {} };
                 tokio::select! {
                     () = self.context.stopping().cancelled() => return Ok(None),
                     () = about_this => {}
@@ -94,19 +93,21 @@ impl Exchange {
         id: WorkspaceId,
         lease_ms: i64,
     ) -> Result<Option<Claimed>, Error> {
-        let (moment, owner) = (self.moment(), runtime_as_owner(who.token.id));
+        let (inputs, owner) = (self.deliveries.inputs(), runtime_as_owner(who.token.id));
         let waits = self.context.store().read(move |tx| tx.crowd(id, 1).map_err(Error::from)).await?.1 > 0;
         if !waits {
             return Ok(None);
         }
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let row = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
-                let max = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
+                let max_running = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
+                let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card: None };
                 let lane = tx.hold_lane(id)?;
                 // It asks, so it has time: what rested because it was busy need not rest any longer.
-                let taker = Taker { owner: &owner, lease_ms, occasion: Occasion::SignOfLife };
-                match claim_waiting(tx, id, max, lane, &taker, &moment)? {
+                let taker = Taker { owner: &owner, lease_ms, occasion: Occasion::SignOfLife, max_running };
+                match claim_waiting(tx, agent, lane, &taker, &inputs)? {
                     Claim::Got(got) => Ok(Some(Claimed { delivery: got.delivery, task: got.task })),
                     Claim::NotNow | Claim::Empty => Ok(None),
                 }
@@ -123,32 +124,34 @@ impl Exchange {
         attempt: u32,
         updates: Vec<TaskUpdate>,
     ) -> Result<(Task, Delivery), Error> {
-        let voice = self.check_claim(who, id, delivery_id).await?;
-        let step = Step {
-            voice,
+        let agent = self.check_claim(who, id, delivery_id).await?;
+        let report = DeliveryReport {
             delivery_id,
+            agent,
             attempt,
-            lease_ms: self.config.lease_ms,
+            event: None,
             updates,
+            told: 0,
             remote_id: None,
             by: who.principal.clone(),
         };
-        self.step(step).await
+        self.deliveries.go_on(report).await
     }
 
     /// Ends a claim: answered, busy, failed.
     pub async fn answer(&self, who: &Identity, id: WorkspaceId, answer: Answer) -> Result<Task, Error> {
-        let voice = self.check_claim(who, id, answer.delivery_id).await?;
-        let report = Report {
+        let agent = self.check_claim(who, id, answer.delivery_id).await?;
+        let report = DeliveryReport {
             delivery_id: answer.delivery_id,
-            voice,
+            agent,
             attempt: answer.attempt,
-            happening: Happening::Spoken(answer.outcome),
+            event: Some(DeliveryEvent::Spoken(answer.outcome)),
             updates: answer.updates,
+            told: 0,
             remote_id: None,
             by: who.principal.clone(),
         };
-        let settled = self.settle(report).await?;
+        let settled = self.deliveries.settle(report).await?;
         settled.map(|settled| settled.task).ok_or_else(|| Error::new(ErrorCode::ClaimLost))
     }
 
@@ -162,10 +165,11 @@ impl Exchange {
                 after,
                 limit: CLAIMS_AT_A_TIME,
             };
-            let page = self.context.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
+            let page =
+                self.context.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             for delivery in page.rows {
-                let Some(happening) = dies_with_its_runtime(&delivery) else { continue };
-                self.settle(Report::unspoken(&delivery, happening)).await?;
+                let Some(event) = dies_with_its_runtime(&delivery) else { continue };
+                self.deliveries.settle(DeliveryReport::of_warren(&delivery, event)).await?;
             }
             match page.next {
                 Some(next) => after = Some(next),
@@ -179,26 +183,30 @@ impl Exchange {
         who: &Identity,
         id: WorkspaceId,
         delivery_id: DeliveryId,
-    ) -> Result<Voice, Error> {
-        self.own(who, id).await?;
+    ) -> Result<AgentRef, Error> {
+        own_workspace(&self.fleet, who, id).await?;
         self.fleet.note_sign_of_life(who).await;
         let row = self.context.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
         match row.filter(|row| row.workspace_id == id) {
-            Some(row) => Ok(Voice::of(&row)),
+            Some(row) => Ok(AgentRef::of(&row)),
             None => Err(Error::new(ErrorCode::DeliveryNotFound)),
         }
     }
+}
 
-    /// Only the workspace's own runtime takes its messages; a person would answer in its name (X4).
-    pub(crate) async fn own(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let row = self.fleet.workspace(who, Action::UseWorkspace, id).await?;
-        let is_runtime = matches!(who.token.kind, TokenKind::Runner | TokenKind::Workspace)
-            && who.principal.kind == PrincipalKind::Workspace;
-        if is_runtime {
-            who.may(Action::UseWorkspace, Target::Workspace { id, org_id: row.org_id })?;
-            return Ok(row);
-        }
-        let detail = "only the workspace's own runtime takes its messages";
-        Err(Error::with_detail(ErrorCode::Forbidden, detail))
+/// A workspace whose own runtime asks. Only that takes its messages; a person would answer in its name (X4).
+pub(crate) async fn own_workspace(
+    fleet: &Fleet,
+    who: &Identity,
+    id: WorkspaceId,
+) -> Result<Workspace, Error> {
+    let row = fleet.workspace(who, Action::UseWorkspace, id).await?;
+    let is_runtime = matches!(who.token.kind, TokenKind::Runner | TokenKind::Workspace)
+        && who.principal.kind == PrincipalKind::Workspace;
+    if is_runtime {
+        who.may(Action::UseWorkspace, Target::Workspace { id, org_id: row.org_id })?;
+        return Ok(row);
     }
+    let detail = "only the workspace's own runtime takes its messages";
+    Err(Error::with_detail(ErrorCode::Forbidden, detail))
 }

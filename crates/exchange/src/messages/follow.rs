@@ -1,19 +1,21 @@
-//! Those who follow a task. What they are told is a hint that comes fast; the row is the truth, and is read again
-//! whenever a hint may have been missed: after a lag, and when another replica did the work.
+//! Those who follow a task. What they are told is a hint that comes at once, before the row is written; the row is the
+//! truth, and is read again whenever a hint may have been missed: after a lag, and when another replica did the work.
+//!
+//! A hint carries the version of the row that will hold it, or holds it already, so that a follower that has read the row
+//! is not told the same twice. Hints that are not written yet are kept for those who begin to follow in between.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
-use warren_service::{Error, Identity};
-use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
+use warren_model::{ErrorCode, Task, TaskId, TaskUpdate};
+use warren_rules::messages::dispatch;
 use warren_rules::messages::following::{AfterLook, Look, after_look};
-use warren_rules::messages::uploads;
+use warren_service::Error;
 use warren_store::Store;
 
-use crate::send::{Accepted, Send, Sender};
-use crate::{Exchange, Sight};
+use super::{Deliveries, FileView};
 
 /// Updates that a follower may be behind before it reads the row instead. Every task that is waited for pays for them.
 const BUFFER: usize = 32;
@@ -24,36 +26,74 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 struct Hint {
     version: u64,
     update: TaskUpdate,
-    /// The row as it was written, where whoever waits for the end of a turn wants it.
+    /// The row as it was written, where whoever waits for the end of the delivery wants it.
     row: Option<Task>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Watchers(Mutex<HashMap<TaskId, broadcast::Sender<Arc<Hint>>>>);
+/// The followers of one task.
+#[derive(Debug)]
+struct Audience {
+    sender: broadcast::Sender<Arc<Hint>>,
+    /// What was told and is in no row yet.
+    unwritten: Vec<Arc<Hint>>,
+}
 
-impl Watchers {
-    /// Tells all who follow this task. A task that has ended is told of for the last time.
-    pub(crate) fn tell(&self, task: &Task, update: TaskUpdate) {
+#[derive(Debug, Default)]
+pub(super) struct Followers(Mutex<HashMap<TaskId, Audience>>);
+
+impl Followers {
+    /// Tells all who follow this task what its row holds now. A task that has ended is told of for the last time.
+    pub(super) fn tell(&self, task: &Task, update: TaskUpdate) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(sender) = open.get(&task.id) else { return };
+        let Some(audience) = open.get_mut(&task.id) else { return };
+        audience.unwritten.retain(|hint| hint.version > task.version);
         // The last word, and not the first of a task that has ended: more may come with it.
         let is_last = ends(&update);
         let row = settles(&update).then(|| task.clone());
-        let _ = sender.send(Arc::new(Hint { version: task.version, update, row }));
-        if is_last || sender.receiver_count() == 0 {
+        let _ = audience.sender.send(Arc::new(Hint { version: task.version, update, row }));
+        if is_last || audience.sender.receiver_count() == 0 {
             open.remove(&task.id);
         }
     }
 
-    fn follow(&self, id: TaskId) -> broadcast::Receiver<Arc<Hint>> {
+    /// Whether anybody would hear of this task.
+    pub(super) fn has_any(&self, id: TaskId) -> bool {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(&id).is_some_and(|audience| audience.sender.receiver_count() > 0)
+    }
+
+    /// Tells all who follow this task what the row of this version will hold. Returns false if nobody follows: they are
+    /// told when it is written.
+    pub(super) fn tell_unwritten(&self, id: TaskId, version: u64, update: TaskUpdate) -> bool {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.entry(id).or_insert_with(|| broadcast::channel(BUFFER).0).subscribe()
+        let Some(audience) = open.get_mut(&id) else { return false };
+        let hint = Arc::new(Hint { version, update, row: None });
+        if audience.sender.send(Arc::clone(&hint)).is_err() {
+            return false;
+        }
+        audience.unwritten.push(hint);
+        true
+    }
+
+    /// The row of this version is written.
+    pub(super) fn note_written(&self, task: &Task) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(audience) = open.get_mut(&task.id) {
+            audience.unwritten.retain(|hint| hint.version > task.version);
+        }
+    }
+
+    fn follow(&self, id: TaskId) -> (broadcast::Receiver<Arc<Hint>>, VecDeque<Arc<Hint>>) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Audience { sender: broadcast::channel(BUFFER).0, unwritten: Vec::new() };
+        let audience = open.entry(id).or_insert_with(new);
+        (audience.sender.subscribe(), audience.unwritten.iter().cloned().collect())
     }
 
     /// Forgets tasks that nobody follows any more.
-    pub(crate) fn clear(&self) {
+    pub(super) fn clear(&self) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, sender| sender.receiver_count() > 0);
+        open.retain(|_, audience| audience.sender.receiver_count() > 0);
     }
 }
 
@@ -61,8 +101,10 @@ impl Watchers {
 #[derive(Debug)]
 pub struct Follower {
     id: TaskId,
-    sight: Sight,
+    view: FileView,
     hints: broadcast::Receiver<Arc<Hint>>,
+    /// What was told before this began and stood in no row yet.
+    unwritten: VecDeque<Arc<Hint>>,
     store: Arc<dyn Store>,
     newest: watch::Receiver<u64>,
     /// The newest version whose updates were handed out.
@@ -74,99 +116,23 @@ pub struct Follower {
     row: Option<Task>,
 }
 
-impl Exchange {
-    /// Follows a task. What happened before is in the task that comes with it.
-    pub async fn follow(&self, id: TaskId, sight: Sight) -> Result<(Task, Follower), Error> {
-        // Listening begins before the row is read, so that nothing falls between.
-        let mut follower = self.listen(id, sight);
-        let task = read(&**self.context.store(), id).await?;
-        follower.begin_at(&task);
-        Ok((sight.task(task), follower))
-    }
-
-    /// Sends, and follows what becomes of it from its first moment: nothing needs to be read for that.
-    pub async fn send_and_follow(&self, who: &Identity, send: Send) -> Result<(Accepted, Follower), Error> {
-        let row = self.reach(who, send.workspace_id).await?;
-        self.send_and_follow_reached(who, row, send).await
-    }
-
-    /// The same for a caller of whom it was just found that they reach the workspace.
-    pub async fn send_and_follow_reached(
-        &self,
-        who: &Identity,
-        row: Workspace,
-        send: Send,
-    ) -> Result<(Accepted, Follower), Error> {
-        let sight = Sight::of(who, row.id);
-        if !uploads::named_files(&send.message).is_empty() {
-            // Boxed: what copies files is large, and most messages have none.
-            let mut accepted = Box::pin(self.send_reached(who, row, send)).await?;
-            let (task, follower) = self.follow(accepted.task.id, sight).await?;
-            accepted.task = task;
-            return Ok((accepted, follower));
-        }
-        let request = self.request(Sender::of(who), send, None)?;
-        let id = request.send.task_id.unwrap_or(request.task_id);
-        let mut follower = self.listen(id, sight);
-        let mut accepted = self.accept_request(request).await?;
-        if accepted.is_repeat {
-            (accepted.task, follower) = self.follow(accepted.task.id, sight).await?;
-            return Ok((accepted, follower));
-        }
-        follower.begin_at(&accepted.task);
-        Ok((accepted, follower))
-    }
-
-    fn listen(&self, id: TaskId, sight: Sight) -> Follower {
+impl Deliveries {
+    /// Hears of a task from now on.
+    pub(super) fn listen(&self, id: TaskId, view: FileView) -> Follower {
+        let (hints, unwritten) = self.0.followers.follow(id);
+        let store = Arc::clone(self.0.context.store());
         Follower {
             id,
-            sight,
-            hints: self.watchers().follow(id),
-            store: Arc::clone(self.context.store()),
-            newest: self.context.store().newest_event(),
+            view,
+            hints,
+            unwritten,
+            newest: store.newest_event(),
+            store,
             seen: 0,
             read_at: 0,
             has_ended: false,
             row: None,
         }
-    }
-
-    /// Waits until the task has ended or its agent waits for more; no longer than until then.
-    pub async fn settled(&self, id: TaskId, sight: Sight, until: Option<Timestamp>) -> Result<Task, Error> {
-        let (task, follower) = self.follow(id, sight).await?;
-        self.settled_of(task, follower, until).await
-    }
-
-    /// The same for one who follows it already.
-    pub async fn settled_of(
-        &self,
-        task: Task,
-        mut follower: Follower,
-        until: Option<Timestamp>,
-    ) -> Result<Task, Error> {
-        if task.state.is_final() || task.state.is_interrupted() {
-            return Ok(task);
-        }
-        let sight = follower.sight;
-        let waiting = async {
-            while let Some(update) = follower.next().await? {
-                if settles(&update) {
-                    break;
-                }
-            }
-            match follower.row.take() {
-                Some(row) => Ok(row),
-                None => read(&**self.context.store(), task.id).await,
-            }
-        };
-        let settled = match until.map(|until| until.ms_since(self.context.now()).max(0).unsigned_abs()) {
-            None => waiting.await,
-            Some(ms) => match tokio::time::timeout(Duration::from_millis(ms), waiting).await {
-                Ok(settled) => settled,
-                Err(_) => read(&**self.context.store(), task.id).await,
-            },
-        };
-        settled.map(|task| sight.task(task))
     }
 }
 
@@ -177,7 +143,7 @@ async fn read(store: &dyn Store, id: TaskId) -> Result<Task, Error> {
 
 impl Follower {
     /// What was said up to this state of the row is in the row.
-    fn begin_at(&mut self, task: &Task) {
+    pub(super) fn begin_at(&mut self, task: &Task) {
         (self.seen, self.read_at) = (task.version, task.version);
         self.has_ended = task.state.is_final();
     }
@@ -190,15 +156,19 @@ impl Follower {
             if self.has_ended {
                 return Ok(None);
             }
+            if let Some(hint) = self.unwritten.pop_front() {
+                match self.take(&hint) {
+                    Some(update) => return Ok(Some(update)),
+                    None => continue,
+                }
+            }
             tokio::select! {
                 biased;
                 hint = self.hints.recv() => match hint {
-                    Ok(hint) if hint.version < self.seen || hint.version <= self.read_at => {}
                     Ok(hint) => {
-                        self.seen = hint.version;
-                        self.has_ended = ends(&hint.update);
-                        self.row.clone_from(&hint.row);
-                        return Ok(Some(self.sight.update(hint.update.clone())));
+                        if let Some(update) = self.take(&hint) {
+                            return Ok(Some(update));
+                        }
                     }
                     Err(_) => {
                         self.hints = self.hints.resubscribe();
@@ -232,6 +202,51 @@ impl Follower {
         }
     }
 
+    /// What is new in a hint; nothing, if the row that was read holds it.
+    fn take(&mut self, hint: &Hint) -> Option<TaskUpdate> {
+        if hint.version < self.seen || hint.version <= self.read_at {
+            return None;
+        }
+        self.seen = hint.version;
+        self.has_ended = ends(&hint.update);
+        self.row.clone_from(&hint.row);
+        Some(self.view.update(hint.update.clone()))
+    }
+
+    /// Reads the row and begins there.
+    pub(super) async fn read_row(&mut self) -> Result<Task, Error> {
+        let task = read(&*self.store, self.id).await?;
+        self.begin_at(&task);
+        Ok(task)
+    }
+
+    /// Waits until the task has ended or its agent waits for more.
+    pub(super) async fn settled(mut self, task: Task, wait_ms: Option<u64>) -> Result<Task, Error> {
+        if task.state.is_final() || task.state.is_interrupted() {
+            return Ok(task);
+        }
+        let (view, store, id) = (self.view, Arc::clone(&self.store), task.id);
+        let waiting = async {
+            while let Some(update) = self.next().await? {
+                if settles(&update) {
+                    break;
+                }
+            }
+            match self.row.take() {
+                Some(row) => Ok(row),
+                None => read(&*store, id).await,
+            }
+        };
+        let settled = match wait_ms {
+            None => waiting.await,
+            Some(ms) => match tokio::time::timeout(Duration::from_millis(ms), waiting).await {
+                Ok(settled) => settled,
+                Err(_) => read(&*store, id).await,
+            },
+        };
+        settled.map(|task| view.task(task))
+    }
+
     /// Reads the row; what changed in it unnoticed is told as one update.
     async fn look(&mut self) -> Result<Looked, Error> {
         let task = read(&*self.store, self.id).await?;
@@ -250,7 +265,7 @@ impl Follower {
         (self.seen, self.read_at) = (task.version, task.version);
         self.has_ended = has_ended;
         self.row = None;
-        let task = self.sight.task(task);
+        let task = self.view.task(task);
         let update =
             TaskUpdate::Status { state: task.state, message: task.status_message, at: task.updated_at };
         Ok(Looked::News(update))
@@ -265,11 +280,10 @@ enum Looked {
 }
 
 fn ends(update: &TaskUpdate) -> bool {
-    warren_rules::messages::dispatch::state_of(update).is_some_and(warren_model::TaskState::is_final)
+    dispatch::state_of(update).is_some_and(warren_model::TaskState::is_final)
 }
 
-/// Whether a turn is over with it: the task has ended, or waits for somebody.
-fn settles(update: &TaskUpdate) -> bool {
-    warren_rules::messages::dispatch::state_of(update)
-        .is_some_and(|state| state.is_final() || state.is_interrupted())
+/// Whether a delivery is over with it: the task has ended, or waits for somebody.
+pub(super) fn settles(update: &TaskUpdate) -> bool {
+    dispatch::state_of(update).is_some_and(|state| state.is_final() || state.is_interrupted())
 }

@@ -5,29 +5,37 @@
 
 use std::sync::Arc;
 
-use warren_service::Error;
 use warren_model::{Delivery, OrgId, Part, TaskUpdate, Workspace, WorkspaceId};
 use warren_rules::messages::agent_words;
-use warren_rules::text::redaction::Redactor;
+use warren_service::{Context, Error, Redactor, Redactors};
 
-use crate::Exchange;
-
-/// Whose agent speaks.
+/// The agent of a workspace, as the one who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Voice {
+pub(crate) struct AgentRef {
     pub(crate) org_id: OrgId,
     pub(crate) workspace_id: WorkspaceId,
 }
 
-impl Voice {
+impl AgentRef {
     pub(crate) fn of(delivery: &Delivery) -> Self {
         Self { org_id: delivery.org_id, workspace_id: delivery.workspace_id }
     }
 }
 
-impl Exchange {
+/// Masks what agents say.
+#[derive(Debug, Clone)]
+pub(crate) struct Masking {
+    context: Context,
+    redactors: Redactors,
+}
+
+impl Masking {
+    pub(crate) fn new(context: Context, redactors: Redactors) -> Self {
+        Self { context, redactors }
+    }
+
     /// Of an agent that works on a message. A workspace without secrets pays for one look.
-    pub(crate) async fn mask_words(&self, of: Voice, updates: &mut [TaskUpdate]) -> Result<(), Error> {
+    pub(crate) async fn mask_updates(&self, of: AgentRef, updates: &mut [TaskUpdate]) -> Result<(), Error> {
         if agent_words::say_something(updates)
             && let Some(known) = self.known_to(of).await?
         {
@@ -38,15 +46,18 @@ impl Exchange {
 
     /// Of an agent that speaks of its own accord.
     pub(crate) async fn mask_notice(&self, of: &Workspace, parts: &mut [Part]) -> Result<(), Error> {
-        if let Some(known) = self.known_to(Voice { org_id: of.org_id, workspace_id: of.id }).await? {
+        if let Some(known) = self.known_to(AgentRef { org_id: of.org_id, workspace_id: of.id }).await? {
             agent_words::mask_parts(parts, &known);
         }
         Ok(())
     }
 
-    async fn known_to(&self, Voice { org_id, workspace_id }: Voice) -> Result<Option<Arc<Redactor>>, Error> {
+    async fn known_to(
+        &self,
+        AgentRef { org_id, workspace_id }: AgentRef,
+    ) -> Result<Option<Arc<Redactor>>, Error> {
         let secrets =
             self.context.store().glance(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
-        Ok(self.fleet.redactor_from(workspace_id, secrets.await?))
+        Ok(self.redactors.from_rows(workspace_id, secrets.await?))
     }
 }

@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use warren_service::Action;
-use warren_service::{Actor, Error, Identity};
+use warren_fleet::Fleet;
 use warren_model::{AuditAction, Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, WorkspaceId};
-use warren_rules::messages::dispatch::Happening;
+use warren_rules::messages::dispatch::DeliveryEvent;
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{DeliveryQuery, Page};
 
-use crate::Exchange;
-use crate::agent_words::Voice;
-use crate::endings::Report;
+use super::{Deliveries, DeliveryReport};
+use crate::Config;
 
 /// Beyond this many nobody is told a place.
 const MAX_PLACES: u32 = 100_000;
@@ -23,9 +22,22 @@ pub struct Placed {
     pub position: Option<u64>,
 }
 
-impl Exchange {
+/// The queues of workspaces: for those who run one, and for agents that come and ask (`claims.rs`). Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Queue {
+    pub(super) context: Context,
+    pub(super) fleet: Fleet,
+    pub(super) config: Config,
+    pub(super) deliveries: Deliveries,
+}
+
+impl Queue {
+    pub(crate) fn new(context: Context, fleet: Fleet, config: Config, deliveries: Deliveries) -> Self {
+        Self { context, fleet, config, deliveries }
+    }
+
     /// Messages of a workspace, by age.
-    pub async fn deliveries(
+    pub async fn list(
         &self,
         who: &Identity,
         mut query: DeliveryQuery,
@@ -55,7 +67,7 @@ impl Exchange {
     }
 
     /// One message, and its place if it waits.
-    pub async fn placed_delivery(
+    pub async fn get(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
@@ -65,7 +77,8 @@ impl Exchange {
         if delivery.state != DeliveryState::Queued {
             return Ok(Placed { delivery, position: None });
         }
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let position = Some(tx.position(&delivery)?);
                 Ok(Placed { delivery: delivery.clone(), position })
@@ -73,7 +86,7 @@ impl Exchange {
             .await
     }
 
-    pub async fn delivery(
+    async fn delivery(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
@@ -86,7 +99,7 @@ impl Exchange {
     }
 
     /// Takes a message out of the queue: it ends as cancelled, and so does its task.
-    pub async fn drop_delivery(
+    pub async fn drop_message(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
@@ -105,14 +118,15 @@ impl Exchange {
         self.drop_waiting(row, &who.principal).await?.ok_or_else(|| Error::new(ErrorCode::ClaimLost))
     }
 
-    /// Takes all that wait out of the queue. Answers how many.
-    pub async fn clear_queue(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<u64, Error> {
+    /// Takes all that wait out of the queue. Returns how many.
+    pub async fn clear(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<u64, Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         let mut dropped = 0;
         let mut after = None;
         loop {
             let query = DeliveryQuery { workspace_id, state: DeliveryState::Queued, after, limit: 200 };
-            let page = self.context.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
+            let page =
+                self.context.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             let next = page.next;
             for waiting in self.context.listed(page).rows {
                 dropped += u64::from(self.drop_waiting(waiting, &who.principal).await?.is_some());
@@ -129,15 +143,8 @@ impl Exchange {
     }
 
     async fn drop_waiting(&self, row: Delivery, by: &Principal) -> Result<Option<Delivery>, Error> {
-        let report = Report {
-            delivery_id: row.id,
-            voice: Voice::of(&row),
-            attempt: row.attempts,
-            happening: Happening::Cancelled,
-            updates: Vec::new(),
-            remote_id: None,
-            by: by.clone(),
-        };
-        Ok(self.settle(report).await?.map(|settled| settled.delivery))
+        let report =
+            DeliveryReport { by: by.clone(), ..DeliveryReport::of_warren(&row, DeliveryEvent::Cancelled) };
+        Ok(self.deliveries.settle(report).await?.map(|settled| settled.delivery))
     }
 }

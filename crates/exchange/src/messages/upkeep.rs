@@ -1,20 +1,22 @@
-//! What goes on in the background: what is due is dealt with, lanes are looked over, signs of life are followed, and
+//! What goes on in the background: what is due is dealt with, queues are looked over, signs of life are followed, and
 //! what is old is cleared. Each change is a compare-and-set, so that several replicas may do all of it at once.
 
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
-use warren_service::Error;
+use tracing::info_span;
 use warren_model::{ErrorCode, EventKind, WorkspaceId};
 use warren_rules::messages::dispatch;
+use warren_service::{Context, Error};
 
-use crate::Exchange;
-use crate::dispatcher::Occasion;
-use crate::endings::Report;
+use super::lanes::Occasion;
+use super::{Deliveries, DeliveryReport};
+use crate::Config;
+use crate::approvals::Approvals;
 
 /// How often what is due is asked for: one read by an index.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often all lanes are looked over, as a kick may be lost with its process.
+/// How often all queues are looked over, as a wake-up may be lost with its process.
 const LANES_EVERY: u32 = 4;
 /// How often old rows are cleared.
 const CLEAR_EVERY: u32 = 240;
@@ -22,25 +24,45 @@ const BATCH: u32 = 200;
 /// Between two looks at new events, however fast they come.
 const PACE: Duration = Duration::from_millis(10);
 
-impl Exchange {
-    pub(crate) fn start_upkeep(&self) {
-        let service = self.clone();
-        self.tasks_in_hand().spawn(async move { exchange.keep_up().await });
-        let service = self.clone();
-        self.tasks_in_hand().spawn(async move { exchange.follow_signs_of_life().await });
+/// Looks after messages in the background. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Upkeep {
+    context: Context,
+    config: Config,
+    deliveries: Deliveries,
+    approvals: Approvals,
+}
+
+impl Upkeep {
+    pub(crate) fn new(
+        context: Context,
+        config: Config,
+        deliveries: Deliveries,
+        approvals: Approvals,
+    ) -> Self {
+        Self { context, config, deliveries, approvals }
+    }
+
+    pub(crate) fn start(&self) {
+        let upkeep = self.clone();
+        let span = info_span!("exchange.upkeep.look_for_due");
+        self.context.spawn(span, async move { upkeep.keep_up().await });
+        let upkeep = self.clone();
+        let span = info_span!("exchange.upkeep.follow_signs_of_life");
+        self.context.spawn(span, async move { upkeep.follow_signs_of_life().await });
     }
 
     async fn keep_up(&self) {
         let mut round = 0_u32;
         loop {
             if round.is_multiple_of(LANES_EVERY) {
-                warn_of(self.look_over_lanes().await, "the queues could not be looked over");
+                warn_of(self.deliveries.wake_all_queues().await, "the queues could not be looked over");
             }
             warn_of(self.deal_with_due().await, "messages that are due could not be dealt with");
-            warn_of(self.expire_approvals().await, "questions that are late could not be noted");
+            warn_of(self.approvals.expire_late().await, "questions that are late could not be noted");
             if round.is_multiple_of(CLEAR_EVERY) {
                 warn_of(self.clear_old().await, "what is old could not be cleared");
-                self.watchers().clear();
+                self.deliveries.0.followers.clear();
             }
             round = round.wrapping_add(1);
             tokio::select! {
@@ -51,17 +73,21 @@ impl Exchange {
     }
 
     /// Expired, silent, past their deadline, or left by whoever held them.
-    pub(crate) async fn deal_with_due(&self) -> Result<(), Error> {
+    async fn deal_with_due(&self) -> Result<(), Error> {
         loop {
             let now = self.context.now();
-            let due = self.context.store().read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from)).await?;
+            let due = self
+                .context
+                .store()
+                .read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from))
+                .await?;
             let due = self.context.readable(due);
             let (count, mut failed) = (due.len(), None);
             for delivery in due {
-                let Some(happening) = dispatch::overdue(&delivery, now) else { continue };
-                let report = Report::unspoken(&delivery, happening);
+                let Some(event) = dispatch::overdue(&delivery, now) else { continue };
+                let report = DeliveryReport::of_warren(&delivery, event);
                 // What one cannot get over, such as a task that cannot be read, is not the others' business.
-                match self.settle(report).await {
+                match self.deliveries.settle(report).await {
                     Err(error) if error.code == ErrorCode::DatabaseDamaged => failed = Some(error),
                     settled => drop(settled?),
                 }
@@ -76,12 +102,12 @@ impl Exchange {
     }
 
     async fn clear_old(&self) -> Result<(), Error> {
-        let (now, terms) = (self.context.now(), *self.config);
-        let repeats_before = now.plus_ms(-terms.repeat_window_ms);
-        let tasks_before = terms.keep_tasks_ms.map(|kept| now.plus_ms(-kept));
-        let runs_before = terms.keep_schedule_runs_ms.map(|kept| now.plus_ms(-kept));
-        let chat_before = terms.keep_chat_ms.map(|kept| now.plus_ms(-kept));
-        let approvals_before = terms.keep_approvals_ms.map(|kept| now.plus_ms(-kept));
+        let (now, config) = (self.context.now(), self.config);
+        let repeats_before = now.plus_ms(-config.repeat_window_ms);
+        let tasks_before = config.keep_tasks_ms.map(|kept| now.plus_ms(-kept));
+        let runs_before = config.keep_schedule_runs_ms.map(|kept| now.plus_ms(-kept));
+        let chat_before = config.keep_chat_ms.map(|kept| now.plus_ms(-kept));
+        let approvals_before = config.keep_approvals_ms.map(|kept| now.plus_ms(-kept));
         loop {
             let cleared: u64 = self
                 .context
@@ -107,7 +133,7 @@ impl Exchange {
 
     /// A heartbeat, or a status in which a runtime can be called again: what waits for it is tried at once (X15).
     async fn follow_signs_of_life(&self) {
-        let mut heartbeats = self.fleet.live_events();
+        let mut heartbeats = self.context.live_events();
         let mut newest = self.context.store().newest_event();
         let mut seen = *newest.borrow_and_update();
         loop {
@@ -115,11 +141,11 @@ impl Exchange {
                 () = self.context.stopping().cancelled() => return,
                 heard = heartbeats.recv() => match heard {
                     Ok(event) => {
-                        if let Some(id) = event.workspace_id.filter(|id| self.kicks().is_waiting(*id)) {
-                            self.kick_for(id, Occasion::SignOfLife);
+                        if let Some(id) = event.workspace_id.filter(|id| self.deliveries.0.lanes.is_waiting(*id)) {
+                            self.deliveries.wake_queue_for(id, Occasion::SignOfLife);
                         }
                     }
-                    // The look over all lanes makes up for what was missed.
+                    // The look over all queues makes up for what was missed.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
                 },
@@ -130,7 +156,7 @@ impl Exchange {
                     tokio::time::sleep(PACE).await;
                     let known = *newest.borrow_and_update();
                     // Whoever begins to wait after this looks at the status itself.
-                    if !self.kicks().is_anybody_waiting() {
+                    if !self.deliveries.0.lanes.is_anybody_waiting() {
                         seen = seen.max(known);
                         continue;
                     }
@@ -138,7 +164,7 @@ impl Exchange {
                         Ok((ids, next)) => {
                             seen = next;
                             for id in ids {
-                                self.kick_for(id, Occasion::SignOfLife);
+                                self.deliveries.wake_queue_for(id, Occasion::SignOfLife);
                             }
                         }
                         Err(error) => tracing::debug!(%error, "statuses could not be followed"),
@@ -156,7 +182,7 @@ impl Exchange {
         let is_sign =
             |kind| matches!(kind, EventKind::WorkspaceStatusChanged | EventKind::WorkspaceRegistered);
         let ids = page.rows.iter().filter(|event| is_sign(event.kind)).filter_map(|event| event.workspace_id);
-        Ok((ids.filter(|id| self.kicks().is_waiting(*id)).collect(), next))
+        Ok((ids.filter(|id| self.deliveries.0.lanes.is_waiting(*id)).collect(), next))
     }
 }
 

@@ -15,7 +15,8 @@ impl Schedules {
     /// Whoever asked does not wait. What fails is found again from its row.
     pub(crate) fn fire_in_background(&self, run: ScheduleRun) {
         let service = self.clone();
-        let span = info_span!("exchange.schedules.fire", schedule.id = %run.schedule_id, schedule.run.id = %run.id);
+        let span =
+            info_span!("exchange.schedules.fire", schedule.id = %run.schedule_id, schedule.run.id = %run.id);
         self.context.spawn(span, async move {
             if let Err(error) = service.fire(&run).await {
                 tracing::warn!(
@@ -39,7 +40,9 @@ impl Schedules {
     async fn fire(&self, run: &ScheduleRun) -> Result<(), Error> {
         let id = run.schedule_id;
         // Removed in the meantime, and its runs with it.
-        let Some(schedule) = self.context.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await? else {
+        let Some(schedule) =
+            self.context.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?
+        else {
             return Ok(());
         };
         let schedule = super::readable(schedule)?;
@@ -48,7 +51,10 @@ impl Schedules {
         let run = run.clone();
         match sent {
             Ok(task_id) => {
-                self.context.store().write(move |tx| settle(tx, &schedule, run.clone(), Some(task_id), now)).await?;
+                self.context
+                    .store()
+                    .write(move |tx| settle(tx, &schedule, run.clone(), Some(task_id), now))
+                    .await?;
             }
             Err(error) if is_passing(error.code) => return Err(error),
             // It was sent before, and the schedule says something else since: what was sent counts.

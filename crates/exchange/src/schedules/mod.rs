@@ -68,7 +68,8 @@ impl Schedules {
         };
         let schedule = schedule_rules::draft(wish, making).map_err(|problem| Error::from(&problem))?;
         let (row, changed) = (schedule.clone(), Changed::by(who, "created", now));
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let place = tx.workspace(row.workspace_id)?;
                 if place.is_none_or(|place| place.status == Status::Removed) {
@@ -164,7 +165,8 @@ impl Schedules {
     pub async fn remove(&self, who: &Identity, id: ScheduleId) -> Result<(), Error> {
         self.visible(who, Action::WriteWorkspaces, id).await?;
         let changed = Changed::by(who, "removed", self.context.now());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let row = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
                 tx.delete_schedule(id)?;
@@ -219,12 +221,7 @@ impl Schedules {
     }
 
     /// When a schedule with this timing would fire next.
-    pub fn preview(
-        &self,
-        who: &Identity,
-        timing: &Timing,
-        count: u32,
-    ) -> Result<Vec<Timestamp>, Error> {
+    pub fn preview(&self, who: &Identity, timing: &Timing, count: u32) -> Result<Vec<Timestamp>, Error> {
         who.may_in_own_org(Action::KnowOneself)?;
         let (now, min) = (self.context.now(), self.context.limits().min_schedule_interval_seconds);
         let found = Clockwork::read(timing, now).and_then(|clockwork| {

@@ -15,12 +15,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::Notify;
 use tracing::info_span;
-use warren_rules::messages::schedules::{
-    self as schedule_rules, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
-};
 use warren_model::{
     ErrorCode, EventKind, OverlapPolicy, Principal, RunState, Schedule, ScheduleRun, SkipReason, Status,
     Timestamp,
+};
+use warren_rules::messages::schedules::{
+    self as schedule_rules, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS,
+    Skipping,
 };
 use warren_service::Error;
 use warren_store::{ReadTx, WriteTx};
@@ -98,7 +99,8 @@ impl Schedules {
     }
 
     async fn claim_due(&self, now: Timestamp) -> Result<(), Error> {
-        let due = self.context.store().read(move |tx| tx.due_schedules(now, BATCH).map_err(Error::from)).await?;
+        let due =
+            self.context.store().read(move |tx| tx.due_schedules(now, BATCH).map_err(Error::from)).await?;
         match self.claim_schedules(due.clone(), now).await {
             Err(error) if error.code == ErrorCode::DatabaseDamaged => {}
             claimed => return claimed,

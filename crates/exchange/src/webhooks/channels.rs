@@ -7,7 +7,7 @@ use warren_model::{
     AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
 };
 use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
-use warren_service::{Action, Actor, Context, Error, Identity};
+use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
 use warren_store::Batch;
 
 use super::network::{Incoming, SharedSecret, speaker_of};
@@ -58,7 +58,8 @@ impl Channels {
         };
         let sealed = self.secrets.seal(channel.id, &secret, &who.principal, now);
         let (row, actor, max) = (channel.clone(), Actor::of(who), self.context.limits().max_webhooks_per_org);
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let known = tx.channels_of(workspace_id)?;
                 if known.rows.len() + known.unreadable.len() >= max as usize {
@@ -78,7 +79,8 @@ impl Channels {
 
     pub async fn list(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
         self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
-        let found = self.context.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
+        let found =
+            self.context.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
         self.context.tell_unreadable(&found.unreadable);
         Ok(found)
     }
@@ -91,12 +93,13 @@ impl Channels {
     ) -> Result<(), Error> {
         self.fleet.workspace(who, Action::WriteWorkspaces, workspace_id).await?;
         let (now, actor, by) = (self.context.now(), Actor::of(who), who.principal.clone());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let channel = tx.channel(id)?.filter(|channel| channel.workspace_id == workspace_id);
                 let channel = channel.ok_or_else(|| Error::new(ErrorCode::ChannelNotFound))?;
                 tx.delete_channel(id)?;
-                tx.delete_secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                tx.delete_secret(Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 let (data, kind) = (json!({ "channel_id": id }), EventKind::ChannelRemoved);
                 tx.append_event(&event(channel.org_id, Some(workspace_id), kind, &by, now, data))?;
                 let (action, kind) = (AuditAction::ChannelRemoved, AuditTargetKind::Channel);
@@ -118,7 +121,7 @@ impl Channels {
             .store()
             .read(move |tx| {
                 let Some(channel) = tx.channel(id)? else { return Ok(None) };
-                let sealed = tx.secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                let sealed = tx.secret(Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 Ok::<_, Error>(sealed.map(|sealed| (channel, sealed)))
             })
             .await?;

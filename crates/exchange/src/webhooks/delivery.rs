@@ -12,14 +12,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::Notify;
 use tracing::info_span;
-use warren_fleet::Fleet;
 use warren_model::{
     ErrorCode, Event, EventKind, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
     WebhookId,
 };
 use warren_outbound::{CallError, CallLimits};
 use warren_rules::messages::webhooks::{Attempt, Next, after, is_owed};
-use warren_service::Error;
+use warren_service::{Error, Sealer};
 use warren_store::{Error as StoreError, EventQuery, WriteTx};
 
 use super::network::speaker_of;
@@ -129,7 +128,8 @@ impl Webhooks {
     async fn deliver_webhooks_once(&self) -> Result<(), Error> {
         while self.owe_events().await? {}
         let now = self.context.now();
-        let due = self.context.store().read(move |tx| tx.due_webhooks(now, MAX_DUE).map_err(Error::from)).await?;
+        let due =
+            self.context.store().read(move |tx| tx.due_webhooks(now, MAX_DUE).map_err(Error::from)).await?;
         for id in due {
             let room = self.work.room(id);
             if room == 0 || self.context.stopping().is_cancelled() {
@@ -201,7 +201,8 @@ impl Webhooks {
     async fn claim_calls(&self, id: WebhookId, room: usize) -> Result<Vec<(Webhook, WebhookCall)>, Error> {
         let (now, room) = (self.context.now(), u32::try_from(room).unwrap_or(u32::MAX));
         let service = self.clone();
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let Some(webhook) = tx.webhook(id)?.filter(|webhook| webhook.is_active) else {
                     return Ok(Vec::new());
@@ -244,7 +245,7 @@ impl Webhooks {
         let sealed = self
             .context
             .store()
-            .read(move |tx| tx.secret(Fleet::OWN_SECRETS, &secret_name(id)).map_err(Error::from))
+            .read(move |tx| tx.secret(Sealer::SYSTEM_SECRETS, &secret_name(id)).map_err(Error::from))
             .await;
         let secret = match sealed {
             Ok(Some(sealed)) => self.secrets.open(&sealed),
@@ -277,8 +278,11 @@ impl Webhooks {
 
     async fn clear_webhook_calls(&self) {
         let before = self.context.now().plus_ms(-KEEP_MS);
-        let cleared =
-            self.context.store().write(move |tx| tx.prune_webhook_calls(before, 10_000).map_err(Error::from)).await;
+        let cleared = self
+            .context
+            .store()
+            .write(move |tx| tx.prune_webhook_calls(before, 10_000).map_err(Error::from))
+            .await;
         if let Err(error) = cleared {
             tracing::warn!(%error, "old calls of webhooks could not be cleared");
         }

@@ -19,17 +19,15 @@ use std::sync::Arc;
 
 use serde_json::json;
 use url::Url;
-use warren_fleet::Fleet;
 use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventKind, Id, IdKind, Network, NewEvent, OrgId, Principal,
     SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
     WebhookId, WorkspaceId,
 };
 use warren_outbound::Connector;
-use warren_service::{Action, Actor, Context, Error, Identity};
+use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
 use warren_store::{Page, ReadTx, WebhookCallQuery, WriteTx};
 use zeroize::Zeroizing;
-
 
 /// A webhook that somebody asks for.
 #[derive(Debug, Clone)]
@@ -99,8 +97,11 @@ impl Webhooks {
     ) -> Result<Page<Webhook, WebhookId>, Error> {
         who.may_in_own_org(Action::ReadEvents)?;
         let org_id = who.token.org_id;
-        let page =
-            self.context.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
+        let page = self
+            .context
+            .store()
+            .read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from))
+            .await?;
         Ok(self.context.listed(page))
     }
 
@@ -111,16 +112,12 @@ impl Webhooks {
     }
 
     /// Stops it, or lets it go on: what was owed when it stopped is still owed, what happened meanwhile is not.
-    pub async fn set_active(
-        &self,
-        who: &Identity,
-        id: WebhookId,
-        is_active: bool,
-    ) -> Result<Webhook, Error> {
+    pub async fn set_active(&self, who: &Identity, id: WebhookId, is_active: bool) -> Result<Webhook, Error> {
         may_change(who)?;
         let (visible, now, actor, by) =
             (who.visible_org(), self.context.now(), Actor::of(who), who.principal.clone());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
                 if is_active {
@@ -146,11 +143,12 @@ impl Webhooks {
         may_change(who)?;
         let (visible, now, actor, by) =
             (who.visible_org(), self.context.now(), Actor::of(who), who.principal.clone());
-        self.context.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
                 tx.delete_webhook(id)?;
-                tx.delete_secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                tx.delete_secret(Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 let data = json!({ "webhook_id": id });
                 tx.append_event(&event(webhook.org_id, None, EventKind::WebhookRemoved, &by, now, data))?;
                 let (action, kind) = (AuditAction::WebhookRemoved, AuditTargetKind::Webhook);
@@ -194,19 +192,18 @@ impl Webhooks {
         self.work.notify_one();
         Ok(call)
     }
-
 }
 
 /// Secrets that Warren shares with receivers and senders outside, sealed with its own.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedSecrets {
     context: Context,
-    fleet: Fleet,
+    sealer: Sealer,
 }
 
 impl SharedSecrets {
-    pub(crate) fn new(context: Context, fleet: Fleet) -> Self {
-        Self { context, fleet }
+    pub(crate) fn new(context: Context, sealer: Sealer) -> Self {
+        Self { context, sealer }
     }
 
     fn new_or_given(&self, given: Option<&str>) -> Result<SharedSecret, Error> {
@@ -227,12 +224,12 @@ impl SharedSecrets {
         now: Timestamp,
     ) -> SealedSecret {
         let value = SecretValue::new(Zeroizing::new(secret.reveal().to_owned())).expect("a secret is text");
-        self.fleet.seal_own(&secret_name(id), &value, by, now)
+        self.sealer.seal_system_secret(&secret_name(id), &value, by, now)
     }
 
     /// What was sealed for a webhook or channel.
     fn open(&self, row: &SealedSecret) -> Result<SharedSecret, Error> {
-        let value = self.fleet.open_own(row)?;
+        let value = self.sealer.open_system_secret(row)?;
         SharedSecret::parse(value.reveal()).ok_or_else(|| Error::new(ErrorCode::SecretUnreadable))
     }
 }
@@ -307,7 +304,7 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Under which a webhook's or channel's secret is kept.
 fn secret_name<K: IdKind>(id: Id<K>) -> SecretName {
-    Fleet::own_secret_name(id)
+    Sealer::system_secret_name(id)
 }
 
 fn event(

@@ -12,7 +12,9 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use warren_doors::SystemClock;
-use warren_exchange::{A2aTransport, Endpoint, Outcome, Told, Transport as _, Turn, UpdateSink};
+use warren_exchange::{
+    AgentAddress, AgentRuntime as _, AgentUpdate, ByA2a, DeliveryAttempt, Outcome, UpdateSink,
+};
 use warren_model::{
     DeliveryId, DeliveryReason, Message, Part, Principal, Role, TaskId, TaskState, TaskUpdate, UserId,
     WorkspaceId,
@@ -76,13 +78,13 @@ impl Agent {
         self.script.asked.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
     }
 
-    fn endpoint(&self, binding: &str, streams: bool) -> Endpoint {
+    fn endpoint(&self, binding: &str, streams: bool) -> AgentAddress {
         let interface = json!({ "url": self.url, "protocolBinding": binding, "protocolVersion": "1.0" });
         let card = json!({ "capabilities": { "streaming": streams }, "supportedInterfaces": [interface] });
-        Endpoint { workspace_id: WorkspaceId::from_bytes([1; 16]), card }
+        AgentAddress { workspace_id: WorkspaceId::from_bytes([1; 16]), card }
     }
 
-    async fn deliver(&self, binding: &str, streams: bool) -> (Outcome, Vec<Told>) {
+    async fn deliver(&self, binding: &str, streams: bool) -> (Outcome, Vec<AgentUpdate>) {
         deliver(open(), &self.endpoint(binding, streams)).await
     }
 }
@@ -146,15 +148,15 @@ fn write(reply: Reply, is_rpc: bool) -> Response {
 }
 
 /// A transport, and the Warren whose keys it signs with.
-async fn transport(connector: Connector) -> (Warren, A2aTransport) {
+async fn transport(connector: Connector) -> (Warren, ByA2a) {
     let warren = Warren::builder().reaches_loopback().start().await;
-    let signer = warren.exchange.signer();
-    let transport = A2aTransport::new(connector, Arc::new(SystemClock), signer);
+    let signer = warren.exchange.signer.clone();
+    let transport = ByA2a::new(connector, Arc::new(SystemClock), signer);
     (warren, transport)
 }
 
-fn turn() -> Turn {
-    Turn {
+fn turn() -> DeliveryAttempt {
+    DeliveryAttempt {
         delivery_id: DeliveryId::from_bytes([1; 16]),
         attempt: 1,
         task_id: TaskId::from_bytes([2; 16]),
@@ -167,11 +169,15 @@ fn turn() -> Turn {
     }
 }
 
-async fn deliver(connector: Connector, endpoint: &Endpoint) -> (Outcome, Vec<Told>) {
+async fn deliver(connector: Connector, endpoint: &AgentAddress) -> (Outcome, Vec<AgentUpdate>) {
     deliver_turn(connector, endpoint, &turn()).await
 }
 
-async fn deliver_turn(connector: Connector, endpoint: &Endpoint, turn: &Turn) -> (Outcome, Vec<Told>) {
+async fn deliver_turn(
+    connector: Connector,
+    endpoint: &AgentAddress,
+    turn: &DeliveryAttempt,
+) -> (Outcome, Vec<AgentUpdate>) {
     let (_warren, transport) = transport(connector).await;
     let (sender, mut receiver) = mpsc::channel(64);
     let outcome = transport.deliver(endpoint, turn, &UpdateSink::new(sender)).await;
@@ -197,9 +203,9 @@ fn piece(text: &str, append: bool) -> Value {
     } })
 }
 
-fn states(told: &[Told]) -> Vec<TaskState> {
-    let state = |one: &Told| match one {
-        Told::Update(TaskUpdate::Status { state, .. }) => Some(*state),
+fn states(told: &[AgentUpdate]) -> Vec<TaskState> {
+    let state = |one: &AgentUpdate| match one {
+        AgentUpdate::Task(TaskUpdate::Status { state, .. }) => Some(*state),
         _ => None,
     };
     told.iter().filter_map(state).collect()
@@ -221,7 +227,7 @@ async fn what_an_agent_streams_is_told_as_it_comes() {
         let agent = Agent::start().await.then("SendStreamingMessage", Reply::Events(events));
         let (outcome, told) = agent.deliver(binding, true).await;
         assert_eq!(outcome, Outcome::Answered, "{binding}");
-        assert_eq!(told[0], Told::RemoteId("far".to_owned()));
+        assert_eq!(told[0], AgentUpdate::RemoteId("far".to_owned()));
         assert_eq!(states(&told), [TaskState::Submitted, TaskState::Working, TaskState::Completed]);
         assert_eq!(told.len(), 6, "{told:?}");
         assert_eq!(agent.asked(), ["SendStreamingMessage"]);
@@ -239,7 +245,7 @@ async fn an_agent_that_keeps_no_task_answers_with_a_message() {
             let agent = Agent::start().await.then(operation, Reply::Json(200, message.clone()));
             let (outcome, told) = agent.deliver(binding, streams).await;
             assert_eq!(outcome, Outcome::Answered);
-            let [Told::Update(TaskUpdate::Message(said))] = &told[..] else { panic!("{told:?}") };
+            let [AgentUpdate::Task(TaskUpdate::Message(said))] = &told[..] else { panic!("{told:?}") };
             assert_eq!((said.id.as_str(), said.text().as_str()), ("r1", "hi"));
         }
     }
@@ -297,7 +303,7 @@ async fn work_that_the_agent_has_already_is_followed_and_not_sent_again() {
             .await
             .then("GetTask", Reply::Json(200, task("TASK_STATE_WORKING")))
             .then("SubscribeToTask", Reply::Events(vec![status("TASK_STATE_COMPLETED")]));
-        let resumed = Turn { remote_id: Some("far".to_owned()), resumes: true, ..turn() };
+        let resumed = DeliveryAttempt { remote_id: Some("far".to_owned()), resumes: true, ..turn() };
         let (outcome, told) = deliver_turn(open(), &agent.endpoint(binding, true), &resumed).await;
         assert_eq!(outcome, Outcome::Answered);
         assert_eq!(states(&told), [TaskState::Working, TaskState::Completed]);

@@ -54,7 +54,7 @@ async fn a_card_with_an_internal_url_is_refused_when_it_is_kept_and_costs_no_tok
     }
     // Control: the token was not used up, and public addresses are kept.
     for card in cards(PUBLIC) {
-        warren.exchange.check_card(&card).await.unwrap();
+        warren.exchange.registrations.check_card(&card).await.unwrap();
     }
     let answer = register(&json!({ "url": PUBLIC })).await;
     assert_eq!(answer.status, 200, "{}", answer.text());

@@ -66,8 +66,12 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
     let body = json!({ "text": "hello" });
     let url = format!("{}a2a?x=1", peer.url());
     let call = Call::post(&url).json(&body);
-    let call =
-        warren.exchange.signer().sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
+    let call = warren
+        .exchange
+        .signer
+        .clone()
+        .sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" })
+        .unwrap();
     warren.exchange.connector().call(call).await.unwrap();
     let request = peer.raw_heads().remove(0);
     let head = request.split("\r\n\r\n").next().unwrap().to_owned() + "\r\n";
@@ -89,13 +93,13 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
 #[tokio::test]
 async fn a_rotation_brings_a_new_signing_key_and_keeps_the_last_one_published() {
     let warren = Warren::start().await;
-    let before = warren.exchange.public_keys();
+    let before = warren.exchange.signer.public_keys();
     let rotated = warren.post("/api/v1/secrets/rotate-key", &json!({})).await;
     assert!(rotated.status < 300, "{}", rotated.text());
-    let after = warren.exchange.public_keys();
+    let after = warren.exchange.signer.public_keys();
     assert_ne!(after[0], before[0]);
     assert!(after.contains(&before[0]));
     let warren = warren.restart().await;
-    assert_eq!(warren.exchange.public_keys(), after, "the same keys give the same signatures");
+    assert_eq!(warren.exchange.signer.public_keys(), after, "the same keys give the same signatures");
     warren.stop().await;
 }

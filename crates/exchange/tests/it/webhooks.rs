@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use warren_doors::{Clock as _, ManualClock, OsEntropy};
-use warren_exchange::{Exchange, NoTransport, Parts, Terms};
+use warren_exchange::{Config, Exchange, NoTransport, Parts};
 use warren_model::{PrincipalKind, TaskId, Timestamp};
 use warren_outbound::{Connector, OutboundPolicy};
 use warren_testkit::{Answer, Warren};

@@ -1,6 +1,6 @@
 //! What can become of a call, told apart by what the caller can do about it: above all by whether anything was sent.
 
-use warren_model::{DeliveryReason, ErrorCode};
+use warren_model::{DeliveryReason, ErrorCode, PublicFailure};
 use warren_rules::messages::dispatch::Outcome;
 use warren_rules::outbound::Refusal;
 use warren_rules::text::json_bounds::TooMuch;
@@ -104,37 +104,54 @@ impl From<Refusal> for CallError {
     }
 }
 
-/// What a client is told of a call that failed. The whole story is in the error's own text, for the log alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicFailure {
-    pub code: ErrorCode,
-    pub detail: Option<String>,
-}
+/// For whoever named the peer.
+impl PublicFailure for Refused {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Url(_) | Self::Credential => ErrorCode::OutboundRefused,
+            Self::Header(_) => ErrorCode::InvalidRequest,
+            Self::Hops => ErrorCode::HopLimit,
+        }
+    }
 
-impl Refused {
-    /// For whoever named the peer.
-    pub fn public(&self) -> PublicFailure {
-        let (code, detail) = match self {
-            Self::Url(refusal) => (ErrorCode::OutboundRefused, format!("the URL {}", refusal.public())),
-            Self::Header(_) => (ErrorCode::InvalidRequest, self.to_string()),
-            Self::Credential => (ErrorCode::OutboundRefused, self.to_string()),
-            Self::Hops => (ErrorCode::HopLimit, self.to_string()),
-        };
-        PublicFailure { code, detail: Some(detail) }
+    fn detail(&self) -> Option<String> {
+        Some(match self {
+            Self::Url(refusal) => format!("the URL {}", refusal.public()),
+            Self::Header(_) | Self::Credential | Self::Hops => self.to_string(),
+        })
+    }
+
+    fn cause(&self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 
-impl CallError {
-    /// Every failure beyond our own refusals looks the same from outside, so that nobody can use Warren to find out which
-    /// ports are open behind it; the log tells them apart (sec/A10).
-    pub fn public(&self) -> PublicFailure {
+/// Every failure beyond our own refusals looks the same from outside, so that nobody can use Warren to find out which ports
+/// are open behind it; the cause tells them apart (sec/A10).
+impl PublicFailure for CallError {
+    fn code(&self) -> ErrorCode {
         match self {
-            Self::Refused(refused) => refused.public(),
+            Self::Refused(refused) => refused.code(),
             Self::NobodyListens { .. }
             | Self::Unreachable { .. }
             | Self::Untrusted { .. }
             | Self::NoAnswer { .. }
-            | Self::BadAnswer(_) => PublicFailure { code: ErrorCode::PeerFailed, detail: None },
+            | Self::BadAnswer(_) => ErrorCode::PeerFailed,
         }
+    }
+
+    fn detail(&self) -> Option<String> {
+        match self {
+            Self::Refused(refused) => refused.detail(),
+            Self::NobodyListens { .. }
+            | Self::Unreachable { .. }
+            | Self::Untrusted { .. }
+            | Self::NoAnswer { .. }
+            | Self::BadAnswer(_) => None,
+        }
+    }
+
+    fn cause(&self) -> Option<String> {
+        Some(self.to_string())
     }
 }

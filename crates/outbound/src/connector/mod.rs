@@ -23,7 +23,7 @@ mod request;
 mod resolver;
 
 pub use answer::{Answer, Body};
-pub use error::{BadAnswer, BadRoots, CallError, PublicFailure, Refused};
+pub use error::{BadAnswer, BadRoots, CallError, Refused};
 pub use events::{EventStream, ServerEvent};
 pub use request::{Call, CallLimits, Credential, HOPS_HEADER, MAX_HOPS, hops_of};
 pub use resolver::{Resolver, SystemResolver};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use warren_model::DeliveryReason;
+use warren_model::{DeliveryReason, PublicFailure as _};
 use warren_outbound::{BadAnswer, Call, CallError, CallLimits, Connector, OutboundPolicy, Refused};
 use warren_rules::messages::dispatch::Outcome;
 
@@ -164,8 +164,8 @@ async fn open_closed_and_filtered_ports_look_the_same_from_outside() {
     let public: Vec<(String, Option<String>)> = errors
         .into_iter()
         .map(|error| {
-            let public = error.public();
-            (public.code.to_string(), public.detail)
+            assert!(error.cause().is_some());
+            (error.code().to_string(), error.detail())
         })
         .collect();
     assert!(public.iter().all(|one| *one == public[0]), "{public:?}");
@@ -178,10 +178,7 @@ async fn open_closed_and_filtered_ports_look_the_same_from_outside() {
 async fn a_refusal_of_ours_says_why_but_not_what_a_name_leads_to() {
     let inside = Connector::new(opening(&[]), Script::of(&[&["10.1.2.3"]]));
     let nowhere = Connector::new(opening(&[]), Script::of(&[&[]]));
-    let told = |refused: Refused| {
-        let public = refused.public();
-        (public.code.to_string(), public.detail.unwrap())
-    };
+    let told = |refused: Refused| (refused.code().to_string(), refused.detail().unwrap());
     let one = told(inside.check("http://intranet.example/").await.unwrap_err());
     let other = told(nowhere.check("http://intranet.example/").await.unwrap_err());
     assert_eq!(one, other);

@@ -70,11 +70,6 @@ pub(super) fn interface_of(card: &Value) -> Option<Interface> {
     })
 }
 
-/// Where an agent is called, if anywhere.
-pub(crate) fn interface_url(card: &Value) -> Option<String> {
-    interface_of(card).map(|interface| interface.url)
-}
-
 /// The connector decides what may be called; this only tells a URL from something else.
 fn is_http(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Speaking A2A with a runtime that can be called (X1, X11).
+//! Speaking A2A with an external agent that can be called (X1, X11).
 //!
 //! ```text
 //!   deliver ──▶ SendStreamingMessage ── events ──▶ sink            the card says that it streams
@@ -16,6 +16,7 @@
 //! holds it drops this future when they are used up; the limits of the calls are only a last resort.
 
 mod card;
+mod probe;
 mod progress;
 mod request;
 mod trouble;
@@ -25,21 +26,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use warren_doors::Clock;
 use warren_model::{Backoff, DeliveryReason, Principal};
+use warren_outbound::signing::About;
+use warren_outbound::{Answer, Call, CallError, CallLimits, Connector};
+use warren_rules::lifecycle::probes::Finding;
 
-pub(crate) use self::card::interface_url;
 use self::card::{Interface, interface_of};
 use self::progress::Progress;
 use self::request::{Asked, outgoing, read_result};
 use self::trouble::Trouble;
+use super::{AgentAddress, AgentRuntime, AgentUpdate, DeliveryAttempt, Outcome, Reach, UpdateSink};
 use crate::a2a::{SendMessageResponse, StreamResponse, Task};
-use warren_outbound::signing::About;
-use warren_outbound::{Answer, Call, CallError, CallLimits, Connector};
 
 use crate::signing::Signer;
-use crate::transport::{Endpoint, Outcome, Told, Transport, Turn, UpdateSink};
 
 /// Between two looks at a task that does not stream: first short, then longer.
 const PAUSES: Backoff = Backoff::doubling(100, 5_000);
@@ -57,38 +57,42 @@ fn long() -> CallLimits {
     }
 }
 
-/// Calls runtimes by A2A, through the connector alone.
+/// Calls agents by A2A, through the connector alone.
 #[derive(Debug, Clone)]
-pub struct A2aTransport {
+pub struct ByA2a {
     connector: Connector,
     clock: Arc<dyn Clock>,
     /// Signs what it sends (X2).
     signer: Signer,
 }
 
-impl A2aTransport {
+impl ByA2a {
     pub fn new(connector: Connector, clock: Arc<dyn Clock>, signer: Signer) -> Self {
         Self { connector, clock, signer }
     }
 }
 
+fn interface_for(agent: &AgentAddress) -> Option<Interface> {
+    agent.card.as_ref().and_then(interface_of)
+}
+
 #[async_trait]
-impl Transport for A2aTransport {
-    fn can_call(&self, card: &Value) -> bool {
-        interface_of(card).is_some()
+impl AgentRuntime for ByA2a {
+    fn reach(&self, agent: &AgentAddress) -> Reach {
+        if interface_for(agent).is_some() { Reach::Called } else { Reach::Asks }
     }
 
-    async fn deliver(&self, endpoint: &Endpoint, turn: &Turn, sink: &UpdateSink) -> Outcome {
-        let Some(interface) = interface_of(&endpoint.card) else {
+    async fn deliver(&self, agent: &AgentAddress, attempt: &DeliveryAttempt, sink: &UpdateSink) -> Outcome {
+        let Some(interface) = interface_for(agent) else {
             return Outcome::Failed { reason: DeliveryReason::CannotBeCalled };
         };
-        let about = About { author: &turn.author, message_id: &turn.message.id };
-        let mut talk = Talk { transport: self, interface, about, sink, progress: Progress::of(None) };
-        talk.deliver(turn).await.unwrap_or_else(Trouble::outcome)
+        let about = About { author: &attempt.author, message_id: &attempt.message.id };
+        let mut exchange = Delivering { agents: self, interface, about, sink, progress: Progress::of(None) };
+        exchange.deliver(attempt).await.unwrap_or_else(Trouble::outcome)
     }
 
-    async fn cancel(&self, endpoint: &Endpoint, remote_id: &str) -> Outcome {
-        let Some(interface) = interface_of(&endpoint.card) else {
+    async fn cancel(&self, agent: &AgentAddress, remote_id: &str) -> Outcome {
+        let Some(interface) = interface_for(agent) else {
             return Outcome::Failed { reason: DeliveryReason::CannotBeCalled };
         };
         let asked = Asked::Cancel { remote_id };
@@ -99,9 +103,16 @@ impl Transport for A2aTransport {
             Err(trouble) => trouble.outcome(),
         }
     }
+
+    async fn probe(&self, agent: &AgentAddress) -> Finding {
+        match interface_for(agent) {
+            Some(interface) => probe::probe(&self.connector, &interface.url).await,
+            None => Finding::Unknown,
+        }
+    }
 }
 
-impl A2aTransport {
+impl ByA2a {
     /// Asks something that has one answer.
     async fn ask<T: DeserializeOwned>(
         &self,
@@ -134,26 +145,26 @@ impl A2aTransport {
     }
 }
 
-/// One turn with one agent.
-struct Talk<'a> {
-    transport: &'a A2aTransport,
+/// One message on its way to one agent.
+struct Delivering<'a> {
+    agents: &'a ByA2a,
     interface: Interface,
-    /// Of what all calls of this turn are about.
+    /// What all calls of this delivery are about.
     about: About<'a>,
     sink: &'a UpdateSink,
     progress: Progress,
 }
 
-impl Talk<'_> {
-    async fn deliver(&mut self, turn: &Turn) -> Result<Outcome, Trouble> {
-        if turn.resumes && turn.remote_id.is_some() {
-            self.progress = Progress::of(turn.remote_id.clone());
+impl Delivering<'_> {
+    async fn deliver(&mut self, attempt: &DeliveryAttempt) -> Result<Outcome, Trouble> {
+        if attempt.resumes && attempt.remote_id.is_some() {
+            self.progress = Progress::of(attempt.remote_id.clone());
             return self.follow().await;
         }
         let sent = if self.interface.streams {
-            self.stream(&Asked::Stream { turn }).await
+            self.stream(&Asked::Stream { attempt }).await
         } else {
-            self.send(turn).await
+            self.send(attempt).await
         };
         match sent {
             Ok(()) if self.progress.is_over() => Ok(Outcome::Answered),
@@ -164,9 +175,9 @@ impl Talk<'_> {
         }
     }
 
-    async fn send(&mut self, turn: &Turn) -> Result<(), Trouble> {
-        let asked = Asked::Send { turn };
-        match self.transport.ask(&self.interface, self.about, &asked, long()).await? {
+    async fn send(&mut self, attempt: &DeliveryAttempt) -> Result<(), Trouble> {
+        let asked = Asked::Send { attempt };
+        match self.agents.ask(&self.interface, self.about, &asked, long()).await? {
             SendMessageResponse::Task(task) => self.take(StreamResponse::Task(task)).await,
             SendMessageResponse::Message(message) => self.take(StreamResponse::Message(message)).await,
         }
@@ -174,7 +185,7 @@ impl Talk<'_> {
 
     /// Takes in a stream until it ends, or nothing more is to come.
     async fn stream(&mut self, asked: &Asked<'_>) -> Result<(), Trouble> {
-        let answer = self.transport.call(outgoing(&self.interface, asked).limits(long()), self.about).await?;
+        let answer = self.agents.call(outgoing(&self.interface, asked).limits(long()), self.about).await?;
         let (binding, status) = (self.interface.binding, answer.status);
         if !answer.is_event_stream() {
             // An error, or an agent that has its whole answer ready.
@@ -214,8 +225,7 @@ impl Talk<'_> {
     async fn look(&mut self) -> Result<(), Trouble> {
         let remote_id = self.progress.remote_id().unwrap_or_default().to_owned();
         let asked = Asked::Get { remote_id: &remote_id };
-        let task: Task =
-            self.transport.ask(&self.interface, self.about, &asked, CallLimits::default()).await?;
+        let task: Task = self.agents.ask(&self.interface, self.about, &asked, CallLimits::default()).await?;
         self.take(StreamResponse::Task(task)).await?;
         if self.progress.is_over() || !self.interface.streams {
             return Ok(());
@@ -224,8 +234,8 @@ impl Talk<'_> {
     }
 
     async fn take(&mut self, event: StreamResponse) -> Result<(), Trouble> {
-        let told: Vec<Told> = self.progress.take(event, self.transport.clock.now());
-        for one in told {
+        let updates: Vec<AgentUpdate> = self.progress.take(event, self.agents.clock.now());
+        for one in updates {
             if !self.sink.tell(one).await {
                 return Err(Trouble::Unheard);
             }

@@ -1,12 +1,12 @@
-//! What an agent's answers tell about a turn: from events of a stream, or from the task as it is when asked.
+//! What an agent's answers tell about a delivery: from events of a stream, or from the task as it is when asked.
 
 use serde_json::{Map, Value};
 use warren_model::{Artifact, Message, TaskState, TaskUpdate, Timestamp};
 
+use super::super::AgentUpdate;
 use crate::a2a::{StreamResponse, Task, TaskStatus, artifact_from, message_from, state_from, strip_reserved};
-use crate::transport::Told;
 
-/// What is known of a turn so far.
+/// What is known of a delivery so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     remote_id: Option<String>,
@@ -27,18 +27,18 @@ impl Progress {
         self.remote_id.as_deref()
     }
 
-    /// The turn has ended: the agent answered, finished, or waits for more.
+    /// The delivery has ended: the agent answered, finished, or waits for more.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Takes in one event and says what is new in it.
-    pub(super) fn take(&mut self, event: StreamResponse, now: Timestamp) -> Vec<Told> {
+    pub(super) fn take(&mut self, event: StreamResponse, now: Timestamp) -> Vec<AgentUpdate> {
         match event {
             StreamResponse::Task(task) => self.take_task(task, now),
             StreamResponse::Message(message) => {
                 self.is_over = true;
-                vec![Told::Update(TaskUpdate::Message(message_from(message)))]
+                vec![AgentUpdate::Task(TaskUpdate::Message(message_from(message)))]
             }
             StreamResponse::StatusUpdate(update) => {
                 let mut told: Vec<_> = self.know(update.task_id).into_iter().collect();
@@ -52,46 +52,50 @@ impl Progress {
                 let artifact = artifact_from(update.artifact);
                 self.keep(&artifact, update.append);
                 let (is_append, is_last) = (update.append, update.last_chunk);
-                told.push(Told::Update(TaskUpdate::Artifact { artifact, is_append, is_last }));
+                told.push(AgentUpdate::Task(TaskUpdate::Artifact { artifact, is_append, is_last }));
                 told
             }
         }
     }
 
     /// The whole task, which may repeat what is known: only what is new is told.
-    pub(super) fn take_task(&mut self, task: Task, now: Timestamp) -> Vec<Told> {
+    pub(super) fn take_task(&mut self, task: Task, now: Timestamp) -> Vec<AgentUpdate> {
         let mut told: Vec<_> = self.know(task.id).into_iter().collect();
         told.extend(self.note(task.metadata));
         for artifact in task.artifacts.into_iter().map(artifact_from) {
             if !self.artifacts.contains(&artifact) {
                 self.keep(&artifact, false);
-                told.push(Told::Update(TaskUpdate::Artifact { artifact, is_append: false, is_last: true }));
+                told.push(AgentUpdate::Task(TaskUpdate::Artifact {
+                    artifact,
+                    is_append: false,
+                    is_last: true,
+                }));
             }
         }
         told.extend(self.take_status(task.status, now));
         told
     }
 
-    fn know(&mut self, id: String) -> Option<Told> {
+    fn know(&mut self, id: String) -> Option<AgentUpdate> {
         if id.is_empty() || self.remote_id.as_ref() == Some(&id) {
             return None;
         }
         self.remote_id = Some(id.clone());
-        Some(Told::RemoteId(id))
+        Some(AgentUpdate::RemoteId(id))
     }
 
     /// What is new of what the agent notes about the task. Warren's own names are Warren's to write (X4).
-    fn note(&mut self, mut metadata: Map<String, Value>) -> Option<Told> {
+    fn note(&mut self, mut metadata: Map<String, Value>) -> Option<AgentUpdate> {
         strip_reserved(&mut metadata);
         metadata.retain(|name, value| self.metadata.get(name) != Some(value));
         if metadata.is_empty() {
             return None;
         }
         self.metadata.extend(metadata.clone());
-        Some(Told::Update(TaskUpdate::Metadata(metadata)))
+        Some(AgentUpdate::Task(TaskUpdate::Metadata(metadata)))
     }
 
-    fn take_status(&mut self, status: TaskStatus, now: Timestamp) -> Option<Told> {
+    fn take_status(&mut self, status: TaskStatus, now: Timestamp) -> Option<AgentUpdate> {
         let state = state_from(status.state)?;
         let message = status.message.map(message_from);
         self.is_over = state.is_final() || state.is_interrupted();
@@ -100,7 +104,7 @@ impl Progress {
         }
         self.state = Some(state);
         self.status_message.clone_from(&message);
-        Some(Told::Update(TaskUpdate::Status { state, message, at: now }))
+        Some(AgentUpdate::Task(TaskUpdate::Status { state, message, at: now }))
     }
 
     fn keep(&mut self, artifact: &Artifact, is_append: bool) {
@@ -120,7 +124,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_micros(1);
 
-    fn told(progress: &mut Progress, event: Value) -> Vec<Told> {
+    fn told(progress: &mut Progress, event: Value) -> Vec<AgentUpdate> {
         progress.take(serde_json::from_value(event).unwrap(), NOW)
     }
 
@@ -136,7 +140,7 @@ mod tests {
     fn a_stream_tells_the_name_the_states_and_the_pieces() {
         let mut progress = Progress::default();
         let first = told(&mut progress, task("TASK_STATE_SUBMITTED", &json!([])));
-        assert_eq!(first[0], Told::RemoteId("far".to_owned()));
+        assert_eq!(first[0], AgentUpdate::RemoteId("far".to_owned()));
         assert_eq!(first.len(), 2);
         let piece = json!({ "artifactUpdate": {
             "taskId": "far", "contextId": "c", "artifact": artifact("one"), "append": false, "lastChunk": false,
@@ -187,14 +191,14 @@ mod tests {
         } });
         let first = told(&mut progress, noted.clone());
         let cost = json!({ "cost": 3 }).as_object().unwrap().clone();
-        assert_eq!(first[1], Told::Update(TaskUpdate::Metadata(cost)));
+        assert_eq!(first[1], AgentUpdate::Task(TaskUpdate::Metadata(cost)));
         assert_eq!(told(&mut progress, noted), []);
         let more = json!({ "statusUpdate": {
             "taskId": "far", "contextId": "c", "status": { "state": "TASK_STATE_WORKING" },
             "metadata": { "cost": 5, "model": "m" },
         } });
         let both = json!({ "cost": 5, "model": "m" }).as_object().unwrap().clone();
-        assert_eq!(told(&mut progress, more), [Told::Update(TaskUpdate::Metadata(both))]);
+        assert_eq!(told(&mut progress, more), [AgentUpdate::Task(TaskUpdate::Metadata(both))]);
         // A piece of an artifact brings its own.
         for (text, note) in [("one", json!({ "a": 1 })), ("two", json!({ "b": 2 }))] {
             let piece = json!({ "artifactUpdate": { "taskId": "far", "contextId": "c", "append": true,
@@ -211,7 +215,7 @@ mod tests {
         let mut progress = Progress::default();
         let message =
             json!({ "message": { "messageId": "r", "role": "ROLE_AGENT", "parts": [{ "text": "hi" }] } });
-        assert!(matches!(told(&mut progress, message)[..], [Told::Update(TaskUpdate::Message(_))]));
+        assert!(matches!(told(&mut progress, message)[..], [AgentUpdate::Task(TaskUpdate::Message(_))]));
         assert!(progress.is_over() && progress.remote_id().is_none());
     }
 }

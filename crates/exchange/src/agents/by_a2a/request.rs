@@ -6,21 +6,21 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use warren_model::DeliveryReason;
+use warren_outbound::Call;
 
+use super::super::DeliveryAttempt;
 use super::card::{Binding, Interface};
 use super::trouble::Trouble;
 use crate::a2a::{
     AUTHOR, ErrorKind, MEDIA_TYPE, REQUEST, SendMessageConfiguration, SendMessageRequest, VERSION,
     VERSION_HEADER, author_of, message_to,
 };
-use crate::transport::Turn;
-use warren_outbound::Call;
 
 /// One question.
 #[derive(Debug)]
 pub(super) enum Asked<'a> {
-    Send { turn: &'a Turn },
-    Stream { turn: &'a Turn },
+    Send { attempt: &'a DeliveryAttempt },
+    Stream { attempt: &'a DeliveryAttempt },
     Get { remote_id: &'a str },
     Subscribe { remote_id: &'a str },
     Cancel { remote_id: &'a str },
@@ -45,8 +45,8 @@ pub(super) fn outgoing(interface: &Interface, asked: &Asked<'_>) -> Call {
 
 fn by_rpc(interface: &Interface, asked: &Asked<'_>) -> Call {
     let (method, id) = match asked {
-        Asked::Send { turn } => ("SendMessage", turn.delivery_id.to_string()),
-        Asked::Stream { turn } => ("SendStreamingMessage", turn.delivery_id.to_string()),
+        Asked::Send { attempt } => ("SendMessage", attempt.delivery_id.to_string()),
+        Asked::Stream { attempt } => ("SendStreamingMessage", attempt.delivery_id.to_string()),
         Asked::Get { .. } => ("GetTask", "get".to_owned()),
         Asked::Subscribe { .. } => ("SubscribeToTask", "subscribe".to_owned()),
         Asked::Cancel { .. } => ("CancelTask", "cancel".to_owned()),
@@ -77,20 +77,20 @@ fn by_rest(interface: &Interface, asked: &Asked<'_>) -> Call {
 
 fn params_of(asked: &Asked<'_>) -> Value {
     match asked {
-        Asked::Send { turn } => said(turn, Some(true)),
-        Asked::Stream { turn } => said(turn, None),
+        Asked::Send { attempt } => said(attempt, Some(true)),
+        Asked::Stream { attempt } => said(attempt, None),
         Asked::Get { remote_id } => json!({ "id": remote_id, "historyLength": 0 }),
         Asked::Subscribe { remote_id } | Asked::Cancel { remote_id } => json!({ "id": remote_id }),
     }
 }
 
 /// The message as the agent gets it: with who wrote it, and with what came beside it in its own request (X4).
-fn said(turn: &Turn, return_immediately: Option<bool>) -> Value {
+fn said(attempt: &DeliveryAttempt, return_immediately: Option<bool>) -> Value {
     // The agent knows the context of its own task, and may have given it another name than ours.
-    let context_id = turn.remote_id.is_none().then_some(turn.context_id.as_str());
-    let mut message = message_to(&turn.message, turn.remote_id.as_deref(), context_id);
+    let context_id = attempt.remote_id.is_none().then_some(attempt.context_id.as_str());
+    let mut message = message_to(&attempt.message, attempt.remote_id.as_deref(), context_id);
     let beside = message.metadata.remove(REQUEST).unwrap_or_default();
-    message.metadata.insert(AUTHOR.to_owned(), author_of(&turn.author));
+    message.metadata.insert(AUTHOR.to_owned(), author_of(&attempt.author));
     let modes = beside["acceptedOutputModes"].as_array().into_iter().flatten();
     let accepted_output_modes = modes.filter_map(|mode| mode.as_str().map(str::to_owned)).collect();
     let configuration = SendMessageConfiguration {

@@ -1,10 +1,10 @@
 //! What can go wrong between us and an agent, and what that means for the message (X11).
 
 use warren_model::DeliveryReason;
+use warren_outbound::CallError;
+use warren_rules::messages::dispatch::Outcome;
 
 use crate::a2a::ErrorKind;
-use crate::transport::Outcome;
-use warren_outbound::CallError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {

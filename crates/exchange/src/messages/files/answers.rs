@@ -16,22 +16,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use warren_fleet::{Error, HandedFile, Identity, IncomingFile, LandedFile, Landing, upload_rules as uploads};
+use warren_fleet::{Fleet, HandedFile, IncomingFile, LandedFile, Landing};
 use warren_model::{
     Content, DeliveryId, DeliveryState, ErrorCode, Part, Principal, PrincipalKind, RequestKind, Status, Task,
-    TaskUpdate, Workspace, WorkspaceId,
+    TaskUpdate, Workspace,
 };
+use warren_rules::messages::uploads;
+use warren_service::{Context, Error};
 
-use crate::Exchange;
-use crate::send::speaks_for;
+use super::view::{COPY, parts_of};
 
-/// Where the copy of a file is, in the workspace that asked.
-const COPY: &str = "warren/copy";
 /// Why there is none.
 const NOT_COPIED: &str = "warren/not_copied";
 
 /// What an agent says of copies is not believed, whatever it says it of.
-pub(crate) fn forget_copies(updates: &mut [TaskUpdate]) {
+pub(in crate::messages) fn forget_copies(updates: &mut [TaskUpdate]) {
     for part in updates.iter_mut().flat_map(parts_of).filter(|part| !part.metadata.is_empty()) {
         part.metadata.remove(COPY);
         part.metadata.remove(NOT_COPIED);
@@ -39,31 +38,42 @@ pub(crate) fn forget_copies(updates: &mut [TaskUpdate]) {
 }
 
 /// Whether files are to be brought with what an agent said.
-pub(crate) fn has_files(updates: &mut [TaskUpdate]) -> bool {
+pub(in crate::messages) fn has_files(updates: &mut [TaskUpdate]) -> bool {
     updates.iter_mut().flat_map(parts_of).any(|part| is_file(part))
 }
 
 /// An attempt at a delivery, of which an agent speaks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Attempt {
-    pub(crate) delivery_id: DeliveryId,
-    pub(crate) number: u32,
+pub(in crate::messages) struct Attempt {
+    pub(in crate::messages) delivery_id: DeliveryId,
+    pub(in crate::messages) number: u32,
 }
 
 /// Copies of which it is not known yet whether they are needed.
 #[derive(Debug)]
 #[must_use = "what was brought is kept or taken back"]
-pub(crate) struct Brought {
+pub(in crate::messages) struct Brought {
     landing: Landing,
     delivery_id: DeliveryId,
     /// Who answers.
     by: Principal,
 }
 
-impl Exchange {
+/// Brings the files of answers to the workspaces that asked.
+#[derive(Debug, Clone)]
+pub(in crate::messages) struct AnswerFiles {
+    context: Context,
+    fleet: Fleet,
+}
+
+impl AnswerFiles {
+    pub(in crate::messages) fn new(context: Context, fleet: Fleet) -> Self {
+        Self { context, fleet }
+    }
+
     /// Brings the files of what an agent said to the workspace that asked for it. Not to be dropped half-way: what was
     /// brought is concluded.
-    pub(crate) async fn bring_answer(
+    pub(in crate::messages) async fn bring(
         &self,
         attempt: Attempt,
         updates: &mut [TaskUpdate],
@@ -91,7 +101,7 @@ impl Exchange {
 
     /// Keeps what the task speaks of; otherwise none of it stays. Asked of the row, and not of how the writing went: the
     /// same answer may have come twice, and of a database that went away nobody knows what it has done.
-    pub(crate) async fn conclude(&self, brought: Option<Brought>) {
+    pub(in crate::messages) async fn conclude(&self, brought: Option<Brought>) {
         let Some(Brought { landing, delivery_id, by }) = brought else { return };
         let task = self
             .context
@@ -115,7 +125,8 @@ impl Exchange {
 
     /// Who answers, and the workspace that asked, if it was another one and the attempt still counts.
     async fn asked_by_workspace(&self, attempt: Attempt) -> Result<Option<(Workspace, Workspace)>, Error> {
-        self.context.store()
+        self.context
+            .store()
             .read(move |tx| {
                 let Some(delivery) = tx.delivery(attempt.delivery_id)? else { return Ok(None) };
                 if delivery.state == DeliveryState::Ended || delivery.attempts != attempt.number {
@@ -135,7 +146,7 @@ impl Exchange {
 
     /// All of them, in the order of their parts, or none.
     async fn copy(&self, from: &Workspace, to: Workspace, parts: &[&mut Part]) -> Result<Landing, Error> {
-        let folder = self.context.entropy().id::<RequestKind>(self.context.now()).to_string();
+        let folder = self.context.new_id::<RequestKind>().to_string();
         let mut landing = self.fleet.land(to, &folder).await?;
         for part in parts {
             if let Err(error) = self.copy_one(from, &mut landing, part).await {
@@ -187,79 +198,12 @@ fn is_file(part: &Part) -> bool {
     }
 }
 
-fn parts_of(update: &mut TaskUpdate) -> &mut [Part] {
-    match update {
-        TaskUpdate::Status { message: Some(message), .. } | TaskUpdate::Message(message) => {
-            message.parts.as_mut_slice()
-        }
-        TaskUpdate::Artifact { artifact, .. } => artifact.parts.as_mut_slice(),
-        TaskUpdate::Status { message: None, .. } | TaskUpdate::Metadata(_) => &mut [],
-    }
-}
-
-/// With whose eyes a task is looked at: wherever it is shown, the same one shows the same files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
-    /// Of those who use the workspace that answers: a file is where it lies there.
-    Own,
-    /// Of another workspace that asked: a file is the copy in its own.
-    Asker,
-}
-
-impl Sight {
-    /// Of one who looks at tasks of this workspace.
-    pub fn of(who: &Identity, workspace_id: WorkspaceId) -> Self {
-        match speaks_for(who) {
-            Some(own) if own != workspace_id => Self::Asker,
-            Some(_) | None => Self::Own,
-        }
-    }
-
-    /// Of one who is told without asking.
-    pub(crate) fn of_principal(who: &Principal, workspace_id: WorkspaceId) -> Self {
-        if who.kind == PrincipalKind::Workspace && *who != Principal::workspace(workspace_id) {
-            Self::Asker
-        } else {
-            Self::Own
-        }
-    }
-
-    pub(crate) fn task(self, mut task: Task) -> Task {
-        if self == Self::Asker {
-            let said = task.history.iter_mut().chain(&mut task.status_message);
-            let parts = said.flat_map(|message| &mut message.parts);
-            parts
-                .chain(task.artifacts.iter_mut().flat_map(|artifact| &mut artifact.parts))
-                .for_each(show_copy);
-        }
-        task
-    }
-
-    pub(crate) fn update(self, mut update: TaskUpdate) -> TaskUpdate {
-        if self == Self::Asker {
-            parts_of(&mut update).iter_mut().for_each(show_copy);
-        }
-        update
-    }
-}
-
-/// A part as the workspace sees it that asked.
-pub(crate) fn for_asker(mut part: Part) -> Part {
-    show_copy(&mut part);
-    part
-}
-
-fn show_copy(part: &mut Part) {
-    if let Some(Value::String(copy)) = part.metadata.remove(COPY) {
-        part.content = Content::Url(copy);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use warren_model::{Message, OrgId, Role, TaskId, TaskState, Timestamp};
+    use warren_model::{Message, OrgId, Role, TaskId, TaskState, Timestamp, WorkspaceId};
 
     use super::*;
+    use crate::messages::FileView;
 
     fn copied() -> Part {
         let mut part = Part { content: Content::Url("workspace:out/a".into()), ..Part::text("") };
@@ -284,7 +228,7 @@ mod tests {
     fn who_is_told_without_asking_sees_with_the_same_eyes() {
         let task = task();
         let shown = |who: &Principal| {
-            let seen = Sight::of_principal(who, task.workspace_id).task(task.clone());
+            let seen = FileView::of_principal(who, task.workspace_id).task(task.clone());
             (seen.status_message.unwrap().parts[0].content.clone(), seen.history[0].parts[0].content.clone())
         };
         let (own, copy) =
@@ -304,7 +248,7 @@ mod tests {
         let mut updates = [TaskUpdate::Message(message)];
         forget_copies(&mut updates);
         assert!(!has_files(&mut updates));
-        let TaskUpdate::Message(told) = Sight::Asker.update(updates[0].clone()) else { unreachable!() };
+        let TaskUpdate::Message(told) = FileView::Asker.update(updates[0].clone()) else { unreachable!() };
         assert_eq!(told.parts, [Part::text("look")]);
     }
 

@@ -3,12 +3,12 @@ use warren_model::{DeliveryId, DeliveryReason, Message, Part, Principal, Princip
 use super::*;
 use crate::a2a::Task;
 
-fn turn(remote_id: Option<&str>) -> Turn {
+fn attempt(remote_id: Option<&str>) -> DeliveryAttempt {
     let mut message = Message::new("m1", Role::User, vec![Part::text("hello")]);
     message.metadata.insert("mine".to_owned(), json!(1));
     let beside = json!({ "metadata": { "trace": "t" }, "acceptedOutputModes": ["text/plain"] });
     message.metadata.insert(REQUEST.to_owned(), beside);
-    Turn {
+    DeliveryAttempt {
         delivery_id: DeliveryId::from_bytes([1; 16]),
         attempt: 1,
         task_id: TaskId::from_bytes([2; 16]),
@@ -37,8 +37,8 @@ fn body_of(call: &Call) -> Value {
 // X4
 #[test]
 fn the_agent_learns_who_wrote_and_nothing_of_our_own_notes() {
-    let turn = turn(None);
-    let call = outgoing(&interface(Binding::JsonRpc, None), &Asked::Send { turn: &turn });
+    let attempt = attempt(None);
+    let call = outgoing(&interface(Binding::JsonRpc, None), &Asked::Send { attempt: &attempt });
     let body = body_of(&call);
     assert_eq!((call.method.as_str(), call.url.as_str()), ("POST", "https://agent.example/a2a"));
     assert_eq!(body["method"], "SendMessage");
@@ -59,8 +59,8 @@ fn the_agent_learns_who_wrote_and_nothing_of_our_own_notes() {
 // X1
 #[test]
 fn a_next_message_names_the_agents_own_task() {
-    let turn = turn(Some("far"));
-    let call = outgoing(&interface(Binding::JsonRpc, Some("blue")), &Asked::Stream { turn: &turn });
+    let attempt = attempt(Some("far"));
+    let call = outgoing(&interface(Binding::JsonRpc, Some("blue")), &Asked::Stream { attempt: &attempt });
     let params = &body_of(&call)["params"];
     assert_eq!((&params["message"]["taskId"], &params["tenant"]), (&json!("far"), &json!("blue")));
     assert_eq!(params["message"].get("contextId"), None);
