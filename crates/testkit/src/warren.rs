@@ -36,7 +36,7 @@ pub struct Builder {
     environment: Environment,
     database: Option<String>,
     disk: Option<std::path::PathBuf>,
-    terms: Config,
+    terms: Terms,
     exchange_config: ExchangeConfig,
     called_agents: Option<Arc<dyn AgentRuntime>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -77,7 +77,7 @@ impl Builder {
 
     /// What the fleet expects of runtimes.
     #[must_use]
-    pub fn terms(mut self, terms: Config) -> Self {
+    pub fn terms(mut self, terms: Terms) -> Self {
         self.terms = terms;
         self
     }

@@ -287,3 +287,36 @@ fn ends(update: &TaskUpdate) -> bool {
 pub(super) fn settles(update: &TaskUpdate) -> bool {
     dispatch::state_of(update).is_some_and(|state| state.is_final() || state.is_interrupted())
 }
+
+#[cfg(test)]
+mod tests {
+    use warren_model::{OrgId, Principal, TaskState, Timestamp, WorkspaceId};
+
+    use super::*;
+
+    const AT: Timestamp = Timestamp::from_micros(1);
+
+    fn task(version: u64) -> Task {
+        let (id, workspace) = (TaskId::from_bytes([1; 16]), WorkspaceId::from_bytes([2; 16]));
+        let author = Principal::system("test");
+        Task { version, ..Task::submitted(id, OrgId::DEFAULT, workspace, "c", author, AT) }
+    }
+
+    fn working() -> TaskUpdate {
+        TaskUpdate::Status { state: TaskState::Working, message: None, at: AT }
+    }
+
+    #[test]
+    fn a_word_is_told_before_its_row_and_kept_for_latecomers_until_then() {
+        let (followers, id) = (Followers::default(), task(1).id);
+        assert!(!followers.tell_unwritten(id, 2, working()), "nobody follows");
+        let (mut first, unwritten) = followers.follow(id);
+        assert!(unwritten.is_empty());
+        assert!(followers.has_any(id) && followers.tell_unwritten(id, 2, working()));
+        assert_eq!(first.try_recv().unwrap().version, 2, "heard before the row is written");
+        let (_second, unwritten) = followers.follow(id);
+        assert_eq!(unwritten.iter().map(|hint| hint.version).collect::<Vec<_>>(), [2]);
+        followers.note_written(&task(2));
+        assert!(followers.follow(id).1.is_empty(), "it is in the row now");
+    }
+}

@@ -4,7 +4,12 @@
 
 mod a2a_client;
 mod cards;
+mod followers;
+mod no_agent;
+#[expect(dead_code, reason = "the tests of calls use the rest")]
 #[path = "../../../outbound/tests/it/peer.rs"]
 mod peer;
+mod queue;
 mod signatures;
+mod stage;
 mod webhooks;

@@ -66,12 +66,8 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
     let body = json!({ "text": "hello" });
     let url = format!("{}a2a?x=1", peer.url());
     let call = Call::post(&url).json(&body);
-    let call = warren
-        .exchange
-        .signer
-        .clone()
-        .sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" })
-        .unwrap();
+    let call =
+        warren.exchange.signer.sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
     warren.exchange.connector().call(call).await.unwrap();
     let request = peer.raw_heads().remove(0);
     let head = request.split("\r\n\r\n").next().unwrap().to_owned() + "\r\n";

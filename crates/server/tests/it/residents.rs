@@ -39,10 +39,10 @@ struct House {
 }
 
 async fn house() -> House {
-    house_with(Config::default()).await
+    house_with(Terms::default()).await
 }
 
-async fn house_with(terms: Config) -> House {
+async fn house_with(terms: Terms) -> House {
     let folder = tempfile::tempdir().unwrap();
     let settings = SandboxSettings::default();
     let clock = Arc::new(SystemClock);
@@ -418,7 +418,7 @@ const PAIR: &str = "read -r asked; touch at-$WARREN_TASK_ID; \
 // F18: its box works on as many messages as the workspace says, also when that changes under way
 #[tokio::test]
 async fn a_resident_agent_works_on_several_messages_at_once_when_its_workspace_says_so() {
-    let mut terms = Config::default();
+    let mut terms = Terms::default();
     // It reports, and so learns of changes, three times in that.
     terms.expectations.liveness_ms = 3_000;
     let house = house_with(terms).await;
@@ -486,7 +486,7 @@ async fn a_changed_command_counts_from_the_next_start_on() {
 // F18, F16: it reports from the loop that does the work
 #[tokio::test]
 async fn a_runner_that_hangs_falls_silent_and_its_box_is_restarted() {
-    let mut terms = Config::default();
+    let mut terms = Terms::default();
     terms.expectations.liveness_ms = 2_000;
     let house = house_with(terms).await;
     let warren = &house.warren;
