@@ -56,6 +56,7 @@ impl Approvals {
     }
 
     /// Asks people. Credentials in what they are shown are masked.
+    #[tracing::instrument(name = "exchange.approvals.ask", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn ask(
         &self,
         who: &Identity,
@@ -110,6 +111,7 @@ impl Approvals {
     }
 
     /// As it is now: what is late is expired, whether somebody has noted that or not.
+    #[tracing::instrument(name = "exchange.approvals.get", skip_all, fields(approval.id = %id))]
     pub async fn get(&self, who: &Identity, id: ApprovalId) -> Result<Approval, Error> {
         let row = self.find(id).await?;
         self.may(who, Action::ReadWorkspaces, &row).await?;
@@ -117,6 +119,7 @@ impl Approvals {
     }
 
     /// The same, once it is decided, or after a while.
+    #[tracing::instrument(name = "exchange.approvals.wait_for", skip_all, fields(approval.id = %id))]
     pub async fn wait_for(&self, who: &Identity, id: ApprovalId, wait_ms: u64) -> Result<Approval, Error> {
         // Listening begins before the row is read, so that nothing falls between.
         let mut newest = self.context.store().newest_event();
@@ -137,6 +140,7 @@ impl Approvals {
     }
 
     /// Those of one workspace, or all that the caller may see; the newest first.
+    #[tracing::instrument(name = "exchange.approvals.list", skip_all)]
     pub async fn list(
         &self,
         who: &Identity,
@@ -153,6 +157,7 @@ impl Approvals {
     }
 
     /// Decides, as a person.
+    #[tracing::instrument(name = "exchange.approvals.decide", skip_all, fields(approval.id = %id))]
     pub async fn decide(
         &self,
         who: &Identity,
@@ -176,6 +181,7 @@ impl Approvals {
     }
 
     /// Decides by a rule that people wrote down beforehand.
+    #[tracing::instrument(name = "exchange.approvals.decide_by_policy", skip_all, fields(approval.id = %id))]
     pub async fn decide_by_policy(
         &self,
         policy: &str,

@@ -52,6 +52,7 @@ impl Conversations {
     }
 
     /// Begins a conversation with a workspace that the caller may use.
+    #[tracing::instrument(name = "exchange.conversations.begin", skip_all, fields(workspace.id = %new.workspace_id))]
     pub async fn begin(&self, who: &Identity, new: NewConversation) -> Result<Conversation, Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, new.workspace_id).await?;
         if row.status == Status::Removed {
@@ -77,14 +78,15 @@ impl Conversations {
                 let known = tx.count_conversations(conversation.workspace_id)?;
                 chat::admit_conversation(known, max).map_err(full)?;
                 tx.insert_conversation(&conversation)?;
-                let told = Told { by: &conversation.author, now };
-                told.append(tx, EventKind::ConversationCreated, &conversation, json!({}))?;
+                let change = ConversationChange { by: &conversation.author, now };
+                change.append(tx, EventKind::ConversationCreated, &conversation, json!({}))?;
                 Ok(conversation.clone())
             })
             .await
     }
 
     /// The youngest first.
+    #[tracing::instrument(name = "exchange.conversations.list", skip_all, fields(workspace.id = %query.workspace_id))]
     pub async fn list(
         &self,
         who: &Identity,
@@ -96,6 +98,7 @@ impl Conversations {
         Ok(self.context.listed(page))
     }
 
+    #[tracing::instrument(name = "exchange.conversations.get", skip_all, fields(workspace.id = %workspace_id, conversation.id = %id))]
     pub async fn get(
         &self,
         who: &Identity,
@@ -107,6 +110,7 @@ impl Conversations {
         row.filter(|row| row.workspace_id == workspace_id).ok_or_else(unknown)
     }
 
+    #[tracing::instrument(name = "exchange.conversations.rename", skip_all, fields(workspace.id = %workspace_id, conversation.id = %id))]
     pub async fn rename(
         &self,
         who: &Identity,
@@ -126,13 +130,19 @@ impl Conversations {
                 row.title.clone_from(&title);
                 row.updated_at = now;
                 row.version = tx.update_conversation(&row, row.version)?;
-                Told { by: &by, now }.append(tx, EventKind::ConversationChanged, &row, json!({}))?;
+                ConversationChange { by: &by, now }.append(
+                    tx,
+                    EventKind::ConversationChanged,
+                    &row,
+                    json!({}),
+                )?;
                 Ok(row)
             })
             .await
     }
 
     /// Deletes a conversation with its messages. Work that it began goes on.
+    #[tracing::instrument(name = "exchange.conversations.remove", skip_all, fields(workspace.id = %workspace_id, conversation.id = %id))]
     pub async fn remove(
         &self,
         who: &Identity,
@@ -147,12 +157,13 @@ impl Conversations {
                 let row = tx.hold_conversation(id)?.ok_or_else(unknown)?;
                 tx.remove_conversation(id)?;
                 let data = json!({ "messages": row.messages });
-                Told { by: &by, now }.append(tx, EventKind::ConversationRemoved, &row, data)
+                ConversationChange { by: &by, now }.append(tx, EventKind::ConversationRemoved, &row, data)
             })
             .await
     }
 
     /// What was said, by id, from either end.
+    #[tracing::instrument(name = "exchange.conversations.messages", skip_all, fields(workspace.id = %workspace_id, conversation.id = %id))]
     pub async fn messages(
         &self,
         who: &Identity,
@@ -172,6 +183,7 @@ impl Conversations {
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
     /// Without a task it goes to work of this conversation that asked for input, if there is any.
+    #[tracing::instrument(name = "exchange.conversations.say", skip_all, fields(conversation.id = %id))]
     pub async fn say(&self, who: &Identity, id: ConversationId, send: NewMessage) -> Result<Accepted, Error> {
         let conversation = self.get(who, send.workspace_id, id).await?;
         let context = conversation.context_id();
@@ -195,6 +207,7 @@ impl Conversations {
     }
 
     /// What was said in answer to a message, if anything was.
+    #[tracing::instrument(name = "exchange.conversations.answer_to", skip_all, fields(chat_message.id = %message.id))]
     pub async fn answer_to(&self, message: &ChatMessage) -> Result<Option<ChatMessage>, Error> {
         let (id, task_id) = (message.id, message.task_id);
         let Some(task_id) = task_id else { return Ok(None) };
@@ -204,6 +217,7 @@ impl Conversations {
     }
 
     /// Messages of a workspace that hold all of the words of `text`, the youngest first (X35).
+    #[tracing::instrument(name = "exchange.conversations.search", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn search(
         &self,
         who: &Identity,
@@ -322,19 +336,19 @@ pub(crate) fn post(
     row.last_message = Some(message.id);
     row.updated_at = message.created_at;
     tx.update_conversation(&row, row.version)?;
-    let told = Told { by: &message.author, now: message.created_at };
+    let change = ConversationChange { by: &message.author, now: message.created_at };
     let data = json!({ "message_id": message.id, "task_id": message.task_id, "author": message.author });
-    told.append(tx, EventKind::ChatMessagePosted, &row, data)?;
+    change.append(tx, EventKind::ChatMessagePosted, &row, data)?;
     Ok(message)
 }
 
-/// Who did something to a conversation, and when.
-pub(crate) struct Told<'a> {
+/// Who changed a conversation, and when.
+pub(crate) struct ConversationChange<'a> {
     pub(crate) by: &'a Principal,
     pub(crate) now: Timestamp,
 }
 
-impl Told<'_> {
+impl ConversationChange<'_> {
     pub(crate) fn append(
         &self,
         tx: &mut dyn WriteTx,

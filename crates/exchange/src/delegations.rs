@@ -60,6 +60,7 @@ impl Delegations {
     }
 
     /// Hands work to a peer of `from`. The row is written with the message: both are there, or neither.
+    #[tracing::instrument(name = "exchange.delegations.create", skip_all, fields(workspace.id = %request.from))]
     pub async fn create(&self, who: &Identity, request: Delegate) -> Result<Delegated, Error> {
         let from = self.fleet.workspace(who, Action::UseWorkspace, request.from).await?;
         if uploads::named_files(&request.message.message).is_empty() {
@@ -154,6 +155,7 @@ impl Delegations {
     }
 
     /// A delegation of this workspace, with its work.
+    #[tracing::instrument(name = "exchange.delegations.get", skip_all, fields(workspace.id = %from, delegation.id = %id))]
     pub async fn get(
         &self,
         who: &Identity,
@@ -173,6 +175,7 @@ impl Delegations {
     }
 
     /// The youngest first.
+    #[tracing::instrument(name = "exchange.delegations.list", skip_all, fields(workspace.id = %from))]
     pub async fn list(
         &self,
         who: &Identity,
@@ -189,6 +192,7 @@ impl Delegations {
     }
 
     /// Takes work back; the other side is told to stop.
+    #[tracing::instrument(name = "exchange.delegations.cancel", skip_all, fields(workspace.id = %from, delegation.id = %id))]
     pub async fn cancel(
         &self,
         who: &Identity,

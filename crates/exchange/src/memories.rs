@@ -47,41 +47,42 @@ impl Memories {
         Self { context, fleet }
     }
 
-    /// Remembers something, in place of what is there under its key. Credentials in it are masked first. Answers also
+    /// Remembers something, in place of what is there under its key. Credentials in it are masked first. Returns also
     /// whether the key is new.
+    #[tracing::instrument(name = "exchange.memories.remember", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn remember(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
-        wish: Remember,
+        request: Remember,
     ) -> Result<(Memory, bool), Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
-        self.check(&wish)?;
+        self.check(&request)?;
         let known = self.fleet.redactors().of_workspace(&row).await?;
-        if memory::scrub(&wish.key, &known).masked > 0 {
+        if memory::scrub(&request.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
                 "key: it holds what looks like a credential",
             ));
         }
-        let scrubbed = memory::scrub(&wish.value, &known);
+        let scrubbed = memory::scrub(&request.value, &known);
         let now = self.context.now();
-        let writing = Writing {
+        let write = MemoryWrite {
             workspace_id,
             author: who.principal.clone(),
             now,
             max: self.context.limits().max_memories_per_place.into(),
-            expires_at: wish.ttl_seconds.map(|seconds| now.plus_ms(i64::from(seconds) * 1_000)),
+            expires_at: request.ttl_seconds.map(|seconds| now.plus_ms(i64::from(seconds) * 1_000)),
             scrubbed,
-            wish,
+            request,
         };
         let mut tries = 1;
         loop {
-            let (work, id) = (writing.clone(), self.context.entropy().id(now));
+            let (work, id) = (write.clone(), self.context.entropy().id(now));
             match self.context.store().write(move |tx| work.write(tx, id)).await {
                 Err(error)
                     if error.code == ErrorCode::VersionConflict
-                        && writing.wish.expected_version.is_none()
+                        && write.request.expected_version.is_none()
                         && tries < MAX_TRIES =>
                 {
                     tries += 1;
@@ -91,19 +92,19 @@ impl Memories {
         }
     }
 
-    fn check(&self, wish: &Remember) -> Result<(), Error> {
+    fn check(&self, request: &Remember) -> Result<(), Error> {
         let invalid = |detail: &str| Err(Error::with_detail(ErrorCode::InvalidMemory, detail));
-        if !memory::is_key(&wish.key) {
+        if !memory::is_key(&request.key) {
             return invalid("key: expected 1 to 200 characters without control characters");
         }
-        if wish.value.contains('\0') {
+        if request.value.contains('\0') {
             return invalid("value: it holds the character NUL");
         }
-        if wish.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
+        if request.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
             return invalid("ttl_seconds: expected 1 to 316224000");
         }
         let max = self.context.limits().max_memory_bytes;
-        if wish.value.len() as u64 > max {
+        if request.value.len() as u64 > max {
             let detail = format!("the limit is {max} bytes (`limits.max_memory_bytes`)");
             return Err(Error::with_detail(ErrorCode::MemoryTooLarge, detail));
         }
@@ -111,6 +112,7 @@ impl Memories {
     }
 
     /// What is remembered under a key: of several places of a team, the nearest counts.
+    #[tracing::instrument(name = "exchange.memories.recall", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn recall(
         &self,
         who: &Identity,
@@ -123,8 +125,8 @@ impl Memories {
         self.context
             .store()
             .read(move |tx| {
-                let stand = Stand::of(tx, workspace_id)?;
-                for place in memory::places_of(scope, stand.point()) {
+                let standing = Standing::of(tx, workspace_id)?;
+                for place in memory::places_of(scope, standing.point()) {
                     if let Some(found) = tx.memory(place, &key)?.filter(|one| !one.is_expired(now)) {
                         return Ok(found);
                     }
@@ -135,6 +137,7 @@ impl Memories {
     }
 
     /// All that a workspace can read, in one scope or in all.
+    #[tracing::instrument(name = "exchange.memories.list", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn list(
         &self,
         who: &Identity,
@@ -149,7 +152,7 @@ impl Memories {
             .context
             .store()
             .read(move |tx| {
-                let places = Stand::of(tx, workspace_id)?.places(scope);
+                let places = Standing::of(tx, workspace_id)?.places(scope);
                 Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
             .await?;
@@ -157,6 +160,7 @@ impl Memories {
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
+    #[tracing::instrument(name = "exchange.memories.search", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn search(
         &self,
         who: &Identity,
@@ -176,7 +180,7 @@ impl Memories {
             .context
             .store()
             .read(move |tx| {
-                let places = Stand::of(tx, workspace_id)?.places(scope);
+                let places = Standing::of(tx, workspace_id)?.places(scope);
                 let search = MemorySearch { places, words: wanted.clone(), now, limit: MAX_CANDIDATES };
                 tx.search_memories(&search).map_err(Error::from)
             })
@@ -188,6 +192,7 @@ impl Memories {
     }
 
     /// Forgets what a workspace could write itself: its own, its team's, its org's.
+    #[tracing::instrument(name = "exchange.memories.forget", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn forget(
         &self,
         who: &Identity,
@@ -200,8 +205,8 @@ impl Memories {
         self.context
             .store()
             .write(move |tx| {
-                let stand = Stand::of(tx, workspace_id)?;
-                let found = tx.memory(memory::place_of(scope, stand.point()), &key)?;
+                let standing = Standing::of(tx, workspace_id)?;
+                let found = tx.memory(memory::place_of(scope, standing.point()), &key)?;
                 let found = found.filter(|one| !one.is_expired(now));
                 let found = found.ok_or_else(|| Error::new(ErrorCode::MemoryNotFound))?;
                 if !tx.delete_memory(found.id, found.version)? {
@@ -218,12 +223,12 @@ impl Memories {
 
 /// A workspace with its way to the root.
 #[derive(Debug)]
-struct Stand {
+struct Standing {
     row: Workspace,
     above: Vec<WorkspaceId>,
 }
 
-impl Stand {
+impl Standing {
     fn of(tx: &mut dyn ReadTx, id: WorkspaceId) -> Result<Self, Error> {
         let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
         let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
@@ -243,38 +248,38 @@ impl Stand {
 
 /// One write, with all that the transaction may not make up itself.
 #[derive(Debug, Clone)]
-struct Writing {
+struct MemoryWrite {
     workspace_id: WorkspaceId,
     author: Principal,
     now: Timestamp,
     max: u64,
     expires_at: Option<Timestamp>,
     scrubbed: Scrubbed,
-    wish: Remember,
+    request: Remember,
 }
 
-impl Writing {
+impl MemoryWrite {
     fn write(&self, tx: &mut dyn WriteTx, id: MemoryId) -> Result<(Memory, bool), Error> {
-        let stand = Stand::of(tx, self.workspace_id)?;
-        if let Some(task_id) = self.wish.task_id {
+        let standing = Standing::of(tx, self.workspace_id)?;
+        if let Some(task_id) = self.request.task_id {
             let task = tx.task(task_id)?.filter(|task| task.workspace_id == self.workspace_id);
             task.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
         }
-        let place = memory::place_of(self.wish.scope, stand.point());
-        let before = tx.memory(place, &self.wish.key)?;
+        let place = memory::place_of(self.request.scope, standing.point());
+        let before = tx.memory(place, &self.request.key)?;
         let is_new = before.as_ref().is_none_or(|one| one.is_expired(self.now));
         self.check_version(before.as_ref().filter(|_| !is_new))?;
         let mut memory = Memory {
             id: before.as_ref().map_or(id, |one| one.id),
-            org_id: stand.row.org_id,
+            org_id: standing.row.org_id,
             place,
-            key: self.wish.key.clone(),
+            key: self.request.key.clone(),
             value: self.scrubbed.text.clone(),
-            words: memory::words_of(&self.wish.key, &self.scrubbed.text),
+            words: memory::words_of(&self.request.key, &self.scrubbed.text),
             masked: self.scrubbed.masked,
             author: self.author.clone(),
             workspace_id: self.workspace_id,
-            task_id: self.wish.task_id,
+            task_id: self.request.task_id,
             created_at: before.as_ref().filter(|_| !is_new).map_or(self.now, |one| one.created_at),
             updated_at: self.now,
             expires_at: self.expires_at,
@@ -287,7 +292,7 @@ impl Writing {
         }
         let data = json!({
             "memory_id": memory.id.to_string(),
-            "scope": self.wish.scope.as_str(),
+            "scope": self.request.scope.as_str(),
             "key": memory.key,
             "version": memory.version,
             "masked": memory.masked,
@@ -299,7 +304,7 @@ impl Writing {
 
     fn check_version(&self, before: Option<&Memory>) -> Result<(), Error> {
         let current = before.map_or(0, |one| one.version);
-        match self.wish.expected_version {
+        match self.request.expected_version {
             Some(expected) if expected != current => {
                 let detail = format!("the current version is {current}");
                 Err(Error::with_detail(ErrorCode::PreconditionFailed, detail))

@@ -12,7 +12,7 @@ use warren_service::{Action, Context, Error, Identity};
 use warren_store::{ConversationQuery, EventQuery, NoticeKey, ReadTx, WriteTx};
 
 use crate::Config;
-use crate::conversations::{Told, full, post, unknown};
+use crate::conversations::{ConversationChange, full, post, unknown};
 use crate::messages::{Masking, check_key, invalid_message, own_workspace};
 
 /// Events looked at in one go, and how many times: a feed is about now, and what lies farther back is in the log.
@@ -39,9 +39,9 @@ pub struct Once {
 }
 
 impl Once {
-    /// `message_id` and `key` are the sender's; `wish` is what was asked, by which the same key for something else is
+    /// `message_id` and `key` are the sender's; `request` is what was asked, by which the same key for something else is
     /// told from the same notice.
-    pub fn new(message_id: Option<&str>, key: Option<&str>, wish: &Value) -> Result<Self, Error> {
+    pub fn new(message_id: Option<&str>, key: Option<&str>, request: &Value) -> Result<Self, Error> {
         let is_id =
             |id: &str| (1..=Message::MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control);
         if message_id.is_some_and(|id| !is_id(id)) {
@@ -51,7 +51,7 @@ impl Once {
         check_key(key)?;
         let keys = message_id.map(|id| format!("message/{id}")).into_iter();
         let keys = keys.chain(key.map(|key| format!("key/{key}"))).collect();
-        Ok(Self { keys, fingerprint: fingerprint(wish) })
+        Ok(Self { keys, fingerprint: fingerprint(request) })
     }
 
     /// The message that was told under one of the keys within the window.
@@ -111,6 +111,7 @@ impl Notices {
 
     /// What was told under these keys already, if anything was. A caller asks before it looks at files: they may have
     /// changed since.
+    #[tracing::instrument(name = "exchange.notices.told_before", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn told_before(
         &self,
         who: &Identity,
@@ -126,6 +127,7 @@ impl Notices {
     }
 
     /// An agent tells people something of its own accord (X31). Who listens hears of it once it is written.
+    #[tracing::instrument(name = "exchange.notices.tell", skip_all, fields(workspace.id = %notice.workspace_id))]
     pub async fn tell(&self, who: &Identity, mut notice: Notice) -> Result<Noticed, Error> {
         let workspace = own_workspace(&self.fleet, who, notice.workspace_id).await?;
         self.masking.mask_notice(&workspace, &mut notice.parts).await?;
@@ -133,7 +135,7 @@ impl Notices {
         tasks::check(&message, None, self.config.max_message_bytes)
             .map_err(|problem| invalid_message(&problem))?;
         let (now, oldest) = (self.context.now(), self.oldest_key());
-        let telling = Telling {
+        let new = NewNotice {
             author: Principal::workspace(workspace.id),
             workspace,
             new_conversation: self.context.entropy().id(now),
@@ -145,15 +147,15 @@ impl Notices {
         self.context
             .store()
             .write(move |tx| {
-                let once = &telling.notice.once;
+                let once = &new.notice.once;
                 if !once.keys.is_empty() {
                     // Of two at once with the same key, the second waits here and finds what the first has told.
-                    tx.hold_lane(telling.workspace.id)?;
-                    if let Some(message) = once.find(tx, telling.workspace.id, oldest)? {
+                    tx.hold_lane(new.workspace.id)?;
+                    if let Some(message) = once.find(tx, new.workspace.id, oldest)? {
                         return Ok(Noticed { message, is_repeat: true });
                     }
                 }
-                let message = telling.tell(tx)?;
+                let message = new.tell(tx)?;
                 once.remember(tx, &message)?;
                 Ok(Noticed { message, is_repeat: false })
             })
@@ -161,6 +163,7 @@ impl Notices {
     }
 
     /// What a workspace does, for people who watch (X34): the last of its events, as lines.
+    #[tracing::instrument(name = "exchange.notices.feed", skip_all, fields(workspace.id = %id))]
     pub async fn feed(&self, who: &Identity, id: WorkspaceId) -> Result<Vec<Line>, Error> {
         self.fleet.workspace(who, Action::UseWorkspace, id).await?;
         self.context
@@ -194,7 +197,7 @@ impl Notices {
 
 /// One notice on its way in, with all that the transaction may not make up itself: it can be run twice.
 #[derive(Debug, Clone)]
-struct Telling {
+struct NewNotice {
     notice: Notice,
     workspace: Workspace,
     author: Principal,
@@ -204,7 +207,7 @@ struct Telling {
     now: Timestamp,
 }
 
-impl Telling {
+impl NewNotice {
     fn tell(&self, tx: &mut dyn WriteTx) -> Result<ChatMessage, Error> {
         let row = match place_of(tx, self.workspace.id, self.notice.conversation_id)? {
             Some(row) => row,
@@ -239,8 +242,8 @@ impl Telling {
             version: 1,
         };
         tx.insert_conversation(&row)?;
-        let told = Told { by: &self.author, now: self.now };
-        told.append(tx, EventKind::ConversationCreated, &row, json!({}))?;
+        let change = ConversationChange { by: &self.author, now: self.now };
+        change.append(tx, EventKind::ConversationCreated, &row, json!({}))?;
         Ok(row)
     }
 }

@@ -67,6 +67,7 @@ impl PushConfigs {
     }
 
     /// Whether a config could be kept: its address is judged by the code that judges calls (sec/A05).
+    #[tracing::instrument(name = "exchange.push_configs.check", skip_all)]
     pub async fn check(&self, config: &PushConfig) -> Result<(), Error> {
         check_text(config)?;
         self.connector.check(&config.url).await?;
@@ -74,6 +75,7 @@ impl PushConfigs {
     }
 
     /// Sets where somebody is told about a task that they may see. The same id again replaces it.
+    #[tracing::instrument(name = "exchange.push_configs.put", skip_all, fields(task.id = %task.id))]
     pub async fn put(&self, who: &Identity, task: &Task, config: PushConfig) -> Result<PushConfig, Error> {
         self.check(&config).await?;
         let now = self.context.now();
@@ -116,6 +118,7 @@ impl PushConfigs {
     }
 
     /// Of a task that the caller may see.
+    #[tracing::instrument(name = "exchange.push_configs.list", skip_all, fields(task.id = %task.id))]
     pub async fn list(&self, task: &Task) -> Result<Vec<PushConfig>, Error> {
         let id = task.id;
         let rows = self.context.store().read(move |tx| tx.push_configs(id).map_err(Error::from)).await?;
@@ -123,6 +126,7 @@ impl PushConfigs {
     }
 
     /// One that is not there is removed already.
+    #[tracing::instrument(name = "exchange.push_configs.remove", skip_all, fields(task.id = %task.id))]
     pub async fn remove(&self, who: &Identity, task: &Task, id: &str) -> Result<(), Error> {
         let (about, id, by, now) = (task.clone(), id.to_owned(), who.principal.clone(), self.context.now());
         self.context

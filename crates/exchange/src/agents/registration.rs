@@ -22,6 +22,7 @@ impl Registrations {
     }
 
     /// Takes in a runtime, as the fleet does, once every URL of its card was judged: a refused one costs no token.
+    #[tracing::instrument(name = "exchange.registrations.register", skip_all)]
     pub async fn register(&self, who: &Identity, register: Register) -> Result<Registered, Error> {
         if let Some(card) = &register.agent_card {
             self.check_card(card).await?;
@@ -31,6 +32,7 @@ impl Registrations {
 
     /// Judges every URL of an agent card by the code that judges calls (sec/A05). Where messages are sent to must lead
     /// somewhere that may be called; the rest is judged by its text, for nobody is going to call it for the card's sake.
+    #[tracing::instrument(name = "exchange.registrations.check_card", skip_all)]
     pub async fn check_card(&self, card: &Value) -> Result<(), Error> {
         let urls = card_urls(card);
         if urls.len() > MAX_CARD_URLS {

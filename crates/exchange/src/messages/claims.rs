@@ -46,6 +46,7 @@ pub struct Answer {
 
 impl Queue {
     /// The next message for the caller's own workspace; waits for one if it may.
+    #[tracing::instrument(name = "exchange.queue.claim", skip_all, fields(workspace.id = %id))]
     pub async fn claim(
         &self,
         who: &Identity,
@@ -116,6 +117,7 @@ impl Queue {
     }
 
     /// Renews a claim; with updates, the work has moved.
+    #[tracing::instrument(name = "exchange.queue.progress", skip_all, fields(workspace.id = %id, delivery.id = %delivery_id))]
     pub async fn progress(
         &self,
         who: &Identity,
@@ -139,6 +141,7 @@ impl Queue {
     }
 
     /// Ends a claim: answered, busy, failed.
+    #[tracing::instrument(name = "exchange.queue.answer", skip_all, fields(workspace.id = %id, delivery.id = %answer.delivery_id))]
     pub async fn answer(&self, who: &Identity, id: WorkspaceId, answer: Answer) -> Result<Task, Error> {
         let agent = self.check_claim(who, id, answer.delivery_id).await?;
         let report = DeliveryReport {
@@ -156,6 +159,7 @@ impl Queue {
     }
 
     /// A new runner begins in the place of one that is gone: what that one had claimed ends now, and not with its lease.
+    #[tracing::instrument(name = "exchange.queue.end_claims_of_former_runner", skip_all, fields(workspace.id = %id))]
     pub async fn end_claims_of_former_runner(&self, id: WorkspaceId) -> Result<(), Error> {
         let mut after = None;
         loop {

@@ -37,6 +37,7 @@ impl Queue {
     }
 
     /// Messages of a workspace, by age.
+    #[tracing::instrument(name = "exchange.queue.list", skip_all, fields(workspace.id = %query.workspace_id))]
     pub async fn list(
         &self,
         who: &Identity,
@@ -67,6 +68,7 @@ impl Queue {
     }
 
     /// One message, and its place if it waits.
+    #[tracing::instrument(name = "exchange.queue.get", skip_all, fields(workspace.id = %workspace_id, delivery.id = %id))]
     pub async fn get(
         &self,
         who: &Identity,
@@ -99,6 +101,7 @@ impl Queue {
     }
 
     /// Takes a message out of the queue: it ends as cancelled, and so does its task.
+    #[tracing::instrument(name = "exchange.queue.drop_message", skip_all, fields(workspace.id = %workspace_id, delivery.id = %id))]
     pub async fn drop_message(
         &self,
         who: &Identity,
@@ -119,6 +122,7 @@ impl Queue {
     }
 
     /// Takes all that wait out of the queue. Returns how many.
+    #[tracing::instrument(name = "exchange.queue.clear", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn clear(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<u64, Error> {
         let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
         let mut dropped = 0;

@@ -9,6 +9,7 @@ use crate::peers::speaks_for;
 
 impl Messages {
     /// A task that the caller may see: one who may use the workspace sees all of it, a peer what it asked for itself.
+    #[tracing::instrument(name = "exchange.messages.task", skip_all, fields(workspace.id = %workspace_id, task.id = %id))]
     pub async fn task(&self, who: &Identity, workspace_id: WorkspaceId, id: TaskId) -> Result<Task, Error> {
         let sees_all = self.sees_all(who, workspace_id).await?;
         let task = self.context.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
@@ -19,6 +20,7 @@ impl Messages {
     }
 
     /// The youngest first. A peer sees what it asked for itself.
+    #[tracing::instrument(name = "exchange.messages.tasks", skip_all, fields(workspace.id = %query.workspace_id))]
     pub async fn tasks(
         &self,
         who: &Identity,
@@ -39,6 +41,7 @@ impl Messages {
     }
 
     /// The last changed first, as A2A lists them. What changes meanwhile moves to the front; the rest keeps its place.
+    #[tracing::instrument(name = "exchange.messages.changed_tasks", skip_all, fields(workspace.id = %query.workspace_id))]
     pub async fn changed_tasks(
         &self,
         who: &Identity,
@@ -60,6 +63,7 @@ impl Messages {
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.
+    #[tracing::instrument(name = "exchange.messages.cancel_task", skip_all, fields(workspace.id = %workspace_id, task.id = %id))]
     pub async fn cancel_task(
         &self,
         who: &Identity,

@@ -50,11 +50,12 @@ impl Schedules {
         Self { context, fleet, messages, wake: Arc::default() }
     }
 
+    #[tracing::instrument(name = "exchange.schedules.create", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn create(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
-        wish: NewSchedule,
+        new: NewSchedule,
     ) -> Result<Schedule, Error> {
         let place = self.fleet.workspace(who, Action::WriteWorkspaces, workspace_id).await?;
         let (now, limits) = (self.context.now(), self.context.limits().clone());
@@ -66,7 +67,7 @@ impl Schedules {
             now,
             min_seconds: limits.min_schedule_interval_seconds,
         };
-        let schedule = schedule_rules::draft(wish, making).map_err(|problem| Error::from(&problem))?;
+        let schedule = schedule_rules::draft(new, making).map_err(|problem| Error::from(&problem))?;
         let (row, changed) = (schedule.clone(), Changed::by(who, "created", now));
         self.context
             .store()
@@ -92,11 +93,13 @@ impl Schedules {
         Ok(schedule)
     }
 
+    #[tracing::instrument(name = "exchange.schedules.get", skip_all, fields(schedule.id = %id))]
     pub async fn get(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
         self.visible(who, Action::ReadWorkspaces, id).await
     }
 
     /// Those of one workspace, or all that the caller may see.
+    #[tracing::instrument(name = "exchange.schedules.list", skip_all)]
     pub async fn list(
         &self,
         who: &Identity,
@@ -116,6 +119,7 @@ impl Schedules {
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
     /// looks for the next slot from now on: those that are past are not missed.
+    #[tracing::instrument(name = "exchange.schedules.patch", skip_all, fields(schedule.id = %id))]
     pub async fn patch(
         &self,
         who: &Identity,
@@ -143,6 +147,7 @@ impl Schedules {
     }
 
     /// No slot fires, and none is missed, until it is resumed.
+    #[tracing::instrument(name = "exchange.schedules.pause", skip_all, fields(schedule.id = %id))]
     pub async fn pause(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
         self.change(who, id, "paused", None, |row| {
             row.is_paused = true;
@@ -152,6 +157,7 @@ impl Schedules {
         .await
     }
 
+    #[tracing::instrument(name = "exchange.schedules.resume", skip_all, fields(schedule.id = %id))]
     pub async fn resume(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
         let now = self.context.now();
         self.change(who, id, "resumed", None, move |row| {
@@ -162,6 +168,7 @@ impl Schedules {
         .await
     }
 
+    #[tracing::instrument(name = "exchange.schedules.remove", skip_all, fields(schedule.id = %id))]
     pub async fn remove(&self, who: &Identity, id: ScheduleId) -> Result<(), Error> {
         self.visible(who, Action::WriteWorkspaces, id).await?;
         let changed = Changed::by(who, "removed", self.context.now());
@@ -177,6 +184,7 @@ impl Schedules {
 
     /// Fires it now, whether it is paused or not; its slots stay as they are. What it sends is the schedule's own word,
     /// not that of whoever asked (X4).
+    #[tracing::instrument(name = "exchange.schedules.run", skip_all, fields(schedule.id = %id))]
     pub async fn run(&self, who: &Identity, id: ScheduleId) -> Result<ScheduleRun, Error> {
         self.visible(who, Action::UseWorkspace, id).await?;
         let now = self.context.now();
@@ -206,6 +214,7 @@ impl Schedules {
     }
 
     /// What became of its slots, the newest first.
+    #[tracing::instrument(name = "exchange.schedules.runs", skip_all, fields(schedule.id = %id))]
     pub async fn runs(
         &self,
         who: &Identity,

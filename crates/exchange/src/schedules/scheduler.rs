@@ -34,7 +34,7 @@ const BATCH: u32 = 50;
 const SET_ASIDE_MS: i64 = 3_600_000;
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// Told when schedules change in this process.
+/// Is told when schedules change in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Wake(Notify);
 
@@ -73,7 +73,7 @@ impl Schedules {
         }
     }
 
-    /// Claims all that is due and has it fired in the background. Answers with how long there is nothing to do.
+    /// Claims all that is due and has it fired in the background. Returns how long there is nothing to do.
     pub async fn fire_due(&self) -> Result<Rest, Error> {
         loop {
             let now = self.context.now();
@@ -137,7 +137,7 @@ impl Schedules {
         Ok(())
     }
 
-    /// Moves one schedule on and writes its runs. Answers with those to be fired.
+    /// Moves one schedule on and writes its runs. Returns those to be fired.
     fn claim_slots(
         &self,
         tx: &mut dyn WriteTx,

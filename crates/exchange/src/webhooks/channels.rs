@@ -37,6 +37,7 @@ impl Channels {
     }
 
     /// Makes a channel; its secret is in this answer and nowhere else.
+    #[tracing::instrument(name = "exchange.channels.create", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn create(
         &self,
         who: &Identity,
@@ -77,6 +78,7 @@ impl Channels {
         Ok((channel, secret))
     }
 
+    #[tracing::instrument(name = "exchange.channels.list", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn list(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
         self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let found =
@@ -85,6 +87,7 @@ impl Channels {
         Ok(found)
     }
 
+    #[tracing::instrument(name = "exchange.channels.remove", skip_all, fields(workspace.id = %workspace_id, channel.id = %id))]
     pub async fn remove(
         &self,
         who: &Identity,
@@ -110,6 +113,7 @@ impl Channels {
 
     /// Takes what came in through a channel, if it is from whom it claims to be. That there is no such channel is told no
     /// differently from a wrong signature.
+    #[tracing::instrument(name = "exchange.channels.receive", skip_all, fields(channel.id = %id))]
     pub async fn receive(&self, id: ChannelId, incoming: Incoming<'_>) -> Result<Accepted, Error> {
         let refused = || Error::new(ErrorCode::HookRefused);
         if incoming.body.len() > MAX_INCOMING_BYTES {

@@ -159,7 +159,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Decides for the next events whom they are owed to. Answers whether there may be more.
+    /// Decides for the next events whom they are owed to. Returns true if there may be more.
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.context.now();
         let webhooks = self.context.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;

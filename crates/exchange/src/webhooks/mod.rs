@@ -56,6 +56,7 @@ impl Webhooks {
     }
 
     /// Makes a webhook; its secret is in this answer and nowhere else. It is told of what happens from now on.
+    #[tracing::instrument(name = "exchange.webhooks.create", skip_all)]
     pub async fn create(
         &self,
         who: &Identity,
@@ -89,6 +90,7 @@ impl Webhooks {
         Ok((webhook, secret))
     }
 
+    #[tracing::instrument(name = "exchange.webhooks.list", skip_all)]
     pub async fn list(
         &self,
         who: &Identity,
@@ -105,6 +107,7 @@ impl Webhooks {
         Ok(self.context.listed(page))
     }
 
+    #[tracing::instrument(name = "exchange.webhooks.get", skip_all, fields(webhook.id = %id))]
     pub async fn get(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
         who.may_in_own_org(Action::ReadEvents)?;
         let visible = who.visible_org();
@@ -112,6 +115,7 @@ impl Webhooks {
     }
 
     /// Stops it, or lets it go on: what was owed when it stopped is still owed, what happened meanwhile is not.
+    #[tracing::instrument(name = "exchange.webhooks.set_active", skip_all, fields(webhook.id = %id))]
     pub async fn set_active(&self, who: &Identity, id: WebhookId, is_active: bool) -> Result<Webhook, Error> {
         may_change(who)?;
         let (visible, now, actor, by) =
@@ -139,6 +143,7 @@ impl Webhooks {
             .await
     }
 
+    #[tracing::instrument(name = "exchange.webhooks.remove", skip_all, fields(webhook.id = %id))]
     pub async fn remove(&self, who: &Identity, id: WebhookId) -> Result<(), Error> {
         may_change(who)?;
         let (visible, now, actor, by) =
@@ -158,6 +163,7 @@ impl Webhooks {
     }
 
     /// What was and is owed to it, the youngest first.
+    #[tracing::instrument(name = "exchange.webhooks.calls", skip_all, fields(webhook.id = %query.webhook_id))]
     pub async fn calls(
         &self,
         who: &Identity,
@@ -169,6 +175,7 @@ impl Webhooks {
     }
 
     /// Puts a call that has ended back into the queue, under the same id.
+    #[tracing::instrument(name = "exchange.webhooks.redeliver", skip_all, fields(webhook.id = %id, webhook.call.id = %call_id))]
     pub async fn redeliver(
         &self,
         who: &Identity,
