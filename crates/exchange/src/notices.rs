@@ -1,9 +1,10 @@
 //! What an agent tells people of its own accord (X31): a message without work behind it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use warren_fleet::Fleet;
+use warren_model::event::ConversationCreated;
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, Message, Part, Principal,
     Role, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_rules::messages::feed::{self, Line};
@@ -243,7 +244,7 @@ impl NewNotice {
         };
         tx.insert_conversation(&row)?;
         let change = ConversationChange { by: &self.author, now: self.now };
-        change.append(tx, EventKind::ConversationCreated, &row, json!({}))?;
+        change.append(tx, &row, ConversationCreated { conversation_id: row.id })?;
         Ok(row)
     }
 }

@@ -1,8 +1,9 @@
 //! Tokens: making, checking, using up and revoking them (F30, F31).
 
 use serde_json::json;
+use warren_model::event::{SignedIn, TokenCreated, TokenRevoked};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
     ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
 use warren_rules::access::{self, Action, MintRefusal, MintRequest};
@@ -186,7 +187,8 @@ impl Fleet {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }
                 tx.insert_token(&row)?;
-                tx.append_event(&token_event(&row, EventKind::TokenCreated, &by.principal, now))?;
+                let data = TokenCreated { token_id: row.id, kind: row.kind, name: row.name.clone() };
+                tx.append_event(&token_event(&row, data, &by.principal, now))?;
                 tx.append_audit(&token_entry(&row, AuditAction::TokenCreated, &by.actor, now))?;
                 Ok(())
             })
@@ -222,7 +224,8 @@ impl Fleet {
                     ..link
                 };
                 tx.insert_token(&session)?;
-                tx.append_event(&token_event(&session, EventKind::SignedIn, &session.owner, now))?;
+                let data = SignedIn { token_id: session.id, kind: session.kind, name: session.name.clone() };
+                tx.append_event(&token_event(&session, data, &session.owner, now))?;
                 let identity = Identity { request_id: request_id.clone(), ..Identity::new(session.clone()) };
                 let actor = Actor::of(&identity);
                 tx.append_audit(&token_entry(&session, AuditAction::SignedIn, &actor, now))?;
@@ -252,7 +255,7 @@ impl Fleet {
                     return Err(Error::with_detail(ErrorCode::Forbidden, detail));
                 }
                 if tx.revoke_token(id, now)? {
-                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &by, now))?;
+                    tx.append_event(&token_event(&token, revoked(&token), &by, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::TokenRevoked, &actor, now))?;
                 }
                 Ok(())
@@ -270,7 +273,7 @@ impl Fleet {
         self.store()
             .write(move |tx| {
                 if tx.revoke_token(token.id, now)? {
-                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &token.owner, now))?;
+                    tx.append_event(&token_event(&token, revoked(&token), &token.owner, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::SignedOut, &actor, now))?;
                 }
                 Ok(())
@@ -318,13 +321,16 @@ fn token_entry(token: &Token, action: AuditAction, by: &Actor, at: Timestamp) ->
     by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), details)
 }
 
-fn token_event(token: &Token, kind: EventKind, by: &Principal, at: Timestamp) -> NewEvent {
+fn revoked(token: &Token) -> TokenRevoked {
+    TokenRevoked { token_id: token.id, kind: token.kind, name: token.name.clone() }
+}
+
+fn token_event(token: &Token, data: impl Into<EventData>, by: &Principal, at: Timestamp) -> NewEvent {
     NewEvent {
         at,
-        kind,
         org_id: token.org_id,
         workspace_id: token.workspace_id,
         principal: by.clone(),
-        data: json!({ "token_id": token.id.to_string(), "kind": token.kind.as_str(), "name": token.name }),
+        data: data.into(),
     }
 }

@@ -72,7 +72,8 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, broadcast};
 use warren_doors::{Clock, Entropy};
-use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal};
+use warren_model::event::{ServerStarted, ServerStopping};
+use warren_model::{ErrorCode, EventData, Limits, NewEvent, OrgId, Principal};
 use warren_service::{Context, Redactors, Sealer};
 use warren_store::{Store, StoreHealth};
 use warren_workspace::{RefusalLog, Registry};
@@ -157,7 +158,7 @@ impl Fleet {
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.join_replicas().await?;
         self.take_up_workspaces().await?;
-        self.append(self.server_event(EventKind::ServerStarted, version)).await?;
+        self.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
         let fleet = self.clone();
         self.context().spawn(tracing::Span::none(), async move {
             if let Err(error) = fleet.resume_rotation().await {
@@ -171,7 +172,8 @@ impl Fleet {
     /// Stops taking up work, waits for what is under way, and closes all workspaces.
     pub async fn stop(&self, version: &str) {
         self.context().begin_stop();
-        if let Err(error) = self.append(self.server_event(EventKind::ServerStopping, version)).await {
+        let stopping = ServerStopping { version: version.to_owned() };
+        if let Err(error) = self.append(self.server_event(stopping)).await {
             tracing::warn!(%error, "the stop could not be recorded");
         }
         drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -224,14 +226,13 @@ impl Fleet {
         self.context().append(event).await
     }
 
-    fn server_event(&self, kind: EventKind, version: &str) -> NewEvent {
+    fn server_event(&self, data: impl Into<EventData>) -> NewEvent {
         NewEvent {
             at: self.clock().now(),
-            kind,
             org_id: OrgId::DEFAULT,
             workspace_id: None,
             principal: Principal::system("server"),
-            data: serde_json::json!({ "version": version }),
+            data: data.into(),
         }
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use warren_model::event::{WorkspaceRemoved, WorkspaceStatusChanged};
 use warren_model::{
-    AuditAction, Desired, ErrorCode, EventKind, Mending, NewEvent, Principal, StatusReason, Timestamp,
+    AuditAction, Desired, ErrorCode, EventData, EventKind, Mending, NewEvent, Principal, Status, Timestamp,
     TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
@@ -333,13 +334,7 @@ pub(crate) fn apply_signal_knowing(
     let reason = particulars.reason.as_deref();
     lifecycle::enter(row, change, reason, moment.terms.provision_timeout_ms, moment.now);
     follow_change(tx, row, known, moment)?;
-    let data = json!({
-        "from": from.as_str(),
-        "to": row.status.as_str(),
-        "reason": row.reason.as_ref().map(StatusReason::as_str),
-        "generation": row.generation,
-    });
-    tx.append_event(&event_of(row, change.event, &moment.by, moment.now, data))?;
+    tx.append_event(&event_of(row, &moment.by, moment.now, status_change(change.event, row, from)))?;
     Ok(())
 }
 
@@ -360,12 +355,21 @@ fn follow_change(
     Ok(())
 }
 
+fn status_change(kind: EventKind, row: &Workspace, from: Status) -> EventData {
+    let (to, generation) = (row.status, row.generation);
+    let reason = row.reason.as_ref().map(|reason| reason.as_str().to_owned());
+    match kind {
+        EventKind::WorkspaceRemoved => WorkspaceRemoved { from, to, reason, generation }.into(),
+        _ => WorkspaceStatusChanged { from, to, reason, generation }.into(),
+    }
+}
+
 pub(crate) fn event_of(
     row: &Workspace,
-    kind: EventKind,
     by: &Principal,
     at: Timestamp,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
 ) -> NewEvent {
-    NewEvent { at, kind, org_id: row.org_id, workspace_id: Some(row.id), principal: by.clone(), data }
+    let (org_id, workspace_id) = (row.org_id, Some(row.id));
+    NewEvent { at, org_id, workspace_id, principal: by.clone(), data: data.into() }
 }

@@ -4,10 +4,9 @@
 //! found is judged by `rules::probes` against the record as it is then: one that moved meanwhile is left alone.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
-use warren_model::{
-    DeliveryState, EventKind, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId,
-};
+use serde_json::Value;
+use warren_model::event::WorkspaceProbed;
+use warren_model::{DeliveryState, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId};
 use warren_rules::lifecycle::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
 use warren_workspace::Presence;
@@ -67,7 +66,7 @@ impl Fleet {
         let way = way(row.spec.runtime, answer.is_some());
         let finding = match way {
             Way::Card => answer.unwrap_or(Finding::Unknown),
-            Way::Box => found_in_box(self.registry().look_at(id).await),
+            Way::Box => found_in_box(self.registry().check_presence(id).await),
             Way::Claims => seen_from_queue(seen, now),
         };
         let moment = self.moment(&Principal::system("probes"));
@@ -113,9 +112,12 @@ fn settle(
     };
     let vitals = Vitals { probe_at: Some(probe_at), ..known };
     tx.put_vitals(id, &vitals)?;
-    let data = json!({ "way": way.as_str(), "found": finding.as_str(), "reason": reason });
-    let kind = EventKind::WorkspaceProbed;
-    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+    let data = WorkspaceProbed {
+        way: way.as_str().to_owned(),
+        found: finding.as_str().to_owned(),
+        reason: reason.to_owned(),
+    };
+    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
     match signal {
         Some(signal) => {
             let particulars = Particulars { reason: Some(reason.to_owned()), is_forced: false };

@@ -1,8 +1,9 @@
 //! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
 
 use serde_json::json;
+use warren_model::event::WorkspaceRemovalFailed;
 use warren_model::{
-    AuditAction, ChannelId, Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId,
+    AuditAction, ChannelId, Desired, ErrorCode, Mending, Principal, Status, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
@@ -125,10 +126,9 @@ impl Fleet {
                     row.mending = Mending { attempts: 0, next_at };
                 }
                 Some(reason) => {
-                    let data = json!({ "attempts": row.mending.attempts + 1, "reason": reason });
-                    let kind = EventKind::WorkspaceRemovalFailed;
-                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
                     let attempts = row.mending.attempts.saturating_add(1);
+                    let data = WorkspaceRemovalFailed { attempts, reason: reason.clone() };
+                    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
                     let next_at = Some(next_mending(attempts, moment.now));
                     row.mending = Mending { attempts, next_at };
                 }

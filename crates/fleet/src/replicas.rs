@@ -14,7 +14,7 @@ use std::time::Duration;
 use warren_model::{ErrorCode, Timestamp, WorkspaceId};
 use warren_rules::lifecycle::replicas::{Holder, LEASE_MS, RENEW_MS, Standing, lease_name, standing};
 use warren_service::Context;
-use warren_store::{Place, ReadTx, WriteTx};
+use warren_store::{BoxHolder, ReadTx, WriteTx};
 
 use crate::sweeps::Tally;
 use crate::{Error, Fleet};
@@ -102,7 +102,10 @@ impl Replica {
             Standing::Free => {
                 let known = held.map(|place| place.epoch);
                 let epoch = known.unwrap_or(0) + 1;
-                Ok(tx.put_place(&Place { workspace_id: id, replica: self.name.to_string(), epoch }, known)?)
+                Ok(tx.put_place(
+                    &BoxHolder { workspace_id: id, replica: self.name.to_string(), epoch },
+                    known,
+                )?)
             }
         }
     }
@@ -112,7 +115,7 @@ impl Replica {
         tx: &mut T,
         id: WorkspaceId,
         now: Timestamp,
-    ) -> Result<(Standing, Option<Place>), Error> {
+    ) -> Result<(Standing, Option<BoxHolder>), Error> {
         let place = tx.place(id)?;
         let holder = place.as_ref().map(|one| Holder { replica: one.replica.clone(), epoch: one.epoch });
         let lease = match &holder {

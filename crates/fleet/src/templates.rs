@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use warren_model::event::{TemplateRemoved, TemplateStored};
 use warren_model::{
-    Blueprint, ErrorCode, EventKind, NewEvent, OrgId, Position, Template, TemplateName, Workspace,
+    Blueprint, ErrorCode, EventData, NewEvent, OrgId, Position, Template, TemplateName, Workspace,
     WorkspaceId,
 };
 use warren_rules::access::Action;
@@ -93,7 +93,8 @@ impl Fleet {
                 }
                 None => tx.insert_template(&template)?,
             }
-            tx.append_event(&template_event(&template, EventKind::TemplateStored, &moment))?;
+            let data = TemplateStored { name: template.name.clone(), hash: template.hash.clone() };
+            tx.append_event(&template_event(&template, data, &moment))?;
             Ok(StoredTemplate { template, is_new: stored.is_none() })
         })
         .await
@@ -108,7 +109,8 @@ impl Fleet {
                 let stored =
                     tx.template(org_id, &name)?.ok_or_else(|| Error::new(ErrorCode::TemplateNotFound))?;
                 tx.delete_template(org_id, &name)?;
-                tx.append_event(&template_event(&stored, EventKind::TemplateRemoved, &moment))?;
+                let data = TemplateRemoved { name: stored.name.clone(), hash: stored.hash.clone() };
+                tx.append_event(&template_event(&stored, data, &moment))?;
                 Ok(())
             })
             .await
@@ -181,13 +183,12 @@ fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), E
     }
 }
 
-fn template_event(template: &Template, kind: EventKind, moment: &Moment) -> NewEvent {
+fn template_event(template: &Template, data: impl Into<EventData>, moment: &Moment) -> NewEvent {
     NewEvent {
         at: moment.now,
-        kind,
         org_id: template.org_id,
         workspace_id: None,
         principal: moment.by.clone(),
-        data: json!({ "name": template.name.as_str(), "hash": template.hash }),
+        data: data.into(),
     }
 }

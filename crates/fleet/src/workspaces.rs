@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
+use warren_model::event::{WorkspaceCreated, WorkspaceSpecChanged};
 use warren_model::{
-    AgentSpec, AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, EventKind, Mending, OrgId,
-    Principal, ProviderConfig, Runtime, Status, StatusReason, TemplateStamp, Tier, Vitals, Workspace,
-    WorkspaceId, WorkspaceName, WorkspaceSpec,
+    AgentSpec, AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, Mending, OrgId, Principal,
+    ProviderConfig, Runtime, Status, StatusReason, TemplateStamp, Tier, Vitals, Workspace, WorkspaceId,
+    WorkspaceName, WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
 use warren_rules::access::{Action, Target};
@@ -308,16 +309,18 @@ pub(crate) fn insert_drafted(
 ) -> Result<(), Error> {
     tx.insert_workspace(row)?;
     schedules::insert(tx, row, by, max_schedules)?;
-    let data = json!({
-        "name": row.name.as_str(),
-        "provider": row.spec.provider.kind().as_str(),
-        "status": row.status.as_str(),
-        "tier": row.spec.tier.as_str(),
-        "template": row.spec.template.as_ref().map(|stamp| stamp.name.as_str()),
-    });
     let now = row.created_at;
-    tx.append_event(&event_of(row, EventKind::WorkspaceCreated, by, now, data.clone()))?;
-    tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
+    let data = WorkspaceCreated {
+        name: row.name.as_str().to_owned(),
+        provider: row.spec.provider.kind(),
+        status: row.status,
+        tier: row.spec.tier,
+        template: row.spec.template.as_ref().map(|stamp| stamp.name.clone()),
+    };
+    let event = event_of(row, by, now, data);
+    tx.append_event(&event)?;
+    let (action, details) = (AuditAction::WorkspaceCreated, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
     let relaxed = relaxations(&row.spec.provider);
     if !relaxed.is_empty() {
         let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
@@ -364,14 +367,11 @@ fn apply_patch(
     }
     row.updated_at = moment.now;
     let generation = row.generation + u64::from(wished.is_some());
-    let data = json!({ "fields": fields, "generation": generation });
-    tx.append_audit(&actor.did_to_workspace(
-        moment.now,
-        AuditAction::WorkspaceChanged,
-        row.id,
-        data.clone(),
-    ))?;
-    tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &moment.by, moment.now, data))?;
+    let fields = fields.into_iter().map(str::to_owned).collect();
+    let event = event_of(&row, &moment.by, moment.now, WorkspaceSpecChanged { fields, generation });
+    let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(moment.now, action, row.id, details))?;
+    tx.append_event(&event)?;
     row.version = tx.update_workspace(&row, row.version)?;
     match wished {
         Some(desired) => follow_wish(tx, row, Wish::plain(desired), moment),

@@ -1,9 +1,9 @@
 //! Accepting a message: what is acknowledged is a row, and the row alone leads to its end (X12 to X16).
 
-use serde_json::json;
 use warren_fleet::require_budget;
+use warren_model::event::TaskSubmitted;
 use warren_model::{
-    ChatMessage, Delivery, DeliveryState, ErrorCode, EventKind, NewEvent, PrincipalKind, Status, Task,
+    ChatMessage, Delivery, DeliveryState, ErrorCode, NewEvent, PrincipalKind, Status, Task,
     TaskState, Timestamp, Vitals, Workspace,
 };
 use warren_rules::messages::dispatch;
@@ -102,13 +102,16 @@ fn write(
     let position = if starts { None } else { Some(tx.position(&delivery)?) };
     tx.append_event(&NewEvent {
         at: submission.now,
-        kind: EventKind::TaskSubmitted,
         org_id: row.org_id,
         workspace_id: Some(row.id),
         principal: submission.sender.principal.clone(),
-        data: json!({
-            "task_id": task.id, "delivery_id": delivery.id, "context_id": task.context_id, "position": position,
-        }),
+        data: TaskSubmitted {
+            task_id: task.id,
+            delivery_id: delivery.id,
+            context_id: task.context_id.clone(),
+            position,
+        }
+        .into(),
     })?;
     let chat_message = conversations::show_request(tx, submission, &task)?;
     note_task(tx, row, submission.now)?;

@@ -3,8 +3,9 @@
 //! an event.
 
 use serde_json::json;
+use warren_model::event::{DeliveryRequeued, TaskChanged, TaskProgressed};
 use warren_model::{
-    Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message,
+    Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventData, Message,
     NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, Vitals, WorkspaceId,
 };
 use warren_rules::messages::dispatch::{self, DeliveryEvent, Next, RuntimeFacts};
@@ -172,11 +173,10 @@ impl Change {
         if let Some(line) = line {
             tx.append_event(&NewEvent {
                 at: now,
-                kind: EventKind::TaskProgressed,
                 org_id: self.task.org_id,
                 workspace_id: Some(self.task.workspace_id),
                 principal: report.by.clone(),
-                data: json!({ "task_id": self.task.id, "line": line }),
+                data: TaskProgressed { task_id: self.task.id, line: line.to_owned() }.into(),
             })?;
         }
         Ok(())
@@ -248,22 +248,14 @@ impl Change {
 
     fn append_end(&self, tx: &mut dyn WriteTx, report: &DeliveryReport, now: Timestamp) -> Result<(), Error> {
         let (task, delivery) = (&self.task, &self.delivery);
-        let (kind, data) = if delivery.state == DeliveryState::Queued {
-            let data = json!({
-                "task_id": task.id, "delivery_id": delivery.id, "reason": delivery.reason,
-                "attempts": delivery.attempts,
-            });
-            (EventKind::DeliveryRequeued, data)
+        let (task_id, delivery_id, reason) = (task.id, delivery.id, delivery.reason);
+        let data: EventData = if delivery.state == DeliveryState::Queued {
+            DeliveryRequeued { task_id, delivery_id, reason, attempts: delivery.attempts }.into()
         } else {
-            let data = json!({
-                "task_id": task.id, "delivery_id": delivery.id, "from": self.was, "to": task.state,
-                "reason": delivery.reason,
-            });
-            (EventKind::TaskChanged, data)
+            TaskChanged { task_id, delivery_id, from: self.was, to: task.state, reason }.into()
         };
         Ok(tx.append_event(&NewEvent {
             at: now,
-            kind,
             org_id: task.org_id,
             workspace_id: Some(task.workspace_id),
             principal: report.by.clone(),
@@ -346,15 +338,13 @@ pub(super) fn append_change(
     by: &Principal,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let data = json!({
-        "task_id": task.id, "delivery_id": delivery.id, "from": was, "to": task.state, "reason": null,
-    });
+    let data =
+        TaskChanged { task_id: task.id, delivery_id: delivery.id, from: was, to: task.state, reason: None };
     Ok(tx.append_event(&NewEvent {
         at: now,
-        kind: EventKind::TaskChanged,
         org_id: task.org_id,
         workspace_id: Some(task.workspace_id),
         principal: by.clone(),
-        data,
+        data: data.into(),
     })?)
 }

@@ -2,8 +2,9 @@
 
 use tracing::Span;
 use warren_fleet::{Fleet, Landing};
+use warren_model::event::MessageRefused;
 use warren_model::{
-    ErrorCode, EventKind, NewEvent, Principal, Task, TaskId, TaskKind, TaskOrigin, Timestamp, Workspace,
+    DeliveryReason, ErrorCode, NewEvent, Principal, Task, TaskId, TaskKind, TaskOrigin, Timestamp, Workspace,
     WorkspaceId,
 };
 use warren_rules::messages::{tasks, uploads};
@@ -119,11 +120,10 @@ impl Messages {
             Err(error) if error.code == ErrorCode::RuntimeBusy => {
                 let event = NewEvent {
                     at: now,
-                    kind: EventKind::MessageRefused,
                     org_id,
                     workspace_id: Some(workspace_id),
                     principal: by,
-                    data: serde_json::json!({ "reason": "busy" }),
+                    data: MessageRefused { reason: DeliveryReason::Busy }.into(),
                 };
                 self.note_refusal(event).await;
                 Err(error)

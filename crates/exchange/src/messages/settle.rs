@@ -1,8 +1,9 @@
 //! What follows from a report: files are brought, rows are written, followers are told, and the next is begun.
 
 use serde_json::json;
+use warren_model::event::{DelegationChanged, DelegationCompleted};
 use warren_model::{
-    Delegation, Delivery, DeliveryEnd, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message,
+    Delegation, Delivery, DeliveryEnd, DeliveryReason, DeliveryState, ErrorCode, EventData, Message,
     NewEvent, Part, Principal, Role, Task, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::messages::{delegation, dispatch, feed};
@@ -178,15 +179,18 @@ pub(crate) fn append_delegation_event(
     row: &Delegation,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let kind =
-        if row.state.is_final() { EventKind::DelegationCompleted } else { EventKind::DelegationChanged };
+    let (delegation_id, task_id, to, state) = (row.id, row.task_id, row.to, row.state);
+    let data: EventData = if state.is_final() {
+        DelegationCompleted { delegation_id, task_id, to, state }.into()
+    } else {
+        DelegationChanged { delegation_id, task_id, to, state }.into()
+    };
     Ok(tx.append_event(&NewEvent {
         at: now,
-        kind,
         org_id: row.org_id,
         workspace_id: Some(row.from),
         principal: Principal::workspace(row.to),
-        data: json!({ "delegation_id": row.id, "task_id": row.task_id, "to": row.to, "state": row.state }),
+        data,
     })?)
 }
 
