@@ -4,8 +4,8 @@ use serde_json::Value;
 use warren_fleet::Fleet;
 use warren_model::event::ConversationCreated;
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, Message, Part, Principal,
-    Role, Timestamp, Workspace, WorkspaceId, fingerprint,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, Message, Part, Principal, Role,
+    Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_rules::messages::feed::{self, Line};
 use warren_rules::messages::{chat, tasks};

@@ -3,8 +3,8 @@
 use warren_fleet::require_budget;
 use warren_model::event::TaskSubmitted;
 use warren_model::{
-    ChatMessage, Delivery, DeliveryState, ErrorCode, NewEvent, PrincipalKind, Status, Task,
-    TaskState, Timestamp, Vitals, Workspace,
+    ChatMessage, Delivery, DeliveryState, ErrorCode, NewEvent, PrincipalKind, Status, Task, TaskState,
+    Timestamp, Vitals, Workspace,
 };
 use warren_rules::messages::dispatch;
 use warren_rules::messages::queue::{self, QueueFacts, Verdict};
