@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode};
 use warren_api::{Attachment, ChatMessage, Feed, FeedLine, Notify, Problem};
-use warren_exchange::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
+use warren_exchange::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 use warren_exchange::{Line, Notice, Noticed, Once};
 use warren_model as model;
 use warren_model::{Content, ErrorCode, Part, WORKSPACE_SCHEME};
@@ -50,13 +50,13 @@ pub(crate) async fn notify(
         return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
     }
     let once = once(&headers, &wish)?;
-    if let Some(message) = app.exchange.told_before(&who, id, &once).await? {
+    if let Some(message) = app.exchange.notices.told_before(&who, id, &once).await? {
         return Ok(answer(&Noticed { message, is_repeat: true }));
     }
     let mut parts = vec![Part::text(wish.text)];
     parts.extend(checked_files(&app, id, &wish.attachments).await?);
     let notice = Notice { workspace_id: id, conversation_id, parts, once };
-    Ok(answer(&app.exchange.notify(&who, notice).await?))
+    Ok(answer(&app.exchange.notices.tell(&who, notice).await?))
 }
 
 /// By what the notice is known: what it asks for, whatever ids it goes under.
@@ -146,7 +146,7 @@ pub(crate) async fn feed(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<Feed>, Failure> {
-    let lines = app.exchange.feed(&who, id).await?;
+    let lines = app.exchange.notices.feed(&who, id).await?;
     let line = |line: Line| FeedLine {
         at: line.at.to_string(),
         kind: line.kind.as_str().to_owned(),
