@@ -177,13 +177,18 @@ fn render(failure: &Failure, id: &str, earlier: &http::HeaderMap) -> Response {
     response
 }
 
-/// A handler that panicked: the client learns that something went wrong, the log learns what.
+/// A handler that panicked, for the layer that catches it.
 #[expect(clippy::needless_pass_by_value, reason = "the layer that calls it hands the panic over")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
+    of_panic(&*panic).into_response()
+}
+
+/// A panic as a failure: the client learns that something went wrong, the log learns what.
+pub(crate) fn of_panic(panic: &(dyn std::any::Any + Send)) -> Failure {
     let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    Failure::internal(format!("panic: {message}")).into_response()
+    Failure::internal(format!("panic: {message}"))
 }

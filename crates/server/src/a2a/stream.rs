@@ -21,7 +21,7 @@ use warren_model::{ErrorCode, TaskId};
 use super::refusal::{Refusal, unsupported};
 use super::visit::Visit;
 use crate::App;
-use crate::standing::while_standing;
+use warren_operations::while_allowed;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -72,7 +72,7 @@ impl Events {
         let reading = Reading { app, id, sight, feed, follower: Some(follower), ready: first.into() };
         let written = spelling.clone();
         let events = reading.events().map(move |event| written.event(&event));
-        let events = while_standing(events, visit.lost(), move |code| spelling.farewell(code));
+        let events = while_allowed(events, visit.lost(), move |code| spelling.farewell(code));
         let events = events.map(Ok::<_, Infallible>);
         let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
         // Proxies that collect an answer before they pass it on would hold it back until its end.

@@ -19,7 +19,7 @@ use crate::App;
 use crate::auth::Caller;
 use crate::extract::{BodyLimits, PathId, read_body};
 use crate::problem::Failure;
-use crate::standing::RECHECK;
+use warren_operations::AccessWatch;
 
 /// Somebody who may speak with a workspace, and does.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Visit {
     /// Answers when a stream must end, with why (sec/U05). A workspace that rests is no reason: its task goes on when it
     /// wakes.
     pub(super) async fn lost(self) -> ErrorCode {
-        let mut recheck = tokio::time::interval(RECHECK);
+        let mut recheck = tokio::time::interval(AccessWatch::INTERVAL);
         loop {
             tokio::select! {
                 () = self.app.stopping.cancelled() => return ErrorCode::ShuttingDown,

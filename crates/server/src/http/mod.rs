@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
+use warren_operations::Operations;
 
 use self::framing::{Note, Unambiguous, Watched};
 use crate::app::{App, ServerConfig};
@@ -70,6 +71,7 @@ impl Server {
         let address = listener.local_addr().map_err(|error| ServerError::Listen(listen, error))?;
         let fleet = exchange.fleet().clone();
         let max_streams = fleet.limits().max_event_streams as usize;
+        let stopping = CancellationToken::new();
         let app = Arc::new(App {
             guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
             hub: EventHub::new(),
@@ -78,7 +80,8 @@ impl Server {
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
-            stopping: CancellationToken::new(),
+            operations: Operations::new(fleet.clone(), stopping.clone()),
+            stopping,
             clock: doors.0,
             entropy: doors.1,
             telemetry,

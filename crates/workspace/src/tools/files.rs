@@ -7,12 +7,12 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use warren_model::ErrorCode;
 
-use super::{FileChange, ToolError, ToolResult};
 use super::arguments::{
     DEFAULT_ENTRIES, DEFAULT_LINES, DEFAULT_MATCHES, DEFAULT_READ_BYTES, EditFile, Encoding, Glob, Grep, Ls,
     Mkdir, Mv, ReadFile, Rm, WriteFile, WriteFileMode,
 };
 use super::text_window::{NotText, TextWindow};
+use super::{FileChange, ToolError, ToolResult};
 use crate::fs::{ByteRange, Edit, Entry, EntryKind, Fs, GlobQuery, GrepQuery, LsQuery, WriteMode};
 use crate::{Error, WorkspacePath};
 

@@ -24,9 +24,8 @@ async fn ask(fake: &Fake, name: &str, arguments: Value) -> Result<Value, ToolErr
 async fn a_call_tells_what_it_did_apart_from_its_answer() {
     let fake = with_file("a.txt", "old");
     let (context, _) = context(&["ls"]);
-    let effect = async |name: &str, arguments: Value| {
-        call(&fake, &context, name, arguments).await.unwrap().effect
-    };
+    let effect =
+        async |name: &str, arguments: Value| call(&fake, &context, name, arguments).await.unwrap().effect;
     let changed = |change, path: &str, bytes| ToolEffect::FileChanged {
         change,
         path: crate::WorkspacePath::parse(path).unwrap(),

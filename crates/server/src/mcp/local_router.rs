@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, header};
+use http::{Method, Request, header};
 use http_body_util::BodyExt as _;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
@@ -39,7 +39,7 @@ impl fmt::Debug for Routes {
 
 /// The routes as one caller may use them, for one request.
 #[derive(Debug, Clone)]
-pub(super) struct Door {
+pub(super) struct LocalRouter {
     routes: Routes,
     who: Identity,
     request: CurrentRequest,
@@ -48,7 +48,6 @@ pub(super) struct Door {
 /// What a route answered.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) headers: HeaderMap,
     pub(super) bytes: Bytes,
 }
 
@@ -59,7 +58,7 @@ impl Answer {
     }
 }
 
-impl Door {
+impl LocalRouter {
     pub(super) fn new(routes: &Routes, who: &Identity, request: &CurrentRequest) -> Self {
         Self { routes: routes.clone(), who: who.clone(), request: request.clone() }
     }
@@ -107,10 +106,10 @@ impl Door {
         if !response.status().is_success() {
             return Err(ErrorCode::RouteNotFound.into());
         }
-        let (parts, body) = response.into_parts();
+        let body = response.into_body();
         let broken = |error: axum::Error| Failure::internal(error.to_string());
         let bytes = body.collect().await.map_err(broken)?.to_bytes();
-        Ok(Answer { headers: parts.headers, bytes })
+        Ok(Answer { bytes })
     }
 }
 

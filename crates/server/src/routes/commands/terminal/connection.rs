@@ -36,7 +36,7 @@ const MAX_PENDING_NOTES: usize = 8;
 /// How long a goodbye may take to be taken.
 const FAREWELL_LIMIT: Duration = Duration::from_secs(2);
 
-pub(super) struct Session<'a> {
+pub(super) struct Connection<'a> {
     shell: &'a dyn Shell,
     process: ProcessInfo,
     offset: u64,
@@ -52,7 +52,7 @@ enum Ended {
     Closed(ErrorCode),
 }
 
-impl<'a> Session<'a> {
+impl<'a> Connection<'a> {
     pub(super) fn new(shell: &'a dyn Shell, process: ProcessInfo, offset: u64) -> Self {
         // Beyond the end there is nothing to begin at: the number names another process than the client thinks.
         let offset = offset.min(process.output_bytes);
