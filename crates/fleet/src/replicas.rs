@@ -102,7 +102,10 @@ impl Replica {
             Standing::Free => {
                 let known = held.map(|place| place.epoch);
                 let epoch = known.unwrap_or(0) + 1;
-                Ok(tx.put_place(&BoxHolder { workspace_id: id, replica: self.name.to_string(), epoch }, known)?)
+                Ok(tx.put_place(
+                    &BoxHolder { workspace_id: id, replica: self.name.to_string(), epoch },
+                    known,
+                )?)
             }
         }
     }

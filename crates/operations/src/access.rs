@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
-use warren_fleet::{Fleet, Identity};
+use warren_fleet::Fleet;
 use warren_model::{ErrorCode, WorkspaceId};
-use warren_rules::access::Action;
+use warren_service::{Action, Identity};
 
 /// What a stream was let in for.
 #[derive(Debug, Clone)]

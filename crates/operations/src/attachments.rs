@@ -1,11 +1,10 @@
 //! Files of a workspace that its agent wants to show to people: each is looked at before anything is told.
 
 use futures_util::StreamExt as _;
-use warren_fleet::{Error, Identity};
 use warren_model::{Content, ErrorCode, Part, WorkspaceId};
-use warren_rules::access::Action;
 use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 use warren_rules::messages::uploads::SCHEME;
+use warren_service::{Action, Error, Identity};
 use warren_workspace::WorkspacePath;
 use warren_workspace::fs::{ByteRange, EntryKind, Fs};
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use warren_fleet::{Error, Identity};
 use warren_model::WorkspaceId;
-use warren_rules::access::Action;
+use warren_service::{Action, Error, Identity};
 use warren_workspace::shell::{Command, RunEvent, RunResult, RunStream, Shell as _};
 use warren_workspace::{SecretVariables, Workspace};
 

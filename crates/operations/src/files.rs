@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, WorkspaceId};
-use warren_rules::access::Action;
+use warren_service::{Action, Error, Identity};
 use warren_workspace::fs::{
     ByteRange, ByteStream, EntryKind, FileContents, Fs, Listing, LsQuery, WriteMode, Written,
 };

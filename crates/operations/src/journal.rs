@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use warren_fleet::{Identity, Use};
+use warren_fleet::Use;
 use warren_model::{ErrorCode, OrgId, Principal, Workspace as Row, WorkspaceId};
+use warren_service::Identity;
 use warren_workspace::shell::{Command, Invocation, Poll, ProcessId, ProcessInfo, ProcessState, RunResult};
 use warren_workspace::tools::FileChange;
 use warren_workspace::{Workspace, WorkspacePath};

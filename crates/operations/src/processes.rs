@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
-use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, Workspace as Row, WorkspaceId};
-use warren_rules::access::ProcessDeed;
+use warren_service::{Error, Identity, ProcessDeed};
 use warren_workspace::shell::{
     Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, Shell, Signal, Start,
 };

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use warren_fleet::{Error, Identity};
 use warren_model::{Workspace as Row, WorkspaceId};
-use warren_rules::access::ProcessDeed;
+use warren_service::{Error, Identity, ProcessDeed};
 use warren_workspace::shell::{Command, ProcessId, ProcessInfo, PtySize, Signal, Start};
 use warren_workspace::{GuardedShell, SecretVariables, Workspace, WorkspacePath};
 

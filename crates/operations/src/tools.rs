@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use warren_fleet::{Error, Identity};
 use warren_model::{CapabilitySet, Workspace as Row, WorkspaceId};
-use warren_rules::access::Action;
+use warren_service::{Action, Error, Identity};
 use warren_workspace::Workspace;
 use warren_workspace::tools::{
     self, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolResult,

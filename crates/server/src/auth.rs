@@ -8,11 +8,11 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
-use warren_api::{CSRF_HEADER, SESSION_COOKIE};
-use warren_fleet::Identity;
+use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
 use warren_fleet::access::{self, FailureWindow};
 use warren_fleet::rate::{Bucket, RateLimit};
 use warren_model::{ErrorCode, Principal, Timestamp};
+use warren_service::Identity;
 
 use crate::App;
 use crate::problem::{CurrentRequest, Failure};
@@ -20,7 +20,7 @@ use crate::runner_door::FromBox;
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
-    ("POST", "/api/v1/session", "exchanges a sign-in link, which is itself the proof"),
+    ("POST", "/api/v1/sign-in", "exchanges a sign-in link, which is itself the proof"),
     ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
     ("POST", "/api/v1/hooks/{id}", "a message through a channel is signed with the channel's secret"),
     ("GET", "/api/v1/keys", "whoever gets a message from Warren may check that it is from Warren"),
@@ -79,7 +79,7 @@ pub(crate) async fn identify(
     if let Some(secret) = bearer(headers)? {
         return Ok(app.fleet.identify(secret).await?);
     }
-    let secret = session_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
+    let secret = sign_in_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
     let changes_something = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     if changes_something && !headers.contains_key(CSRF_HEADER) {
         return Err(ErrorCode::CsrfFailed.into());
@@ -100,8 +100,8 @@ impl From<ErrorCode> for AuthFailure {
     }
 }
 
-impl From<warren_fleet::Error> for AuthFailure {
-    fn from(error: warren_fleet::Error) -> Self {
+impl From<warren_service::Error> for AuthFailure {
+    fn from(error: warren_service::Error) -> Self {
         Self { code: error.code, failure: error.into() }
     }
 }
@@ -127,12 +127,12 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ErrorCode> {
     }
 }
 
-pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn sign_in_cookie(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+        .find_map(|(name, value)| (name == SIGN_IN_COOKIE).then_some(value))
 }
 
 /// Counts wrong tokens; what is too many is decided by `rules` (sec/U06).

@@ -16,9 +16,8 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, Interval};
 use warren_api::{EventFrame, EventPage};
-use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, NewEvent, OrgId, WorkspaceId};
+use warren_service::{Action, Error, Identity, Target};
 use warren_store::EventQuery;
 
 use crate::App;

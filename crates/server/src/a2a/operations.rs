@@ -64,7 +64,7 @@ impl Visit {
         let id = self.workspace.id;
         let store = self.app.fleet.store();
         let registration =
-            store.read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
+            store.read(move |tx| tx.registration(id).map_err(warren_service::Error::from)).await?;
         let card = registration.and_then(|registration| registration.agent_card).unwrap_or_default();
         Ok(check_input_modes(&card, &incoming.message)?)
     }

@@ -27,8 +27,8 @@ impl From<ProtocolError> for Refusal {
     }
 }
 
-impl From<warren_exchange::Error> for Refusal {
-    fn from(error: warren_exchange::Error) -> Self {
+impl From<warren_service::Error> for Refusal {
+    fn from(error: warren_service::Error) -> Self {
         match error.code {
             ErrorCode::Unauthenticated
             | ErrorCode::TokenExpired

@@ -11,7 +11,6 @@ use warren_exchange::Sight;
 use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
 };
-use warren_fleet::Identity;
 use warren_model::{ErrorCode, TaskId, Workspace};
 
 use super::refusal::Refusal;
@@ -20,6 +19,7 @@ use crate::auth::Caller;
 use crate::extract::{BodyLimits, PathId, read_body};
 use crate::problem::Failure;
 use warren_operations::AccessWatch;
+use warren_service::Identity;
 
 /// Somebody who may speak with a workspace, and does.
 #[derive(Debug, Clone)]

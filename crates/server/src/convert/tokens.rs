@@ -1,9 +1,10 @@
 //! Tokens, sign-ins and secrets between the wire and the model.
 
 use warren_api as api;
-use warren_fleet::{Identity, SecretSummary};
+use warren_fleet::SecretSummary;
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::Identity;
 
 use super::principal;
 use crate::problem::Failure;
@@ -91,8 +92,8 @@ pub(crate) fn secret(secret: &SecretSummary) -> api::Secret {
     }
 }
 
-pub(crate) fn session(identity: &Identity) -> api::Session {
-    api::Session {
+pub(crate) fn sign_in(identity: &Identity) -> api::SignIn {
+    api::SignIn {
         principal: principal(&identity.principal),
         token_kind: token_kind(identity.token.kind),
         scopes: scopes(identity.token.scopes),

@@ -8,9 +8,9 @@ use base64::prelude::BASE64_STANDARD;
 use futures_util::StreamExt as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
-use warren_fleet::Identity;
 use warren_model::{ErrorCode, WorkspaceId};
 use warren_operations::{FileOrListing, Files};
+use warren_service::Identity;
 use warren_workspace::WorkspacePath;
 use warren_workspace::fs::{ByteRange, Entry, EntryKind, FileContents, LsQuery};
 

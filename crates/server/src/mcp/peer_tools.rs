@@ -18,8 +18,9 @@ use warren_api::{
     Approval, ApprovalState, Delegate, Delegation, FoundMemories, Memory, MemoryScope, MessagePart, Notify,
     Remember as NewMemory, RequestApproval as Question, TaskMessage,
 };
-use warren_fleet::{Identity, upload_rules};
+use warren_fleet::upload_rules;
 use warren_model::{ErrorCode, WorkspaceId};
+use warren_service::Identity;
 
 use self::definitions::PeerTool;
 use super::local_router::{LocalRouter, encoded};

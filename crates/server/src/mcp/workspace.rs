@@ -12,9 +12,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use warren_fleet::Identity;
 use warren_model::{Capability, WorkspaceId};
 use warren_operations::{ToolCatalog, ToolOutcome};
+use warren_service::Identity;
 use warren_workspace::tools::ToolDefinition;
 
 use super::local_router::LocalRouter;

@@ -6,8 +6,8 @@ use axum::response::IntoResponse;
 use futures_util::future::join_all;
 use http::header;
 use warren_api::{Problem, ProviderInfo, ServerInfo};
-use warren_fleet::access::Action;
 use warren_model::ProviderKind;
+use warren_service::Action;
 use warren_workspace::registry::Registry;
 
 use crate::App;

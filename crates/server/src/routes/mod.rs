@@ -19,7 +19,7 @@ pub(crate) mod paging;
 mod runtimes;
 mod schedules;
 mod secrets;
-mod session;
+mod sign_in;
 mod templates;
 mod tokens;
 mod tools;
@@ -101,8 +101,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(secrets::set_of_workspace, secrets::remove_of_workspace))
         .routes(routes!(audit::list))
         .routes(routes!(audit::head))
-        .routes(routes!(session::sign_in, session::show, session::sign_out))
-        .routes(routes!(session::make_link))
+        .routes(routes!(sign_in::sign_in, sign_in::show, sign_in::sign_out))
+        .routes(routes!(sign_in::make_link))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
         .routes(routes!(messages::send))

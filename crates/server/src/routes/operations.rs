@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode, header};
 use warren_api::Health;
-use warren_fleet::access::Action;
 use warren_model::ErrorCode;
+use warren_service::Action;
 
 use crate::App;
 use crate::auth;

@@ -7,10 +7,10 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::Value;
 use warren_api::{KeyRotation, Problem, Secret, SecretPage, SetSecret};
-use warren_fleet::access::Action;
-use warren_fleet::{Identity, SecretScope};
+use warren_fleet::SecretScope;
 use warren_model as model;
 use warren_model::{ErrorCode, SecretName, SecretValue};
+use warren_service::{Action, Identity};
 use zeroize::Zeroizing;
 
 use super::paging::{PageParams, cursor, page_size, unreadable};

@@ -8,10 +8,10 @@ use utoipa::IntoParams;
 use warren_api::{
     CreateWorkspace, PatchWorkspace, Problem, RemovedWorkspace, Workspace, WorkspaceHealth, WorkspacePage,
 };
-use warren_fleet::access::Action;
-use warren_fleet::{CreateWorkspace as Wish, Identity, Import, PatchWorkspace as Patch, Traits};
+use warren_fleet::{CreateWorkspace as Wish, Import, PatchWorkspace as Patch, Traits};
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::{Action, Identity};
 use warren_store::WorkspaceQuery;
 
 use super::paging::{cursor, page_size, unreadable};

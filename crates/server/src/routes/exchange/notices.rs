@@ -7,10 +7,10 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use warren_api::{ChatMessage, Feed, FeedLine, Notify, Problem};
 use warren_exchange::{Line, Notice, Noticed, Once};
-use warren_fleet::access::Action;
 use warren_model as model;
 use warren_model::{ErrorCode, Part};
 use warren_operations::AttachedFile;
+use warren_service::Action;
 
 use super::{id_in_body, idempotency_key};
 use crate::App;

@@ -6,8 +6,8 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{PeerList, PeerPolicy, Problem};
-use warren_fleet::access::Action;
 use warren_model as model;
+use warren_service::Action;
 
 use crate::App;
 use crate::auth::Caller;

@@ -18,10 +18,10 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode, header};
 use multer::{Field, Multipart};
 use warren_api::{MessagePart, Problem, Uploaded};
-use warren_fleet::access::Action;
 use warren_fleet::{Fleet, IncomingFile, LandedFile, Landing, upload_rules};
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::Action;
 use warren_workspace::fs::ByteStream;
 
 use crate::App;
