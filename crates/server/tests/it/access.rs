@@ -105,7 +105,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             path
         };
         let body = match route.rsplit('/').next().unwrap() {
-            "exec" => json!({ "argv": ["true"] }),
+            "exec" | "processes" => json!({ "argv": ["true"] }),
             "move" => json!({ "from": "a", "to": "b" }),
             "resize" => json!({ "rows": 1, "columns": 1 }),
             "expand" => json!({ "template": "x" }),
@@ -154,7 +154,9 @@ async fn a_read_only_token_changes_nothing() {
         let body = match route.as_str() {
             "/api/v1/workspaces" => json!({ "name": "x", "provider": memory() }),
             "/api/v1/tokens" => json!({ "kind": "user", "name": "x", "scopes": ["workspaces:read"] }),
-            route if route.ends_with("exec") => json!({ "argv": ["true"] }),
+            route if route.ends_with("exec") || route.ends_with("processes") => {
+                json!({ "argv": ["true"] })
+            }
             route if route.ends_with("move") => json!({ "from": "a", "to": "b" }),
             route if route.ends_with("resize") => json!({ "rows": 1, "columns": 1 }),
             route if route.ends_with("expand") || route.ends_with("import") => json!({ "template": "x" }),
