@@ -60,6 +60,9 @@ pub(crate) async fn require_token(
     }
     identity.request_id = request.extensions().get::<CurrentRequest>().map(|request| request.0.clone());
     app.paces.admit(&identity, app.limits().max_requests_per_minute, app.clock.now())?;
+    let span = tracing::Span::current();
+    span.record("principal.kind", identity.principal.kind.as_str());
+    span.record("principal.id", identity.principal.id.as_str());
     request.extensions_mut().insert(Caller(identity));
     Ok(next.run(request).await)
 }

@@ -123,8 +123,8 @@ pub(crate) struct Feed {
     cursor: u64,
     /// Texts that are to be said before anything else.
     ready: VecDeque<Bytes>,
-    live: Receiver<Arc<EventBatch>>,
-    passing: Option<Receiver<Arc<NewEvent>>>,
+    stored: Receiver<Arc<EventBatch>>,
+    live: Option<Receiver<Arc<NewEvent>>>,
     recheck: Interval,
     last_word: Instant,
     _counted: Counted,
@@ -138,8 +138,8 @@ impl Feed {
             cursor: subscription.after.unwrap_or(0),
             ready: VecDeque::new(),
             // Listening begins before history is read, so that nothing falls between the two.
-            live: app.hub.listen(),
-            passing: subscription.wants_live.then(|| app.fleet.live_events()),
+            stored: app.hub.listen(),
+            live: subscription.wants_live.then(|| app.fleet.live_events()),
             recheck: tokio::time::interval(RECHECK),
             last_word: Instant::now(),
             _counted: Counted::of(app.telemetry.gauge("warren_event_streams", &[])),
@@ -235,14 +235,14 @@ impl Feed {
                     self.ready.push_back(event_text::COMMENT);
                 }
             }
-            told = next_passing(&mut self.passing) => {
+            told = next_live(&mut self.live) => {
                 // Whoever is too slow for what is not stored misses some of it.
                 let seen = told.ok().filter(|event| self.subscription.may_see(event.org_id, event.workspace_id));
                 if let Some(event) = seen {
                     self.tell(&EventFrame::Live { event: convert::live_event(&event) });
                 }
             }
-            received = self.live.recv() => match received {
+            received = self.stored.recv() => match received {
                 Ok(batch) => {
                     let may_see = |org, workspace| self.subscription.may_see(org, workspace);
                     self.ready.extend(batch.visible(self.cursor, may_see));
@@ -260,9 +260,9 @@ impl Feed {
 }
 
 /// The next event that is not stored; for who did not ask for them there is none.
-async fn next_passing(passing: &mut Option<Receiver<Arc<NewEvent>>>) -> Result<Arc<NewEvent>, RecvError> {
-    match passing {
-        Some(passing) => passing.recv().await,
+async fn next_live(live: &mut Option<Receiver<Arc<NewEvent>>>) -> Result<Arc<NewEvent>, RecvError> {
+    match live {
+        Some(live) => live.recv().await,
         None => std::future::pending().await,
     }
 }

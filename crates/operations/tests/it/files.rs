@@ -20,9 +20,8 @@ fn contents(text: &'static str) -> ByteStream {
 }
 
 async fn write(desk: &Desk, file: &str, text: &'static str) {
-    let written =
-        desk.operations.files.write(&desk.who, desk.id, &path(file), contents(text), WriteMode::Replace);
-    written.await.unwrap();
+    let (files, file) = (&desk.operations.files, path(file));
+    files.write(&desk.who, desk.id, &file, contents(text), WriteMode::Replace).await.unwrap();
 }
 
 // W20, F40: paths and sizes are written down, contents never

@@ -1,7 +1,7 @@
 //! The server: an accept loop of our own on hyper, since a bare one keeps slow clients for ever (sec/W05).
 
+mod drain;
 mod framing;
-mod linger;
 mod stall;
 pub(crate) mod unread;
 
@@ -17,11 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 use warren_operations::Operations;
 
-use self::framing::{Note, Unambiguous, Watched};
+use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
 use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
@@ -100,8 +101,12 @@ impl Server {
     /// Serves until `stop` is cancelled; then lets requests in flight finish, within the limit, and returns.
     pub async fn run(self, stop: CancellationToken) {
         let Self { listener, app, router, .. } = self;
-        let follower =
-            tokio::spawn(app.hub.clone().follow(Arc::clone(app.fleet.store()), app.stopping.clone()));
+        let follower = tokio::spawn(
+            app.hub
+                .clone()
+                .follow(Arc::clone(app.fleet.store()), app.stopping.clone())
+                .instrument(tracing::info_span!("server.events.follow")),
+        );
         let connections = TaskTracker::new();
         let places = Arc::new(Semaphore::new(app.limits().max_connections as usize));
         loop {
@@ -149,8 +154,8 @@ impl Server {
 }
 
 type Connection = hyper::server::conn::http1::UpgradeableConnection<
-    TokioIo<Watched<stall::StallGuard<TcpStream>>>,
-    Unambiguous<TowerToHyperService<Router>>,
+    TokioIo<FramedStream<stall::StallGuard<TcpStream>>>,
+    RefuseAmbiguous<TowerToHyperService<Router>>,
 >;
 
 /// Serves until the client is done; once the server stops, only until the request in flight is answered.
@@ -168,13 +173,13 @@ fn connection(stream: TcpStream, app: &App, router: Router) -> Connection {
     let _ = stream.set_nodelay(true);
     let limits = app.limits();
     let guarded = stall::StallGuard::new(stream, Duration::from_millis(limits.stall_timeout_ms));
-    let note = Note::default();
-    let service = Unambiguous { inner: TowerToHyperService::new(router), note: note.clone() };
+    let note = AmbiguityFlag::default();
+    let service = RefuseAmbiguous { inner: TowerToHyperService::new(router), note: note.clone() };
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
         .max_buf_size(MAX_HEAD_BYTES)
         .max_headers(MAX_HEADERS)
-        .serve_connection(TokioIo::new(Watched::new(guarded, note)), service)
+        .serve_connection(TokioIo::new(FramedStream::new(guarded, note)), service)
         .with_upgrades()
 }

@@ -14,6 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
+use tracing::Instrument as _;
 use warren_model::ErrorCode;
 use warren_service::Identity;
 
@@ -43,6 +44,8 @@ pub(super) struct LocalRouter {
     routes: Routes,
     who: Identity,
     request: CurrentRequest,
+    /// Of the POST: the library runs its handlers in tasks of their own.
+    span: tracing::Span,
 }
 
 /// What a route answered.
@@ -60,11 +63,17 @@ impl Answer {
 
 impl LocalRouter {
     pub(super) fn new(routes: &Routes, who: &Identity, request: &CurrentRequest) -> Self {
-        Self { routes: routes.clone(), who: who.clone(), request: request.clone() }
+        let span = tracing::Span::current();
+        Self { routes: routes.clone(), who: who.clone(), request: request.clone(), span }
     }
 
     pub(super) fn request_id(&self) -> &str {
         &self.request.0
+    }
+
+    /// The span of the POST that is being answered.
+    pub(super) fn span(&self) -> tracing::Span {
+        self.span.clone()
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Answer, Failure> {
@@ -93,14 +102,16 @@ impl LocalRouter {
         let mut request = request.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
         request.extensions_mut().insert(Caller(self.who.clone()));
         request.extensions_mut().insert(self.request.clone());
-        let Ok(response) = self.routes.0.call(request).await;
-        self.read(path, response).await
+        let answered = async {
+            let Ok(response) = self.routes.0.call(request).await;
+            self.read(response).await
+        };
+        answered.instrument(self.span()).await
     }
 
-    async fn read(&self, path: &str, mut response: Response) -> Result<Answer, Failure> {
+    async fn read(&self, mut response: Response) -> Result<Answer, Failure> {
         if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-            let route = path.split('?').next().unwrap_or_default();
-            problem::log(&failure, self.request_id(), route);
+            problem::log(&failure);
             return Err(failure);
         }
         if !response.status().is_success() {

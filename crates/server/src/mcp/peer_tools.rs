@@ -151,8 +151,8 @@ impl PeerTools {
             PeerTool::DelegateTask => self.delegate_and_wait(router, read(arguments)?).await,
             PeerTool::DelegateTaskAsync => {
                 let DelegateTaskAsync { to, task, files, tell } = read(arguments)?;
-                let wish = Delegate { tell, ..wish(to, task, &files)? };
-                Ok(json!(self.delegate(router, &wish).await?))
+                let request = Delegate { tell, ..delegation(to, task, &files)? };
+                Ok(json!(self.delegate(router, &request).await?))
             }
             PeerTool::CheckTask => {
                 let Named { id } = read(arguments)?;
@@ -176,14 +176,14 @@ impl PeerTools {
         }
     }
 
-    async fn delegate(self, router: &LocalRouter, wish: &Delegate) -> Result<Delegation, Failure> {
-        router.post(&format!("/api/v1/workspaces/{}/delegations", self.id), &json!(wish)).await?.json()
+    async fn delegate(self, router: &LocalRouter, request: &Delegate) -> Result<Delegation, Failure> {
+        router.post(&format!("/api/v1/workspaces/{}/delegations", self.id), &json!(request)).await?.json()
     }
 
     async fn delegate_and_wait(self, router: &LocalRouter, asked: DelegateTask) -> Result<Value, Failure> {
         let DelegateTask { to, task, files, wait_seconds } = asked;
-        let until = patience(wait_seconds)?;
-        let mut made = self.delegate(router, &wish(to, task, &files)?).await?;
+        let until = deadline(wait_seconds)?;
+        let mut made = self.delegate(router, &delegation(to, task, &files)?).await?;
         while made.ended_at.is_none() {
             let begun = Instant::now();
             let round = until.saturating_duration_since(begun).min(MAX_ROUND);
@@ -202,7 +202,7 @@ impl PeerTools {
     }
 
     async fn ask_and_wait(self, router: &LocalRouter, asked: RequestApproval) -> Result<Value, Failure> {
-        let until = patience(asked.wait_seconds)?;
+        let until = deadline(asked.wait_seconds)?;
         let mut approval: Approval = match question(asked)? {
             Ask::New(question) => {
                 let path = format!("/api/v1/workspaces/{}/approvals", self.id);
@@ -226,27 +226,27 @@ impl PeerTools {
         Ok(json!(approval))
     }
 
-    async fn remember(self, router: &LocalRouter, wish: Remember) -> Result<Value, Failure> {
-        let path = self.memory_of(wish.scope, &wish.key);
+    async fn remember(self, router: &LocalRouter, request: Remember) -> Result<Value, Failure> {
+        let path = self.memory_of(request.scope, &request.key);
         let body = NewMemory {
-            value: wish.value,
-            ttl_seconds: wish.ttl_seconds,
-            task_id: wish.task_id,
-            expected_version: wish.expected_version,
+            value: request.value,
+            ttl_seconds: request.ttl_seconds,
+            task_id: request.task_id,
+            expected_version: request.expected_version,
         };
         router.ask(Method::PUT, &path, Some(&json!(body))).await?.json()
     }
 
     /// What is under a key, or what a search finds. A key without a scope is looked for in the nearest first.
-    async fn recall(self, router: &LocalRouter, wish: Recall) -> Result<Value, Failure> {
-        let key = match (wish.key, wish.query) {
+    async fn recall(self, router: &LocalRouter, request: Recall) -> Result<Value, Failure> {
+        let key = match (request.key, request.query) {
             (Some(key), None) => key,
             (None, Some(query)) => {
                 let mut path = format!("/api/v1/workspaces/{}/memory/search?q={}", self.id, encoded(&query));
-                if let Some(scope) = wish.scope {
+                if let Some(scope) = request.scope {
                     path.push_str(&format!("&scope={}", spelled(scope)));
                 }
-                if let Some(limit) = wish.limit {
+                if let Some(limit) = request.limit {
                     path.push_str(&format!("&limit={limit}"));
                 }
                 return router.get(&path).await?.json();
@@ -256,7 +256,7 @@ impl PeerTools {
             }
         };
         let nearest_first = [MemoryScope::Local, MemoryScope::Team, MemoryScope::Org];
-        let scopes = wish.scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
+        let scopes = request.scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
         for scope in scopes {
             match router.get(&self.memory_of(scope, &key)).await {
                 Ok(found) => {
@@ -312,7 +312,7 @@ const fn spelled(scope: MemoryScope) -> &'static str {
     }
 }
 
-fn patience(wait_seconds: u64) -> Result<Instant, Failure> {
+fn deadline(wait_seconds: u64) -> Result<Instant, Failure> {
     if wait_seconds > MAX_WAIT_SECONDS {
         let detail = format!("wait_seconds: at most {MAX_WAIT_SECONDS}");
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
@@ -320,7 +320,7 @@ fn patience(wait_seconds: u64) -> Result<Instant, Failure> {
     Ok(Instant::now() + Duration::from_secs(wait_seconds))
 }
 
-fn wish(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
+fn delegation(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
     if task.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidRequest, "task: say what is to be done"));
     }

@@ -12,6 +12,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
+use tracing::Instrument as _;
 use warren_model::{Capability, WorkspaceId};
 use warren_operations::{ToolCatalog, ToolOutcome};
 use warren_service::Identity;
@@ -23,8 +24,6 @@ use super::transport::Cancelled;
 use super::{answer, files, waiting};
 use crate::problem::{self, Failure};
 use crate::{App, VERSION};
-
-const ROUTE: &str = "/mcp/workspaces/{id}";
 
 /// The server of one request to `/mcp/workspaces/{id}`.
 #[derive(Debug, Clone)]
@@ -68,9 +67,12 @@ impl Workspace {
     /// The outcome of an operation. A failure is logged here, and a panic becomes one: the task that runs this is not the
     /// request's, whose layers would see to both.
     async fn carried_out<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let outcome = AssertUnwindSafe(work).catch_unwind().await;
-        let outcome = outcome.unwrap_or_else(|panic| Err(problem::of_panic(&*panic)));
-        outcome.inspect_err(|failure| problem::log(failure, self.router.request_id(), ROUTE))
+        let outcome = async {
+            let outcome = AssertUnwindSafe(work).catch_unwind().await;
+            let outcome = outcome.unwrap_or_else(|panic| Err(problem::of_panic(&*panic)));
+            outcome.inspect_err(problem::log)
+        };
+        outcome.instrument(self.router.span()).await
     }
 
     fn error(&self, failure: &Failure) -> ErrorData {

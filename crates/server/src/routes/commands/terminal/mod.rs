@@ -14,6 +14,7 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, header};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
 use utoipa::IntoParams;
 use warren_api::{Problem, TerminalFrame};
 use warren_model as model;
@@ -87,7 +88,8 @@ pub(in crate::routes) async fn socket(
         .max_message_size(MAX_INCOMING_BYTES)
         .max_frame_size(MAX_INCOMING_BYTES)
         .max_write_buffer_size(MAX_WAITING_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(app, socket, terminal, place)))
+    let span = tracing::info_span!("server.terminal", workspace.id = %id, process = terminal.process().id.0);
+    Ok(upgrade.on_upgrade(move |socket| serve(app, socket, terminal, place).instrument(span)))
 }
 
 /// A page's cookie travels with every connection that any page opens. The guard refuses a wrong Origin; here, where a
