@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use warren_fleet::Error;
 use warren_model::{Delivery, OrgId, Part, TaskUpdate, Workspace, WorkspaceId};
 use warren_rules::messages::agent_words;
 use warren_rules::text::redaction::Redactor;
+use warren_service::Error;
 
 use crate::Exchange;
 
@@ -47,6 +47,6 @@ impl Exchange {
     async fn known_to(&self, Voice { org_id, workspace_id }: Voice) -> Result<Option<Arc<Redactor>>, Error> {
         let secrets =
             self.store().glance(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
-        Ok(self.fleet().redactors().from_rows(workspace_id, secrets.await?))
+        Ok(self.fleet().redactors.from_rows(workspace_id, secrets.await?))
     }
 }

@@ -16,11 +16,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use warren_fleet::{Error, HandedFile, Identity, IncomingFile, LandedFile, Landing, upload_rules as uploads};
+use warren_fleet::{HandedFile, IncomingFile, LandedFile, Landing};
 use warren_model::{
     Content, DeliveryId, DeliveryState, ErrorCode, Part, Principal, PrincipalKind, RequestKind, Status, Task,
     TaskUpdate, Workspace, WorkspaceId,
 };
+use warren_rules::messages::uploads;
+use warren_service::{Error, Identity};
 
 use crate::Exchange;
 use crate::send::speaks_for;
@@ -135,7 +137,7 @@ impl Exchange {
     /// All of them, in the order of their parts, or none.
     async fn copy(&self, from: &Workspace, to: Workspace, parts: &[&mut Part]) -> Result<Landing, Error> {
         let folder = self.entropy().id::<RequestKind>(self.clock().now()).to_string();
-        let mut landing = self.fleet().land(to, &folder).await?;
+        let mut landing = self.fleet().uploads.land(to, &folder).await?;
         for part in parts {
             if let Err(error) = self.copy_one(from, &mut landing, part).await {
                 landing.take_back().await;
@@ -150,7 +152,7 @@ impl Exchange {
         match &part.content {
             Content::Url(url) => {
                 let path = url.strip_prefix(uploads::SCHEME).unwrap_or_default().to_owned();
-                self.fleet().bring_file(from, landing, &HandedFile { path, media_type }).await
+                self.fleet().uploads.bring_file(from, landing, &HandedFile { path, media_type }).await
             }
             Content::Raw(base64) => {
                 let wrong = |problem: &str| Error::with_detail(ErrorCode::InvalidUpload, problem);

@@ -9,8 +9,6 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use warren_fleet::access::Action;
-use warren_fleet::{Actor, Error, Identity};
 use warren_model::{
     Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventKind, NewEvent,
     Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
@@ -20,6 +18,8 @@ use warren_rules::messages::approvals::{
 };
 use warren_rules::messages::memory::scrub;
 use warren_rules::text::redaction::Redactor;
+use warren_service::Action;
+use warren_service::{Actor, Error, Identity};
 use warren_store::{ApprovalQuery, Page, WriteTx};
 
 use crate::Exchange;
@@ -52,9 +52,9 @@ impl Exchange {
         workspace_id: WorkspaceId,
         ask: AskApproval,
     ) -> Result<Approval, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         check(&ask)?;
-        let known = self.fleet().redactors().of_workspace(&row).await?;
+        let known = self.fleet().redactors.of_workspace(&row).await?;
         let now = self.clock().now();
         let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
         let approval = Approval {
@@ -73,7 +73,7 @@ impl Exchange {
             created_at: now,
             expires_at: now.plus_ms(i64::from(wait) * 1_000),
         };
-        let (asked, max) = (approval.clone(), u64::from(self.fleet().limits().max_pending_approvals));
+        let (asked, max) = (approval.clone(), u64::from(self.fleet().context.limits().max_pending_approvals));
         self.store()
             .write(move |tx| {
                 let place = tx.workspace(workspace_id)?.filter(|row| row.status != Status::Removed);
@@ -137,13 +137,13 @@ impl Exchange {
         mut query: ApprovalQuery,
     ) -> Result<Page<Approval, ApprovalId>, Error> {
         match query.workspace_id {
-            Some(id) => drop(self.fleet().workspace(who, Action::ReadWorkspaces, id).await?),
+            Some(id) => drop(self.fleet().workspaces.get(who, Action::ReadWorkspaces, id).await?),
             None => who.may_in_own_org(Action::ReadWorkspaces)?,
         }
         query.org_id = who.visible_org();
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        query.limit = query.limit.clamp(1, self.fleet().context.limits().max_page_size);
         let page = self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// Decides, as a person.
@@ -216,7 +216,7 @@ impl Exchange {
     pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
         let now = self.clock().now();
         let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
-        let late = self.fleet().context().readable(late);
+        let late = self.fleet().context.readable(late);
         if late.is_empty() {
             return Ok(());
         }
@@ -240,7 +240,7 @@ impl Exchange {
 
     /// To those who may not know its workspace, the question does not exist.
     async fn may_with_approval(&self, who: &Identity, action: Action, row: &Approval) -> Result<(), Error> {
-        match self.fleet().workspace(who, action, row.workspace_id).await {
+        match self.fleet().workspaces.get(who, action, row.workspace_id).await {
             Ok(_) => Ok(()),
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => {
                 Err(Error::new(ErrorCode::ApprovalNotFound))

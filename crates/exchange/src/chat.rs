@@ -12,13 +12,13 @@
 //! what a reload shows are the same rows.
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
     Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::{messages::chat, messages::memory};
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_store::{ChatSearch, ChatSpan, ConversationQuery, Page, TaskQuery, WriteTx};
 
 use crate::Exchange;
@@ -44,7 +44,7 @@ impl Exchange {
         who: &Identity,
         new: NewConversation,
     ) -> Result<Conversation, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, new.workspace_id).await?;
+        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, new.workspace_id).await?;
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
         }
@@ -80,10 +80,10 @@ impl Exchange {
         who: &Identity,
         mut query: ConversationQuery,
     ) -> Result<Page<Conversation, ConversationId>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        self.fleet().workspaces.get(who, Action::UseWorkspace, query.workspace_id).await?;
+        query.limit = query.limit.clamp(1, self.fleet().context.limits().max_page_size);
         let page = self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     pub async fn conversation(
@@ -92,7 +92,7 @@ impl Exchange {
         workspace_id: WorkspaceId,
         id: ConversationId,
     ) -> Result<Conversation, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let row = self.store().read(move |tx| tx.conversation(id).map_err(Error::from)).await?;
         row.filter(|row| row.workspace_id == workspace_id).ok_or_else(unknown)
     }
@@ -152,7 +152,7 @@ impl Exchange {
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let page =
             self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
@@ -196,7 +196,7 @@ impl Exchange {
         before: Option<ChatMessageId>,
         limit: u32,
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let words = memory::words(text);
         if !(1..=chat::MAX_QUERY_WORDS).contains(&words.len()) {
             let detail = format!("q: expected 1 to {} words", chat::MAX_QUERY_WORDS);
@@ -205,7 +205,7 @@ impl Exchange {
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let search = ChatSearch { words, org_id: None, workspace_id: Some(workspace_id), before, limit };
         let page = self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 }
 

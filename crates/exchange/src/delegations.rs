@@ -1,12 +1,13 @@
 //! Work that one workspace hands to another (X20 to X22).
 
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity, upload_rules as uploads};
 use warren_model::{
     Delegation, DelegationId, DelegationState, DeliveryState, ErrorCode, Principal, Task, TaskId, TaskOrigin,
     Workspace, WorkspaceId,
 };
 use warren_rules::messages::delegation::{self, Refusal};
+use warren_rules::messages::uploads;
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_store::{DelegationQuery, DeliveryQuery, Page, ReadTx};
 
 use crate::endings::append_delegation_event;
@@ -40,14 +41,14 @@ pub struct Delegated {
 impl Exchange {
     /// Hands work to a peer of `from`. The row is written with the message: both are there, or neither.
     pub async fn delegate(&self, who: &Identity, wish: Delegate) -> Result<Delegated, Error> {
-        let from = self.fleet().workspace(who, Action::UseWorkspace, wish.from).await?;
+        let from = self.fleet().workspaces.get(who, Action::UseWorkspace, wish.from).await?;
         if uploads::named_files(&wish.send.message).is_empty() {
             return self.hand_on(from, wish).await;
         }
         let to = self.peer(from.clone(), wish.send.workspace_id).await?;
         let exchange = self.clone();
         let work = async move { exchange.hand_on_with_files(from, to, wish).await };
-        self.fleet().context().run_detached(work).await?
+        self.fleet().context.run_detached(work).await?
     }
 
     async fn hand_on_with_files(
@@ -139,7 +140,7 @@ impl Exchange {
         from: WorkspaceId,
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, from).await?;
+        self.fleet().workspaces.get(who, Action::UseWorkspace, from).await?;
         self.store()
             .read(move |tx| {
                 let unknown = || Error::new(ErrorCode::DelegationNotFound);
@@ -159,11 +160,11 @@ impl Exchange {
         before: Option<DelegationId>,
         limit: u32,
     ) -> Result<Page<Delegation, DelegationId>, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, from).await?;
-        let limit = limit.clamp(1, self.fleet().limits().max_page_size);
+        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, from).await?;
+        let limit = limit.clamp(1, self.fleet().context.limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
         let page = self.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// Takes work back; the other side is told to stop.

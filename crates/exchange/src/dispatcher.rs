@@ -15,13 +15,13 @@ use std::time::Duration;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use warren_fleet::Error;
 use warren_model::{
     Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal,
     Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::messages::dispatch::{self, Happening, Outcome};
 use warren_rules::{messages::feed, messages::queue, messages::tasks};
+use warren_service::Error;
 use warren_store::{Lane, WriteTx};
 
 use crate::Exchange;
@@ -473,7 +473,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             written
         };
-        self.fleet().context().run_detached(work).await?
+        self.fleet().context.run_detached(work).await?
     }
 
     async fn write_progress(&self, step: Step) -> Result<(Task, Delivery), Error> {
@@ -497,7 +497,7 @@ impl Exchange {
         let id = step.voice.workspace_id;
         let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row else { return Ok(None) };
-        match self.fleet().redactors().of_workspace(&row).await {
+        match self.fleet().redactors.of_workspace(&row).await {
             Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
             Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
             Err(error) => Err(error),

@@ -2,7 +2,6 @@
 //! events about them change together, or not at all.
 
 use serde_json::json;
-use warren_fleet::Error;
 use warren_model::{
     ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode,
     EventKind, Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp,
@@ -10,6 +9,7 @@ use warren_model::{
 };
 use warren_rules::messages::dispatch::{self, Happening, Knowledge, Next};
 use warren_rules::{messages::delegation, messages::outcomes, messages::queue, messages::tasks};
+use warren_service::Error;
 use warren_store::{Lane, WriteTx};
 
 use crate::agent_words::Voice;
@@ -81,7 +81,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             settled
         };
-        self.fleet().context().run_detached(work).await?
+        self.fleet().context.run_detached(work).await?
     }
 
     async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {
@@ -144,7 +144,7 @@ impl Exchange {
             now,
             fraction: self.entropy().fraction(),
             terms: *self.terms(),
-            default_idle_ms: self.fleet().idle_timeout_ms(),
+            default_idle_ms: self.fleet().runtimes.idle_timeout_ms(),
             owner: self.instance().to_owned(),
             // For a message that tells the delegator, should one be owed.
             task_id: self.entropy().id(now),

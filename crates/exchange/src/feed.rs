@@ -1,9 +1,9 @@
 //! What a workspace does, for people who watch (X34): the last of its events, as lines.
 
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
 use warren_model::WorkspaceId;
 use warren_rules::messages::feed::{self, Line};
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_store::EventQuery;
 
 use crate::Exchange;
@@ -14,7 +14,7 @@ const WINDOWS: u64 = 10;
 
 impl Exchange {
     pub async fn feed(&self, who: &Identity, id: WorkspaceId) -> Result<Vec<Line>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, id).await?;
+        self.fleet().workspaces.get(who, Action::UseWorkspace, id).await?;
         self.store()
             .read(move |tx| {
                 let newest = tx.newest_event_seq()?;

@@ -11,8 +11,10 @@
 use std::fmt::Write as _;
 
 use ring::digest::{SHA256, digest};
-use warren_fleet::{Error, HandedFile, Landing, upload_rules as uploads};
+use warren_fleet::{HandedFile, Landing};
 use warren_model::{Content, ErrorCode, Message, Workspace};
+use warren_rules::messages::uploads;
+use warren_service::Error;
 
 use crate::Exchange;
 use crate::send::{Send, Sender};
@@ -39,7 +41,7 @@ impl Exchange {
             .collect();
         let places: Vec<usize> = named.iter().map(|(at, _)| *at).collect();
         let folder = folder_of(sender, send);
-        let landing = self.fleet().hand_over(from, to, &folder, &files).await.map_err(|refusal| {
+        let landing = self.fleet().uploads.hand_over(from, to, &folder, &files).await.map_err(|refusal| {
             let place = places.get(refusal.at).copied().unwrap_or_default();
             let error = refusal.error;
             let problem = error.detail.as_deref().unwrap_or(error.code.entry().sentence);

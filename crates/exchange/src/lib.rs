@@ -71,7 +71,7 @@ use warren_store::Store;
 use connector::Connector;
 
 /// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
-pub use warren_fleet::Error;
+pub use warren_service::Error;
 
 /// What the exchange is made of. Everything comes from outside.
 #[derive(Debug, Clone)]
@@ -146,7 +146,7 @@ impl Exchange {
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
-        self.fleet().store()
+        self.fleet().context.store()
     }
 
     pub fn terms(&self) -> &Terms {
@@ -197,7 +197,7 @@ impl Exchange {
     fn wake(&self, id: WorkspaceId, by: &Principal) {
         let (exchange, by) = (self.clone(), by.clone());
         self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fleet().wake_for_message(id, &by).await {
+            if let Err(error) = exchange.fleet().lifecycle.wake_for_message(id, &by).await {
                 tracing::warn!(workspace.id = %id, %error, "a workspace could not be woken for its message");
             }
         });
@@ -207,7 +207,7 @@ impl Exchange {
     fn report_failing(&self, id: WorkspaceId) {
         let exchange = self.clone();
         self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fleet().found_failing(id).await {
+            if let Err(error) = exchange.fleet().lifecycle.found_failing(id).await {
                 tracing::warn!(workspace.id = %id, %error, "a failing workspace could not be marked; its next report does it");
             }
         });
@@ -216,7 +216,7 @@ impl Exchange {
     fn report_gone(&self, id: WorkspaceId) {
         let exchange = self.clone();
         self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fleet().found_gone(id).await {
+            if let Err(error) = exchange.fleet().lifecycle.found_gone(id).await {
                 tracing::warn!(workspace.id = %id, %error, "a dead workspace could not be marked");
             }
         });

@@ -1,13 +1,13 @@
 //! What agents remember: written, found and forgotten through a workspace, from where it stands in its tree (X50).
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
 use warren_model::{
     ErrorCode, EventKind, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
     Workspace, WorkspaceId,
 };
 use warren_rules::messages::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_store::{Batch, MemoryQuery, MemorySearch, Page, ReadTx, WriteTx};
 
 use crate::{Exchange, tree};
@@ -43,9 +43,9 @@ impl Exchange {
         workspace_id: WorkspaceId,
         wish: Remember,
     ) -> Result<(Memory, bool), Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         self.check_memory(&wish)?;
-        let known = self.fleet().redactors().of_workspace(&row).await?;
+        let known = self.fleet().redactors.of_workspace(&row).await?;
         if memory::scrub(&wish.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
@@ -58,7 +58,7 @@ impl Exchange {
             workspace_id,
             author: who.principal.clone(),
             now,
-            max: self.fleet().limits().max_memories_per_place.into(),
+            max: self.fleet().context.limits().max_memories_per_place.into(),
             expires_at: wish.ttl_seconds.map(|seconds| now.plus_ms(i64::from(seconds) * 1_000)),
             scrubbed,
             wish,
@@ -90,7 +90,7 @@ impl Exchange {
         if wish.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
             return invalid("ttl_seconds: expected 1 to 316224000");
         }
-        let max = self.fleet().limits().max_memory_bytes;
+        let max = self.fleet().context.limits().max_memory_bytes;
         if wish.value.len() as u64 > max {
             let detail = format!("the limit is {max} bytes (`limits.max_memory_bytes`)");
             return Err(Error::with_detail(ErrorCode::MemoryTooLarge, detail));
@@ -106,7 +106,7 @@ impl Exchange {
         scope: MemoryScope,
         key: String,
     ) -> Result<Memory, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let now = self.clock().now();
         self.store()
             .read(move |tx| {
@@ -130,8 +130,8 @@ impl Exchange {
         after: Option<MemoryId>,
         limit: u32,
     ) -> Result<Page<Memory, MemoryId>, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
-        let (now, limit) = (self.clock().now(), limit.clamp(1, self.fleet().limits().max_page_size));
+        self.fleet().workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
+        let (now, limit) = (self.clock().now(), limit.clamp(1, self.fleet().context.limits().max_page_size));
         let page = self
             .store()
             .read(move |tx| {
@@ -139,7 +139,7 @@ impl Exchange {
                 Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
             .await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
@@ -151,7 +151,7 @@ impl Exchange {
         query: &str,
         limit: u32,
     ) -> Result<Batch<Memory>, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let words = memory::words(query);
         if words.is_empty() || words.len() > MAX_QUERY_WORDS {
             let detail = format!("q: expected 1 to {MAX_QUERY_WORDS} words");
@@ -166,7 +166,7 @@ impl Exchange {
                 tx.search_memories(&search).map_err(Error::from)
             })
             .await?;
-        self.fleet().context().tell_unreadable(&found.unreadable);
+        self.fleet().context.tell_unreadable(&found.unreadable);
         found.rows.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
         found.rows.truncate(limit.clamp(1, MAX_FOUND) as usize);
         Ok(found)
@@ -180,7 +180,7 @@ impl Exchange {
         scope: MemoryScope,
         key: String,
     ) -> Result<(), Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let (now, by) = (self.clock().now(), who.principal.clone());
         self.store()
             .write(move |tx| {

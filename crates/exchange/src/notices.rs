@@ -1,12 +1,12 @@
 //! What an agent tells people of its own accord (X31): a message without work behind it.
 
 use serde_json::{Value, json};
-use warren_fleet::{Error, Identity};
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
     Role, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_rules::{messages::chat, messages::tasks};
+use warren_service::{Error, Identity};
 use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
 
 use crate::Exchange;

@@ -1,9 +1,9 @@
 //! Whom a workspace can talk to (X3).
 
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
 use warren_model::{Status, Workspace, WorkspaceId};
 use warren_rules::messages::peers;
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_store::{ReadTx, WorkspaceQuery};
 
 use crate::{Exchange, tree};
@@ -15,7 +15,7 @@ const PAGE: u32 = 500;
 impl Exchange {
     /// Exactly those that this workspace may talk to, itself left out; `query` looks for names and roles.
     pub async fn peers(&self, who: &Identity, id: WorkspaceId, query: &str) -> Result<Vec<Workspace>, Error> {
-        let row = self.fleet().workspace(who, Action::ReadWorkspaces, id).await?;
+        let row = self.fleet().workspaces.get(who, Action::ReadWorkspaces, id).await?;
         let query = query.to_owned();
         self.store()
             .read(move |tx| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 use warren_fleet::Prober;
-use warren_fleet::probe_rules::Finding;
+use warren_rules::lifecycle::probes::Finding;
 
 use crate::a2a_client::interface_url;
 use crate::connector::{Call, CallError, CallLimits, Connector};

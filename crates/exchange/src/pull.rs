@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity};
 use warren_model::{
     Delivery, DeliveryId, DeliveryState, ErrorCode, PrincipalKind, Task, TaskUpdate, TokenKind, Workspace,
     WorkspaceId,
 };
 use warren_rules::messages::dispatch::{Happening, Outcome, dies_with_its_runtime, runtime_as_owner};
 use warren_rules::messages::queue;
+use warren_service::{Action, Target};
+use warren_service::{Error, Identity};
 use warren_store::DeliveryQuery;
 
 use crate::Exchange;
@@ -55,7 +55,7 @@ impl Exchange {
         lease_ms: Option<i64>,
     ) -> Result<Option<Claimed>, Error> {
         let row = self.own(who, id).await?;
-        self.fleet().note_sign_of_life(who).await;
+        self.fleet().runtimes.note_sign_of_life(who).await;
         if !queue::may_ask(row.status) {
             let detail = format!("the workspace is {}", row.status);
             return Err(Error::with_detail(ErrorCode::WorkspaceNotReady, detail));
@@ -181,7 +181,7 @@ impl Exchange {
         delivery_id: DeliveryId,
     ) -> Result<Voice, Error> {
         self.own(who, id).await?;
-        self.fleet().note_sign_of_life(who).await;
+        self.fleet().runtimes.note_sign_of_life(who).await;
         let row = self.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
         match row.filter(|row| row.workspace_id == id) {
             Some(row) => Ok(Voice::of(&row)),
@@ -191,7 +191,7 @@ impl Exchange {
 
     /// Only the workspace's own runtime takes its messages; a person would answer in its name (X4).
     pub(crate) async fn own(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, id).await?;
+        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, id).await?;
         let is_runtime = matches!(who.token.kind, TokenKind::Runner | TokenKind::Workspace)
             && who.principal.kind == PrincipalKind::Workspace;
         if is_runtime {

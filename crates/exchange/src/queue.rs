@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Actor, Error, Identity};
 use warren_model::{AuditAction, Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, WorkspaceId};
 use warren_rules::messages::dispatch::Happening;
+use warren_service::Action;
+use warren_service::{Actor, Error, Identity};
 use warren_store::{DeliveryQuery, Page};
 
 use crate::Exchange;
@@ -30,8 +30,8 @@ impl Exchange {
         who: &Identity,
         mut query: DeliveryQuery,
     ) -> Result<Page<Placed, DeliveryId>, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        self.fleet().workspaces.get(who, Action::UseWorkspace, query.workspace_id).await?;
+        query.limit = query.limit.clamp(1, self.fleet().context.limits().max_page_size);
         let page = self
             .store()
             .read(move |tx| {
@@ -50,7 +50,7 @@ impl Exchange {
                 Ok::<_, Error>(page.map(placed))
             })
             .await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// One message, and its place if it waits.
@@ -78,7 +78,7 @@ impl Exchange {
         workspace_id: WorkspaceId,
         id: DeliveryId,
     ) -> Result<Delivery, Error> {
-        self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let row = self.store().read(move |tx| tx.delivery(id).map_err(Error::from)).await?;
         let row = row.filter(|row| row.workspace_id == workspace_id);
         row.ok_or_else(|| Error::new(ErrorCode::DeliveryNotFound))
@@ -106,14 +106,14 @@ impl Exchange {
 
     /// Takes all that wait out of the queue. Answers how many.
     pub async fn clear_queue(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<u64, Error> {
-        let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let mut dropped = 0;
         let mut after = None;
         loop {
             let query = DeliveryQuery { workspace_id, state: DeliveryState::Queued, after, limit: 200 };
             let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             let next = page.next;
-            for waiting in self.fleet().context().listed(page).rows {
+            for waiting in self.fleet().context.listed(page).rows {
                 dropped += u64::from(self.drop_waiting(waiting, &who.principal).await?.is_some());
             }
             match next {

@@ -1,8 +1,9 @@
 //! What a runtime says about itself, judged before it is kept.
 
 use serde_json::Value;
-use warren_fleet::{Identity, Register, Registered};
+use warren_fleet::{Register, Registered};
 use warren_rules::outbound::{UrlUse, card_urls};
+use warren_service::Identity;
 
 use crate::connector::Refused;
 use crate::{Error, Exchange};
@@ -16,7 +17,7 @@ impl Exchange {
         if let Some(card) = &register.agent_card {
             self.check_card(card).await?;
         }
-        self.fleet().register(who, register).await
+        self.fleet().runtimes.register(who, register).await
     }
 
     /// Judges every URL of an agent card by the code that judges calls (sec/A05). Where messages are sent to must lead

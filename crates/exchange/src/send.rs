@@ -1,8 +1,7 @@
 //! Accepting a message: what is acknowledged is a row, and the row alone leads to its end (X12 to X16).
 
 use serde_json::{Map, json};
-use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity, require_budget, upload_rules as uploads};
+use warren_fleet::require_budget;
 use warren_model::{
     ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
     OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
@@ -11,6 +10,9 @@ use warren_model::{
 use warren_rules::messages::dispatch;
 use warren_rules::messages::queue::{self, Admission, Door};
 use warren_rules::messages::tasks::{self, InvalidMessage};
+use warren_rules::messages::uploads;
+use warren_service::{Action, Target};
+use warren_service::{Error, Identity};
 use warren_store::{Repeat, WriteTx};
 
 use crate::dispatcher::InHand;
@@ -119,10 +121,10 @@ impl Exchange {
             files::check_own_files(&send.message)?;
             return self.accept(sender, send, None).await;
         };
-        let from = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
+        let from = self.fleet().workspaces.get(who, Action::UseWorkspace, own).await?;
         let exchange = self.clone();
         let work = async move { exchange.send_with_files(&from, row, sender, send).await };
-        self.fleet().context().run_detached(work).await?.map(|accepted| accepted.seen_with(sight))
+        self.fleet().context.run_detached(work).await?.map(|accepted| accepted.seen_with(sight))
     }
 
     async fn send_with_files(
@@ -154,11 +156,11 @@ impl Exchange {
     /// A workspace that the caller may talk to; to others it does not exist (X3).
     pub async fn reach(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         let Some(own) = speaks_for(who).filter(|own| *own != id) else {
-            return self.fleet().workspace(who, Action::UseWorkspace, id).await;
+            return self.fleet().workspaces.get(who, Action::UseWorkspace, id).await;
         };
         // What the token may do at all is asked of its own workspace.
         who.may(Action::UseWorkspace, Target::Workspace { id: own, org_id: who.token.org_id })?;
-        let asker = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
+        let asker = self.fleet().workspaces.get(who, Action::UseWorkspace, own).await?;
         self.peer(asker, id).await
     }
 
@@ -250,7 +252,7 @@ impl Exchange {
             chat_message_id: self.entropy().id(now),
             new_context: self.entropy().id::<warren_model::TaskKind>(now).to_string(),
             owner: self.instance().to_owned(),
-            default_idle_ms: self.fleet().idle_timeout_ms(),
+            default_idle_ms: self.fleet().runtimes.idle_timeout_ms(),
             terms,
             origin,
             send,

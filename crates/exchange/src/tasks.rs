@@ -1,11 +1,11 @@
 //! Tasks as those see them who asked for them, or who run the workspace.
 
-use warren_fleet::access::Action;
-use warren_fleet::{Error, Identity};
 use warren_model::{
     Delivery, DeliveryState, ErrorCode, Principal, Status, Task, TaskId, TaskState, TaskUpdate, WorkspaceId,
 };
 use warren_rules::messages::dispatch::{Happening, Outcome};
+use warren_service::Action;
+use warren_service::{Error, Identity};
 use warren_store::{Page, TaskMark, TaskQuery};
 
 use crate::Exchange;
@@ -35,14 +35,14 @@ impl Exchange {
         mut query: TaskQuery,
     ) -> Result<(Page<Task, TaskId>, u64), Error> {
         let sees_all = self.sees_all(who, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        query.limit = query.limit.clamp(1, self.fleet().context.limits().max_page_size);
         if !sees_all {
             query.author = Some(who.principal.clone());
         }
         let sight = Sight::of(who, query.workspace_id);
         let (page, count) =
             self.store().read(move |tx| Ok::<_, Error>((tx.tasks(&query)?, tx.count_tasks(&query)?))).await?;
-        Ok((self.fleet().context().listed(page).map(|task| sight.task(task)), count))
+        Ok((self.fleet().context.listed(page).map(|task| sight.task(task)), count))
     }
 
     /// The last changed first, as A2A lists them. What changes meanwhile moves to the front; the rest keeps its place.
@@ -53,7 +53,7 @@ impl Exchange {
         behind: Option<TaskMark>,
     ) -> Result<(Page<Task, TaskMark>, u64), Error> {
         let sees_all = self.sees_all(who, query.workspace_id).await?;
-        query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
+        query.limit = query.limit.clamp(1, self.fleet().context.limits().max_page_size);
         if !sees_all {
             query.author = Some(who.principal.clone());
         }
@@ -62,7 +62,7 @@ impl Exchange {
             .store()
             .read(move |tx| Ok::<_, Error>((tx.changed_tasks(&query, behind)?, tx.count_tasks(&query)?)))
             .await?;
-        Ok((self.fleet().context().listed(page).map(|task| sight.task(task)), count))
+        Ok((self.fleet().context.listed(page).map(|task| sight.task(task)), count))
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.
@@ -200,7 +200,7 @@ impl Exchange {
     async fn sees_all(&self, who: &Identity, id: WorkspaceId) -> Result<bool, Error> {
         match speaks_for(who).filter(|own| *own != id) {
             None => {
-                let row = self.fleet().workspace(who, Action::UseWorkspace, id).await?;
+                let row = self.fleet().workspaces.get(who, Action::UseWorkspace, id).await?;
                 if row.status == Status::Removed {
                     Err(Error::new(ErrorCode::WorkspaceNotFound))
                 } else {

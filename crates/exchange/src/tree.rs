@@ -1,8 +1,8 @@
 //! The tree of workspaces, as far as talking needs it.
 
-use warren_fleet::Error;
 use warren_model::{Workspace, WorkspaceId};
 use warren_rules::messages::peers::{self, Side};
+use warren_service::Error;
 use warren_store::ReadTx;
 
 /// How far a walk towards the root goes; the fleet keeps trees lower than this.

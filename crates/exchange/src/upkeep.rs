@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
-use warren_fleet::Error;
 use warren_model::{ErrorCode, EventKind, WorkspaceId};
 use warren_rules::messages::dispatch;
+use warren_service::Error;
 
 use crate::Exchange;
 use crate::dispatcher::Occasion;
@@ -55,7 +55,7 @@ impl Exchange {
         loop {
             let now = self.clock().now();
             let due = self.store().read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from)).await?;
-            let due = self.fleet().context().readable(due);
+            let due = self.fleet().context.readable(due);
             let (count, mut failed) = (due.len(), None);
             for delivery in due {
                 let Some(happening) = dispatch::overdue(&delivery, now) else { continue };
@@ -106,7 +106,7 @@ impl Exchange {
 
     /// A heartbeat, or a status in which a runtime can be called again: what waits for it is tried at once (X15).
     async fn follow_signs_of_life(&self) {
-        let mut heartbeats = self.fleet().live_events();
+        let mut heartbeats = self.fleet().context.live_events();
         let mut newest = self.store().newest_event();
         let mut seen = *newest.borrow_and_update();
         loop {

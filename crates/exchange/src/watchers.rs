@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
-use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, Task, TaskId, TaskUpdate, Timestamp, Workspace};
 use warren_rules::messages::following::{AfterLook, Look, after_look};
 use warren_rules::messages::uploads;
+use warren_service::{Error, Identity};
 use warren_store::Store;
 
 use crate::send::{Accepted, Send, Sender};

@@ -43,13 +43,13 @@ impl AccessWatch {
     }
 
     async fn check(&self) -> Result<(), ErrorCode> {
-        match self.fleet.is_still_valid(self.who.token.id).await {
+        match self.fleet.tokens.is_still_valid(self.who.token.id).await {
             Ok(false) => return Err(ErrorCode::TokenExpired),
             Ok(true) => {}
             // A database that is away is no reason to hang up on a reader who was let in.
             Err(_) => return Ok(()),
         }
-        match self.fleet.usable_workspace(&self.who, self.action, self.workspace_id).await {
+        match self.fleet.workspaces.usable(&self.who, self.action, self.workspace_id).await {
             Ok(_) => Ok(()),
             Err(error) if error.code == ErrorCode::PlatformUnavailable => Ok(()),
             Err(error) => Err(error.code),

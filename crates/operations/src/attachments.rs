@@ -1,9 +1,8 @@
 //! Files of a workspace that its agent wants to show to people: each is looked at before anything is told.
 
 use futures_util::StreamExt as _;
-use warren_model::{Content, ErrorCode, Part, WorkspaceId};
+use warren_model::{Content, ErrorCode, Part, WORKSPACE_SCHEME, WorkspaceId};
 use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
-use warren_rules::messages::uploads::SCHEME;
 use warren_service::{Action, Error, Identity};
 use warren_workspace::WorkspacePath;
 use warren_workspace::fs::{ByteRange, EntryKind, Fs};
@@ -36,11 +35,12 @@ impl Files {
             let detail = format!("attachments: at most {MAX_ATTACHMENTS}");
             return Err(Error::with_detail(ErrorCode::InvalidMessage, detail));
         }
-        let fleet = &self.context.fleet;
-        fleet.workspace(who, Action::UseWorkspace, id).await?;
-        let lease = fleet.registry().acquire(id).await?;
+        let fleet = &self.fleet;
+        fleet.workspaces.get(who, Action::UseWorkspace, id).await?;
+        let lease = fleet.registry.acquire(id).await?;
         let fs = fs_of(&**lease.workspace())?;
-        let (max, max_all) = (fleet.limits().max_attachment_bytes, fleet.limits().max_attachments_bytes);
+        let (max, max_all) =
+            (fleet.context.limits().max_attachment_bytes, fleet.context.limits().max_attachments_bytes);
         let (mut parts, mut total) = (Vec::new(), 0_u64);
         for (at, file) in files.iter().enumerate() {
             let (part, bytes) = checked(fs, file, max).await.map_err(|(code, problem)| {
@@ -82,7 +82,7 @@ async fn checked(fs: &dyn Fs, file: &AttachedFile, max: u64) -> Result<(Part, u6
         .map_err(|problem| (ErrorCode::InvalidMessage, problem.to_string()))?;
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
     let part = Part {
-        content: Content::Url(format!("{SCHEME}{}", path.as_str())),
+        content: Content::Url(format!("{WORKSPACE_SCHEME}{}", path.as_str())),
         media_type: Some(media_type),
         filename: Some(name),
         metadata: serde_json::Map::new(),

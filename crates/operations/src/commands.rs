@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
+use warren_fleet::Fleet;
 use warren_model::WorkspaceId;
 use warren_service::{Action, Error, Identity};
 use warren_workspace::shell::{Command, RunEvent, RunResult, RunStream, Shell as _};
 use warren_workspace::{SecretVariables, Workspace};
 
-use crate::Context;
 use crate::access::{AccessWatch, while_allowed};
 use crate::journal::{CommandRecord, program};
 use crate::modules::shell_of;
 
 #[derive(Debug, Clone)]
 pub struct Commands {
-    context: Arc<Context>,
+    fleet: Fleet,
 }
 
 /// One piece of a command's output, or its end. `Finished` or `Failed` is the last.
@@ -42,8 +42,8 @@ struct Admitted {
 }
 
 impl Commands {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
+    pub(crate) fn new(fleet: Fleet) -> Self {
+        Self { fleet }
     }
 
     /// Runs a command to its end. A caller who drops this future ends the command.
@@ -54,7 +54,7 @@ impl Commands {
             let (command, secrets) = (command.clone(), secrets.clone());
             async move { secrets.shell(shell_of(&*workspace)?).run(command).await }
         };
-        match self.context.fleet.registry().with(id, run).await {
+        match self.fleet.registry.with(id, run).await {
             Ok(result) => {
                 record.finished(&result);
                 Ok(result)
@@ -87,7 +87,7 @@ impl Commands {
             }
         };
         let access = AccessWatch {
-            fleet: self.context.fleet.clone(),
+            fleet: self.fleet.clone(),
             who: who.clone(),
             action: Action::RunAnyCommand,
             workspace_id: id,
@@ -98,12 +98,12 @@ impl Commands {
     }
 
     async fn admit(&self, who: &Identity, id: WorkspaceId, command: &Command) -> Result<Admitted, Error> {
-        let fleet = &self.context.fleet;
-        let row = fleet.usable_workspace(who, Action::RunAnyCommand, id).await?;
-        let secrets = fleet.secret_variables(&row).await?;
+        let fleet = &self.fleet;
+        let row = fleet.workspaces.usable(who, Action::RunAnyCommand, id).await?;
+        let secrets = fleet.secrets.variables(&row).await?;
         // Opened first: a record that begins before there is anything to run in would tell of a command that never was.
-        let workspace = Arc::clone(fleet.registry().acquire(id).await?.workspace());
-        let record = CommandRecord::begin(&self.context, who, &row, program(command));
+        let workspace = Arc::clone(fleet.registry.acquire(id).await?.workspace());
+        let record = CommandRecord::begin(&self.fleet, who, &row, program(command));
         Ok(Admitted { workspace, secrets, record })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use warren_fleet::Fleet;
 use warren_model::{ErrorCode, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::fs::{
@@ -10,13 +11,12 @@ use warren_workspace::fs::{
 use warren_workspace::tools::FileChange;
 use warren_workspace::{Workspace, WorkspacePath};
 
-use crate::Context;
 use crate::journal;
 use crate::modules::fs_of;
 
 #[derive(Debug, Clone)]
 pub struct Files {
-    pub(crate) context: Arc<Context>,
+    pub(crate) fleet: Fleet,
 }
 
 /// What is found under a path.
@@ -27,8 +27,8 @@ pub enum FileOrListing {
 }
 
 impl Files {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
+    pub(crate) fn new(fleet: Fleet) -> Self {
+        Self { fleet }
     }
 
     /// Reads a range of a file, or lists a directory: whichever the path names.
@@ -41,11 +41,11 @@ impl Files {
         range: ByteRange,
         query: &LsQuery,
     ) -> Result<FileOrListing, Error> {
-        self.context.fleet.usable_workspace(who, Action::ReadWorkspaces, id).await?;
+        self.fleet.workspaces.usable(who, Action::ReadWorkspaces, id).await?;
         let read = |workspace: Arc<dyn Workspace>| async move {
             read_or_list(fs_of(&*workspace)?, path, range, query).await
         };
-        Ok(self.context.fleet.registry().with(id, read).await?)
+        Ok(self.fleet.registry.with(id, read).await?)
     }
 
     /// Lists a directory.
@@ -57,9 +57,9 @@ impl Files {
         path: &WorkspacePath,
         query: &LsQuery,
     ) -> Result<Listing, Error> {
-        self.context.fleet.usable_workspace(who, Action::ReadWorkspaces, id).await?;
+        self.fleet.workspaces.usable(who, Action::ReadWorkspaces, id).await?;
         let list = |workspace: Arc<dyn Workspace>| async move { fs_of(&*workspace)?.ls(path, query).await };
-        Ok(self.context.fleet.registry().with(id, list).await?)
+        Ok(self.fleet.registry.with(id, list).await?)
     }
 
     /// Writes a file, atomically: readers see the old contents or the new. The contents can be read once, so this is not
@@ -73,10 +73,10 @@ impl Files {
         contents: ByteStream,
         mode: WriteMode,
     ) -> Result<Written, Error> {
-        let row = self.context.fleet.usable_workspace(who, Action::UseWorkspace, id).await?;
-        let workspace = Arc::clone(self.context.fleet.registry().acquire(id).await?.workspace());
+        let row = self.fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
+        let workspace = Arc::clone(self.fleet.registry.acquire(id).await?.workspace());
         let written = fs_of(&*workspace)?.write(path, contents, mode).await?;
-        journal::file_changed(&self.context, who, &row, FileChange::Write, path, written.bytes);
+        journal::file_changed(&self.fleet, who, &row, FileChange::Write, path, written.bytes);
         Ok(written)
     }
 
@@ -130,9 +130,9 @@ impl Files {
         path: &WorkspacePath,
         act: impl Fn(Arc<dyn Workspace>) -> Fut,
     ) -> Result<(), Error> {
-        let row = self.context.fleet.usable_workspace(who, Action::UseWorkspace, id).await?;
-        self.context.fleet.registry().with(id, act).await?;
-        journal::file_changed(&self.context, who, &row, change, path, 0);
+        let row = self.fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
+        self.fleet.registry.with(id, act).await?;
+        journal::file_changed(&self.fleet, who, &row, change, path, 0);
         Ok(())
     }
 }

@@ -5,15 +5,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::Instrument as _;
-use warren_fleet::Use;
+use warren_fleet::{Fleet, Use};
 use warren_model::{ErrorCode, OrgId, Principal, Workspace as Row, WorkspaceId};
 use warren_service::Identity;
 use warren_workspace::shell::{Command, Invocation, Poll, ProcessId, ProcessInfo, ProcessState, RunResult};
 use warren_workspace::tools::FileChange;
 use warren_workspace::{Workspace, WorkspacePath};
 
-use crate::Context;
 use crate::modules::shell_of;
 
 /// How long one wait for a process's end holds its workspace.
@@ -23,7 +21,7 @@ const END_PAUSE: Duration = Duration::from_secs(1);
 
 /// Writes that a file or directory was changed.
 pub(crate) fn file_changed(
-    context: &Context,
+    fleet: &Fleet,
     who: &Identity,
     row: &Row,
     change: FileChange,
@@ -31,14 +29,14 @@ pub(crate) fn file_changed(
     bytes: u64,
 ) {
     let what = Use::FileChanged { operation: change.as_str(), path: path.as_str().to_owned(), bytes };
-    context.fleet.record_use(row.org_id, row.id, who.principal.clone(), &what);
+    fleet.journal.record(row.org_id, row.id, who.principal.clone(), &what);
 }
 
 /// A command under way. Dropped before its end is known, it writes that it was abandoned: that is how a client that
 /// hangs up shows.
 #[derive(Debug)]
 pub(crate) struct CommandRecord {
-    context: Arc<Context>,
+    fleet: Fleet,
     org_id: OrgId,
     workspace_id: WorkspaceId,
     by: Principal,
@@ -48,9 +46,9 @@ pub(crate) struct CommandRecord {
 }
 
 impl CommandRecord {
-    pub(crate) fn begin(context: &Arc<Context>, who: &Identity, row: &Row, program: &str) -> Self {
+    pub(crate) fn begin(fleet: &Fleet, who: &Identity, row: &Row, program: &str) -> Self {
         Self {
-            context: Arc::clone(context),
+            fleet: fleet.clone(),
             org_id: row.org_id,
             workspace_id: row.id,
             by: who.principal.clone(),
@@ -89,7 +87,8 @@ impl CommandRecord {
         let span = tracing::info_span!(
             parent: None, "operations.processes.end", workspace.id = %self.workspace_id, process = process.id.0
         );
-        tokio::spawn(self.write_end(Arc::downgrade(workspace), process.id).instrument(span));
+        let context = self.fleet.context.clone();
+        context.spawn(span, self.write_end(Arc::downgrade(workspace), process.id));
     }
 
     /// It could not be carried through, and the caller is told why: there is nothing to write.
@@ -105,13 +104,13 @@ impl CommandRecord {
         loop {
             tokio::select! {
                 _ = pause.tick() => {}
-                () = self.context.stopping.cancelled() => return,
+                () = self.fleet.context.stopping().cancelled() => return,
             }
             let Some(workspace) = workspace.upgrade() else { return };
             let Ok(shell) = shell_of(&*workspace) else { return };
             let polled = tokio::select! {
                 polled = shell.poll(id, poll) => polled,
-                () = self.context.stopping.cancelled() => return,
+                () = self.fleet.context.stopping().cancelled() => return,
             };
             match polled {
                 Ok(polled) if polled.state == ProcessState::Running => {}
@@ -140,7 +139,7 @@ impl CommandRecord {
     }
 
     fn write(&self, what: &Use) {
-        self.context.fleet.record_use(self.org_id, self.workspace_id, self.by.clone(), what);
+        self.fleet.journal.record(self.org_id, self.workspace_id, self.by.clone(), what);
     }
 
     fn duration_ms(&self) -> u64 {

@@ -6,7 +6,7 @@
 //!                                                              retry)      per deed)
 //! ```
 //!
-//! Every method takes the caller's [`Identity`](warren_fleet::Identity) and asks the one access rule before anything
+//! Every method takes the caller's [`Identity`](warren_service::Identity) and asks the one access rule before anything
 //! else. A caller who hangs up drops the method's future: that ends a command, and the [`CommandRecord`] in it writes
 //! that the command was abandoned. What must outlive the caller (waiting for the end of a process) runs in a task of
 //! its own.
@@ -36,9 +36,6 @@ pub use processes::{ProcessEvent, ProcessStream, Processes};
 pub use terminals::{Terminal, TerminalAccess, TerminalRequest, Terminals};
 pub use tools::{ToolCatalog, ToolOutcome, ToolRefusal, Tools};
 
-use std::sync::Arc;
-
-use tokio_util::sync::CancellationToken;
 use warren_fleet::Fleet;
 
 /// The operations of one Warren. Cheap to clone; all clones are one.
@@ -52,22 +49,13 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// `stopping` is cancelled when Warren is asked to stop: nobody waits for the end of a process any longer.
-    pub fn new(fleet: Fleet, stopping: CancellationToken) -> Self {
-        let context = Arc::new(Context { fleet, stopping });
+    pub fn new(fleet: Fleet) -> Self {
         Self {
-            tools: Tools::new(Arc::clone(&context)),
-            commands: Commands::new(Arc::clone(&context)),
-            processes: Processes::new(Arc::clone(&context)),
-            files: Files::new(Arc::clone(&context)),
-            terminals: Terminals::new(context),
+            tools: Tools::new(fleet.clone()),
+            commands: Commands::new(fleet.clone()),
+            processes: Processes::new(fleet.clone()),
+            files: Files::new(fleet.clone()),
+            terminals: Terminals::new(fleet),
         }
     }
-}
-
-/// What all subjects stand on.
-#[derive(Debug)]
-struct Context {
-    fleet: Fleet,
-    stopping: CancellationToken,
 }

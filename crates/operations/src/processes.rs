@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
+use warren_fleet::Fleet;
 use warren_model::{ErrorCode, Workspace as Row, WorkspaceId};
 use warren_service::{Error, Identity, ProcessDeed};
 use warren_workspace::shell::{
@@ -14,7 +15,6 @@ use warren_workspace::shell::{
 };
 use warren_workspace::{SecretVariables, Workspace};
 
-use crate::Context;
 use crate::access::{AccessWatch, while_allowed};
 use crate::journal::{CommandRecord, END_WAIT_MS, program};
 use crate::modules::shell_of;
@@ -24,7 +24,7 @@ const FOLLOW_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Processes {
-    context: Arc<Context>,
+    fleet: Fleet,
 }
 
 /// What a reader of a process's output is told. `Exited` or `Closing` is the last.
@@ -48,24 +48,24 @@ pub enum ProcessEvent {
 pub type ProcessStream = Pin<Box<dyn Stream<Item = (ProcessEvent, u64)> + Send>>;
 
 impl Processes {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
+    pub(crate) fn new(fleet: Fleet) -> Self {
+        Self { fleet }
     }
 
     /// Starts a process that outlives the request. It lives until it ends, its timeout comes, it is signalled, or the
     /// workspace closes.
     #[tracing::instrument(name = "operations.processes.start", skip_all, fields(workspace.id = %id))]
     pub async fn start(&self, who: &Identity, id: WorkspaceId, start: Start) -> Result<ProcessInfo, Error> {
-        let row = self.context.fleet.usable_workspace(who, ProcessDeed::Start.action(), id).await?;
-        let secrets = self.context.fleet.secret_variables(&row).await?;
-        Ok(start_process(&self.context, who, &row, secrets, start).await?.1)
+        let row = self.fleet.workspaces.usable(who, ProcessDeed::Start.action(), id).await?;
+        let secrets = self.fleet.secrets.variables(&row).await?;
+        Ok(start_process(&self.fleet, who, &row, secrets, start).await?.1)
     }
 
     #[tracing::instrument(name = "operations.processes.list", skip_all, fields(workspace.id = %id))]
     pub async fn list(&self, who: &Identity, id: WorkspaceId) -> Result<Vec<ProcessInfo>, Error> {
-        self.context.fleet.usable_workspace(who, ProcessDeed::See.action(), id).await?;
+        self.fleet.workspaces.usable(who, ProcessDeed::See.action(), id).await?;
         let list = |workspace: Arc<dyn Workspace>| async move { shell_of(&*workspace)?.list().await };
-        Ok(self.context.fleet.registry().with(id, list).await?)
+        Ok(self.fleet.registry.with(id, list).await?)
     }
 
     #[tracing::instrument(name = "operations.processes.get", skip_all, fields(workspace.id = %id))]
@@ -88,13 +88,13 @@ impl Processes {
         process: ProcessId,
         poll: Poll,
     ) -> Result<Polled, Error> {
-        let row = self.context.fleet.usable_workspace(who, ProcessDeed::Read.action(), id).await?;
-        let secrets = self.context.fleet.secret_variables(&row).await?;
+        let row = self.fleet.workspaces.usable(who, ProcessDeed::Read.action(), id).await?;
+        let secrets = self.fleet.secrets.variables(&row).await?;
         let read = move |workspace: Arc<dyn Workspace>| {
             let secrets = secrets.clone();
             async move { secrets.shell(shell_of(&*workspace)?).poll(process, poll).await }
         };
-        Ok(self.context.fleet.registry().with(id, read).await?)
+        Ok(self.fleet.registry.with(id, read).await?)
     }
 
     /// Output as it is made, from an offset on, up to the end of the process, of the caller's access, or until
@@ -109,12 +109,12 @@ impl Processes {
         ends_with: CancellationToken,
     ) -> Result<ProcessStream, Error> {
         let action = ProcessDeed::Read.action();
-        let row = self.context.fleet.usable_workspace(who, action, id).await?;
-        let secrets = self.context.fleet.secret_variables(&row).await?;
-        let workspace = Arc::clone(self.context.fleet.registry().acquire(id).await?.workspace());
+        let row = self.fleet.workspaces.usable(who, action, id).await?;
+        let secrets = self.fleet.secrets.variables(&row).await?;
+        let workspace = Arc::clone(self.fleet.registry.acquire(id).await?.workspace());
         find(&*workspace, process).await?;
         let access = AccessWatch {
-            fleet: self.context.fleet.clone(),
+            fleet: self.fleet.clone(),
             who: who.clone(),
             action,
             workspace_id: id,
@@ -170,22 +170,22 @@ impl Processes {
         deed: ProcessDeed,
         id: WorkspaceId,
     ) -> Result<Arc<dyn Workspace>, Error> {
-        self.context.fleet.usable_workspace(who, deed.action(), id).await?;
-        Ok(Arc::clone(self.context.fleet.registry().acquire(id).await?.workspace()))
+        self.fleet.workspaces.usable(who, deed.action(), id).await?;
+        Ok(Arc::clone(self.fleet.registry.acquire(id).await?.workspace()))
     }
 }
 
 /// Starts a process, writes that down, and sees to it that its end is written too.
 pub(crate) async fn start_process(
-    context: &Arc<Context>,
+    fleet: &Fleet,
     who: &Identity,
     row: &Row,
     secrets: SecretVariables,
     start: Start,
 ) -> Result<(Arc<dyn Workspace>, ProcessInfo), Error> {
-    let registry = context.fleet.registry();
+    let registry = &fleet.registry;
     registry.acquire(row.id).await?;
-    let record = CommandRecord::begin(context, who, row, program(&start.command));
+    let record = CommandRecord::begin(fleet, who, row, program(&start.command));
     let start = move |workspace: Arc<dyn Workspace>| {
         let (start, secrets) = (start.clone(), secrets.clone());
         async move {

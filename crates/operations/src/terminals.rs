@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
+use warren_fleet::Fleet;
 use warren_model::{Workspace as Row, WorkspaceId};
 use warren_service::{Error, Identity, ProcessDeed};
 use warren_workspace::shell::{Command, ProcessId, ProcessInfo, PtySize, Signal, Start};
 use warren_workspace::{GuardedShell, SecretVariables, Workspace, WorkspacePath};
 
-use crate::Context;
 use crate::access::AccessWatch;
 use crate::modules::shell_of;
 use crate::processes::{find, start_process};
@@ -22,7 +22,7 @@ const DEFAULT_SIZE: PtySize = PtySize { rows: 24, columns: 80 };
 
 #[derive(Debug, Clone)]
 pub struct Terminals {
-    context: Arc<Context>,
+    fleet: Fleet,
 }
 
 /// What a terminal is opened for.
@@ -44,21 +44,21 @@ pub enum TerminalRequest {
 }
 
 impl Terminals {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
+    pub(crate) fn new(fleet: Fleet) -> Self {
+        Self { fleet }
     }
 
     /// Asks whether the caller may have a terminal in the workspace, before anything is opened.
     pub async fn admit(&self, who: &Identity, id: WorkspaceId) -> Result<TerminalAccess, Error> {
-        let row = self.context.fleet.usable_workspace(who, ProcessDeed::Type.action(), id).await?;
-        Ok(TerminalAccess { context: Arc::clone(&self.context), who: who.clone(), row })
+        let row = self.fleet.workspaces.usable(who, ProcessDeed::Type.action(), id).await?;
+        Ok(TerminalAccess { fleet: self.fleet.clone(), who: who.clone(), row })
     }
 }
 
 /// A caller who may have a terminal in a workspace.
 #[derive(Debug)]
 pub struct TerminalAccess {
-    context: Arc<Context>,
+    fleet: Fleet,
     who: Identity,
     row: Row,
 }
@@ -67,10 +67,10 @@ impl TerminalAccess {
     /// Starts or finds the process. `ends_with_connection`: the process is ended with the terminal.
     #[tracing::instrument(name = "operations.terminals.open", skip_all, fields(workspace.id = %self.row.id))]
     pub async fn open(self, request: TerminalRequest, ends_with_connection: bool) -> Result<Terminal, Error> {
-        let Self { context, who, row } = self;
-        let secrets = context.fleet.secret_variables(&row).await?;
+        let Self { fleet, who, row } = self;
+        let secrets = fleet.secrets.variables(&row).await?;
         let access = AccessWatch {
-            fleet: context.fleet.clone(),
+            fleet: fleet.clone(),
             who: who.clone(),
             action: ProcessDeed::Type.action(),
             workspace_id: row.id,
@@ -81,7 +81,7 @@ impl TerminalAccess {
                 let mut command = Command::script(command.as_deref().unwrap_or(SHELL));
                 command.cwd = cwd;
                 let start = Start { command, pty: Some(size.unwrap_or(DEFAULT_SIZE)) };
-                let started = start_process(&context, &who, &row, secrets.clone(), start).await?;
+                let started = start_process(&fleet, &who, &row, secrets.clone(), start).await?;
                 let (workspace, process) = started;
                 let is_unknown = true;
                 Ok(Terminal {
@@ -95,7 +95,7 @@ impl TerminalAccess {
                 })
             }
             TerminalRequest::Attach { process, offset, size } => {
-                let workspace = Arc::clone(context.fleet.registry().acquire(row.id).await?.workspace());
+                let workspace = Arc::clone(fleet.registry.acquire(row.id).await?.workspace());
                 let process = find(&*workspace, process).await?;
                 if let Some(size) = size.filter(|_| process.has_pty) {
                     shell_of(&*workspace)?.resize(process.id, size).await?;
@@ -153,12 +153,17 @@ impl Drop for Terminal {
             return;
         }
         // Without a runtime Warren is gone, and its workspaces with it.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
         let (workspace, process) = (Arc::clone(&self.workspace), self.process.id);
-        runtime.spawn(async move {
+        let span = tracing::info_span!(
+            parent: None, "operations.terminals.end", workspace.id = %self.access.workspace_id, process = process.0
+        );
+        self.access.fleet.context.spawn(span, async move {
             let Ok(shell) = shell_of(&*workspace) else { return };
             if let Err(error) = shell.kill(process, Signal::Kill).await {
-                tracing::debug!(%error, process = process.0, "a terminal's process was not ended");
+                tracing::debug!(%error, "a terminal's process was not ended");
             }
         });
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use warren_fleet::Fleet;
 use warren_model::{CapabilitySet, Workspace as Row, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::Workspace;
@@ -10,12 +11,11 @@ use warren_workspace::tools::{
     self, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolResult,
 };
 
-use crate::Context;
 use crate::journal::{self, CommandRecord};
 
 #[derive(Debug, Clone)]
 pub struct Tools {
-    context: Arc<Context>,
+    fleet: Fleet,
 }
 
 /// What a model is told about a workspace.
@@ -47,14 +47,14 @@ pub struct ToolRefusal {
 }
 
 impl Tools {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
+    pub(crate) fn new(fleet: Fleet) -> Self {
+        Self { fleet }
     }
 
     /// The tools of a workspace, by its declared capabilities.
     #[tracing::instrument(name = "operations.tools.catalog", skip_all, fields(workspace.id = %id))]
     pub async fn catalog(&self, who: &Identity, id: WorkspaceId) -> Result<ToolCatalog, Error> {
-        let row = self.context.fleet.workspace(who, Action::ReadWorkspaces, id).await?;
+        let row = self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?;
         let capabilities = row.spec.capabilities;
         Ok(ToolCatalog {
             capabilities,
@@ -73,11 +73,11 @@ impl Tools {
         name: &str,
         arguments: Value,
     ) -> Result<ToolOutcome, Error> {
-        let fleet = &self.context.fleet;
-        let row = fleet.usable_workspace(who, Action::UseWorkspace, id).await?;
-        fleet.check_budget(&row).await?;
-        let refusals = fleet.refusals()?;
-        let secrets = fleet.secret_variables(&row).await?;
+        let fleet = &self.fleet;
+        let row = fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
+        fleet.budgets.check(&row).await?;
+        let refusals = fleet.tool_refusals.log()?;
+        let secrets = fleet.secrets.variables(&row).await?;
         let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals, secrets);
         match self.carry_out(who, &row, &context, name, arguments).await {
             Ok(answer) => Ok(ToolOutcome::Answered(answer)),
@@ -101,11 +101,11 @@ impl Tools {
         let call = ToolCall::check(context, name, arguments)?;
         let record = match call.intent() {
             ToolIntent::RunCommand { program } | ToolIntent::StartProcess { program } => {
-                Some(CommandRecord::begin(&self.context, who, row, program))
+                Some(CommandRecord::begin(&self.fleet, who, row, program))
             }
             ToolIntent::Other => None,
         };
-        match call.run(self.context.fleet.registry(), context).await {
+        match call.run(&self.fleet.registry, context).await {
             Ok((ToolResult { answer, effect }, workspace)) => {
                 self.write(who, row, record, effect, &workspace);
                 Ok(answer)
@@ -129,7 +129,7 @@ impl Tools {
     ) {
         match (effect, record) {
             (ToolEffect::FileChanged { change, path, bytes }, _) => {
-                journal::file_changed(&self.context, who, row, change, &path, bytes);
+                journal::file_changed(&self.fleet, who, row, change, &path, bytes);
             }
             (ToolEffect::CommandRan { exit_code, signal, timed_out }, Some(record)) => {
                 record.ended(exit_code, signal, timed_out);

@@ -16,8 +16,9 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, Interval};
 use warren_api::{EventFrame, EventPage};
+use warren_fleet::EventLogBounds;
 use warren_model::{ErrorCode, NewEvent, OrgId, WorkspaceId};
-use warren_service::{Action, Error, Identity, Target};
+use warren_service::{Action, Identity, Target};
 use warren_store::EventQuery;
 
 use crate::App;
@@ -54,7 +55,7 @@ impl Subscription {
         // A workspace's own token sees its own events without having to say so.
         let workspace_id = asked.or(who.token.workspace_id);
         match workspace_id {
-            Some(id) => drop(app.fleet.workspace(&who, Action::ReadEvents, id).await?),
+            Some(id) => drop(app.fleet.workspaces.get(&who, Action::ReadEvents, id).await?),
             None => who.may(Action::ReadEvents, Target::Org(who.token.org_id))?,
         }
         Ok(Self { org_id: who.visible_org(), workspace_id, after, wants_live, who })
@@ -74,12 +75,7 @@ impl Subscription {
     pub(crate) async fn page(&self, app: &App, limit: u32) -> Result<EventPage, Failure> {
         let after = self.after.unwrap_or(0);
         let query = self.query(after, limit);
-        let (page, newest) = app
-            .fleet
-            .store()
-            .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
-            .await?;
-        let page = app.fleet.context().listed(page);
+        let (page, newest) = app.fleet.event_log.page(query).await?;
         let last = page.rows.last().map_or(after, |event| event.seq).min(newest);
         Ok(EventPage {
             items: page.rows.iter().map(convert::event).collect(),
@@ -139,7 +135,7 @@ impl Feed {
             ready: VecDeque::new(),
             // Listening begins before history is read, so that nothing falls between the two.
             stored: app.hub.listen(),
-            live: subscription.wants_live.then(|| app.fleet.live_events()),
+            live: subscription.wants_live.then(|| app.fleet.context.live_events()),
             recheck: tokio::time::interval(RECHECK),
             last_word: Instant::now(),
             _counted: Counted::of(app.telemetry.gauge("warren_event_streams", &[])),
@@ -182,12 +178,8 @@ impl Feed {
 
     /// A reader whose place in the log was cleared away learns so: nothing is left out in silence.
     async fn begin(&mut self) -> Result<(), ErrorCode> {
-        let read = self
-            .app
-            .fleet
-            .store()
-            .read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?)));
-        let (oldest, newest) = read.await.map_err(|error| error.code)?;
+        let bounds = self.app.fleet.event_log.bounds().await.map_err(|error| error.code)?;
+        let EventLogBounds { oldest, newest } = bounds;
         let after = self.subscription.after.unwrap_or(newest);
         self.cursor = after;
         if let Some(oldest) = oldest.filter(|oldest| after + 1 < *oldest) {
@@ -202,14 +194,9 @@ impl Feed {
         let query = self.subscription.query(self.cursor, HISTORY_PAGE);
         // Held for one page, never while a slow client takes it.
         let turn = self.app.history_readers.acquire().await;
-        let read = self
-            .app
-            .fleet
-            .store()
-            .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)));
-        let (page, newest) = read.await.map_err(|error| error.code)?;
+        let read = self.app.fleet.event_log.page(query).await;
         drop(turn);
-        let page = self.app.fleet.context().listed(page);
+        let (page, newest) = read.map_err(|error| error.code)?;
         self.ready.extend(EventBatch::of(&page.rows).visible(0, |_, _| true));
         if let Some(next) = page.next {
             self.cursor = next;
@@ -228,7 +215,7 @@ impl Feed {
             () = self.app.stopping.cancelled() => return Err(ErrorCode::ShuttingDown),
             _ = self.recheck.tick() => {
                 // A database that is away is no reason to hang up on a reader who was let in.
-                if let Ok(false) = self.app.fleet.is_still_valid(self.subscription.who.token.id).await {
+                if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.subscription.who.token.id).await {
                     return Err(ErrorCode::TokenExpired);
                 }
                 if self.last_word.elapsed() >= KEEP_ALIVE {

@@ -14,11 +14,12 @@ use warren_exchange::signing::Signer;
 use warren_exchange::{
     A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport,
 };
-use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRefs, Terms};
+use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
 use warren_service::{Context, ContextParts};
+use warren_service::{KeyFile, Keys};
 use warren_store::Store;
 use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
@@ -37,7 +38,7 @@ pub struct Builder {
     environment: Environment,
     database: Option<String>,
     disk: Option<std::path::PathBuf>,
-    terms: Terms,
+    fleet_config: FleetConfig,
     exchange_terms: ExchangeTerms,
     transport: Option<Arc<dyn Transport>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -78,8 +79,8 @@ impl Builder {
 
     /// What the fleet expects of runtimes.
     #[must_use]
-    pub fn terms(mut self, terms: Terms) -> Self {
-        self.terms = terms;
+    pub fn fleet_config(mut self, config: FleetConfig) -> Self {
+        self.fleet_config = config;
         self
     }
 
@@ -269,12 +270,12 @@ impl Warren {
             context,
             registry: Registry::new(parts, RegistryConfig::default()),
             keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
-            terms: builder.terms,
+            config: builder.fleet_config,
             replica,
             prober: Arc::new(CardProber::new(connector.clone())),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
-        let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
+        let token = fleet.tokens.mint_operator("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
         let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);

@@ -1,10 +1,10 @@
 //! Sends what a run is to say. The run's id is the message's: however often it is sent, it is one task (X41).
 
 use serde_json::json;
-use warren_fleet::Error;
 use warren_model::{
     ErrorCode, EventKind, Message, Part, Role, RunState, Schedule, ScheduleRun, TaskId, Timestamp,
 };
+use warren_service::Error;
 use warren_store::WriteTx;
 
 use super::event_of;

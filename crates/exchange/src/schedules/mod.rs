@@ -7,19 +7,20 @@ pub use scheduler::Rest;
 pub(crate) use scheduler::Wake;
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::schedule_rules::{self, Clockwork, FIRE_LEASE_MS, Making};
-use warren_fleet::{Actor, Error, Identity};
 use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventKind, MissedPolicy, NewEvent, OverlapPolicy, Principal,
     RunCause, RunState, Schedule, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp, Timing,
     WorkspaceId,
 };
+use warren_rules::messages::schedules as schedule_rules;
+use warren_rules::messages::schedules::{Clockwork, FIRE_LEASE_MS, Making};
+use warren_service::Action;
+use warren_service::{Actor, Error, Identity};
 use warren_store::{Page, ScheduleQuery, ScheduleRunQuery, WriteTx};
 
 use crate::Exchange;
 
-pub use warren_fleet::schedule_rules::Wish as NewSchedule;
+pub use warren_rules::messages::schedules::Wish as NewSchedule;
 
 /// Slots of one preview.
 pub const MAX_PREVIEW: u32 = 100;
@@ -41,8 +42,8 @@ impl Exchange {
         workspace_id: WorkspaceId,
         wish: NewSchedule,
     ) -> Result<Schedule, Error> {
-        let place = self.fleet().workspace(who, Action::WriteWorkspaces, workspace_id).await?;
-        let (now, limits) = (self.clock().now(), self.fleet().limits().clone());
+        let place = self.fleet().workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
+        let (now, limits) = (self.clock().now(), self.fleet().context.limits().clone());
         let making = Making {
             id: self.entropy().id(now),
             org_id: place.org_id,
@@ -89,13 +90,13 @@ impl Exchange {
         limit: u32,
     ) -> Result<Page<Schedule, ScheduleId>, Error> {
         match workspace_id {
-            Some(id) => drop(self.fleet().workspace(who, Action::ReadWorkspaces, id).await?),
+            Some(id) => drop(self.fleet().workspaces.get(who, Action::ReadWorkspaces, id).await?),
             None => who.may_in_own_org(Action::ReadWorkspaces)?,
         }
-        let limit = limit.clamp(1, self.fleet().limits().max_page_size);
+        let limit = limit.clamp(1, self.fleet().context.limits().max_page_size);
         let query = ScheduleQuery { org_id: who.visible_org(), workspace_id, after, limit };
         let page = self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
@@ -108,7 +109,7 @@ impl Exchange {
         expected_version: Option<u64>,
     ) -> Result<Schedule, Error> {
         let is_retimed = patch.timing.is_some() || patch.jitter_seconds.is_some();
-        let min_seconds = self.fleet().limits().min_schedule_interval_seconds;
+        let min_seconds = self.fleet().context.limits().min_schedule_interval_seconds;
         let now = self.clock().now();
         self.change_schedule(who, id, "changed", expected_version, move |row| {
             let before = (row.next_slot, row.next_at);
@@ -196,10 +197,10 @@ impl Exchange {
         limit: u32,
     ) -> Result<Page<ScheduleRun, ScheduleRunId>, Error> {
         self.schedule_for(who, Action::ReadWorkspaces, id).await?;
-        let limit = limit.clamp(1, self.fleet().limits().max_page_size);
+        let limit = limit.clamp(1, self.fleet().context.limits().max_page_size);
         let query = ScheduleRunQuery { schedule_id: id, before, limit };
         let page = self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// When a schedule with this timing would fire next.
@@ -210,7 +211,7 @@ impl Exchange {
         count: u32,
     ) -> Result<Vec<Timestamp>, Error> {
         who.may_in_own_org(Action::KnowOneself)?;
-        let (now, min) = (self.clock().now(), self.fleet().limits().min_schedule_interval_seconds);
+        let (now, min) = (self.clock().now(), self.fleet().context.limits().min_schedule_interval_seconds);
         let found = Clockwork::read(timing, now).and_then(|clockwork| {
             let first = clockwork.check(now, min, 0)?;
             Ok(clockwork.following(first).take(count.min(MAX_PREVIEW) as usize).collect())
@@ -234,7 +235,7 @@ impl Exchange {
         let not_found = || Error::new(ErrorCode::ScheduleNotFound);
         let row = self.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(not_found)?;
-        match self.fleet().workspace(who, action, row.workspace_id).await {
+        match self.fleet().workspaces.get(who, action, row.workspace_id).await {
             Ok(_) => Ok(row),
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => Err(not_found()),
             Err(error) => Err(error),

@@ -14,14 +14,15 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
-use warren_fleet::Error;
-use warren_fleet::schedule_rules::{
-    self, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
-};
 use warren_model::{
     ErrorCode, EventKind, OverlapPolicy, Principal, RunState, Schedule, ScheduleRun, SkipReason, Status,
     Timestamp,
 };
+use warren_rules::messages::schedules as schedule_rules;
+use warren_rules::messages::schedules::{
+    Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
+};
+use warren_service::Error;
 use warren_store::{ReadTx, WriteTx};
 
 use super::{event_of, new_run};
@@ -79,7 +80,7 @@ impl Exchange {
                 .store()
                 .read(move |tx| Ok::<_, Error>((tx.next_schedule_moment()?, tx.waiting_runs(BATCH)?)))
                 .await?;
-            let waiting = self.fleet().context().readable(waiting);
+            let waiting = self.fleet().context.readable(waiting);
             let is_due = next.is_some_and(|at| at <= now);
             if is_due {
                 self.claim_due(now).await?;
@@ -115,7 +116,7 @@ impl Exchange {
     }
 
     async fn claim_schedules(&self, due: Vec<Schedule>, now: Timestamp) -> Result<(), Error> {
-        let (exchange, max) = (self.clone(), self.fleet().limits().max_schedule_catch_up);
+        let (exchange, max) = (self.clone(), self.fleet().context.limits().max_schedule_catch_up);
         let claimed = self
             .store()
             .write(move |tx| {
@@ -192,7 +193,7 @@ impl Exchange {
             .store()
             .write(move |tx| {
                 let mut taken = Vec::new();
-                for mut run in exchange.fleet().context().readable(tx.unfinished_runs(now, BATCH)?) {
+                for mut run in exchange.fleet().context.readable(tx.unfinished_runs(now, BATCH)?) {
                     let attempts = run.attempts;
                     if attempts >= MAX_FIRE_ATTEMPTS {
                         super::fire::fail(tx, run, "unreachable", now)?;

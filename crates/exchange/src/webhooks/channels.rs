@@ -2,12 +2,12 @@
 //! never one of a person (X4).
 
 use serde_json::json;
-use warren_fleet::access::Action;
-use warren_fleet::{Actor, Identity};
 use warren_model::{
     AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
 };
 use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
+use warren_service::Action;
+use warren_service::{Actor, Identity};
 use warren_store::Batch;
 
 use super::network::{Incoming, SharedSecret, speaker_of};
@@ -30,7 +30,7 @@ impl Exchange {
         workspace_id: WorkspaceId,
         create: CreateChannel,
     ) -> Result<(Channel, SharedSecret), Error> {
-        let workspace = self.fleet().workspace(who, Action::WriteWorkspaces, workspace_id).await?;
+        let workspace = self.fleet().workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
         check_name(&create.name)?;
         let secret = self.shared_secret(create.secret.as_deref())?;
         let now = self.clock().now();
@@ -44,7 +44,8 @@ impl Exchange {
             created_by: who.principal.clone(),
         };
         let sealed = self.sealed(channel.id, &secret, &who.principal, now);
-        let (row, actor, max) = (channel.clone(), Actor::of(who), self.fleet().limits().max_webhooks_per_org);
+        let (row, actor, max) =
+            (channel.clone(), Actor::of(who), self.fleet().context.limits().max_webhooks_per_org);
         self.store()
             .write(move |tx| {
                 let known = tx.channels_of(workspace_id)?;
@@ -64,9 +65,9 @@ impl Exchange {
     }
 
     pub async fn channels(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
-        self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let found = self.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
-        self.fleet().context().tell_unreadable(&found.unreadable);
+        self.fleet().context.tell_unreadable(&found.unreadable);
         Ok(found)
     }
 
@@ -76,7 +77,7 @@ impl Exchange {
         workspace_id: WorkspaceId,
         id: ChannelId,
     ) -> Result<(), Error> {
-        self.fleet().workspace(who, Action::WriteWorkspaces, workspace_id).await?;
+        self.fleet().workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
         let (now, actor, by) = (self.clock().now(), Actor::of(who), who.principal.clone());
         self.store()
             .write(move |tx| {

@@ -161,7 +161,7 @@ impl Exchange {
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.clock().now();
         let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if self.fleet().context().readable(webhooks).is_empty() {
+        if self.fleet().context.readable(webhooks).is_empty() {
             return Ok(false);
         }
         let (entropy, exchange) = (Arc::clone(&self.0.parts.entropy), self.clone());
@@ -171,7 +171,7 @@ impl Exchange {
                 let seen = tx.webhook_cursor()?;
                 let page =
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
-                let page = exchange.fleet().context().listed(page);
+                let page = exchange.fleet().context.listed(page);
                 // What cannot be read is owed to nobody, and keeps nobody waiting.
                 let last = page.next.or_else(|| page.rows.last().map(|event| event.seq));
                 let Some(last) = last else { return Ok(false) };
@@ -204,7 +204,7 @@ impl Exchange {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in exchange.fleet().context().readable(tx.due_webhook_calls(id, now, room)?) {
+                for call in exchange.fleet().context.readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };

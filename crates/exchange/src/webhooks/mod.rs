@@ -17,13 +17,13 @@ pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified}
 
 use serde_json::json;
 use url::Url;
-use warren_fleet::access::Action;
-use warren_fleet::{Actor, Identity};
 use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventKind, Id, IdKind, Network, NewEvent, OrgId, Principal,
     SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
     WebhookId, WorkspaceId,
 };
+use warren_service::Action;
+use warren_service::{Actor, Identity};
 use warren_store::{Page, ReadTx, WebhookCallQuery, WriteTx};
 use zeroize::Zeroizing;
 
@@ -71,7 +71,8 @@ impl Exchange {
             created_by: who.principal.clone(),
         };
         let sealed = self.sealed(webhook.id, &secret, &who.principal, now);
-        let (row, actor, max) = (webhook.clone(), Actor::of(who), self.fleet().limits().max_webhooks_per_org);
+        let (row, actor, max) =
+            (webhook.clone(), Actor::of(who), self.fleet().context.limits().max_webhooks_per_org);
         self.store().write(move |tx| insert(tx, row.clone(), &sealed, &actor, max)).await?;
         Ok((webhook, secret))
     }
@@ -86,7 +87,7 @@ impl Exchange {
         let org_id = who.token.org_id;
         let page =
             self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     pub async fn webhook(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
@@ -152,7 +153,7 @@ impl Exchange {
     ) -> Result<Page<WebhookCall, WebhookCallId>, Error> {
         self.webhook(who, query.webhook_id).await?;
         let page = self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context().listed(page))
+        Ok(self.fleet().context.listed(page))
     }
 
     /// Puts a call that has ended back into the queue, under the same id.
@@ -197,12 +198,12 @@ impl Exchange {
         now: Timestamp,
     ) -> SealedSecret {
         let value = SecretValue::new(Zeroizing::new(secret.reveal().to_owned())).expect("a secret is text");
-        self.fleet().sealer().seal_system_secret(&secret_name(id), &value, by, now)
+        self.fleet().sealer.seal_system_secret(&secret_name(id), &value, by, now)
     }
 
     /// What was sealed for a webhook or channel.
     fn opened(&self, row: &SealedSecret) -> Result<SharedSecret, Error> {
-        let value = self.fleet().sealer().open_system_secret(row)?;
+        let value = self.fleet().sealer.open_system_secret(row)?;
         SharedSecret::parse(value.reveal()).ok_or_else(|| Error::new(ErrorCode::SecretUnreadable))
     }
 }

@@ -9,7 +9,6 @@ mod tools;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 use warren_model::WorkspaceId;
 use warren_operations::Operations;
 use warren_service::Identity;
@@ -35,8 +34,8 @@ impl Desk {
     async fn with(provider: Value) -> Self {
         let warren = Warren::start().await;
         let id = warren.workspace(provider).await;
-        let operations = Operations::new(warren.fleet.clone(), CancellationToken::new());
-        let who = warren.fleet.identify(&warren.token).await.expect("the operator is known");
+        let operations = Operations::new(warren.fleet.clone());
+        let who = warren.fleet.tokens.identify(&warren.token).await.expect("the operator is known");
         Self { warren, operations, who, id }
     }
 
@@ -44,7 +43,7 @@ impl Desk {
     async fn other(&self, token: Value) -> (Identity, String) {
         let made = self.warren.post("/api/v1/tokens", &token).await.json();
         let secret = made["secret"].as_str().expect("a secret");
-        let who = self.warren.fleet.identify(secret).await.expect("the token is good");
+        let who = self.warren.fleet.tokens.identify(secret).await.expect("the token is good");
         (who, made["token"]["id"].as_str().expect("an id").to_owned())
     }
 

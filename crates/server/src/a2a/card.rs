@@ -28,9 +28,7 @@ pub(super) async fn show(
     a2a: A2aRequest,
     headers: HeaderMap,
 ) -> Result<Response, A2aError> {
-    let id = a2a.workspace.id;
-    let registration =
-        app.fleet.store().read(move |tx| tx.registration(id).map_err(warren_service::Error::from)).await?;
+    let registration = app.fleet.runtimes.registration(a2a.workspace.id).await?;
     let card = card_of(&a2a.workspace, registration.as_ref(), &a2a.base_url).to_string();
     let tag = format!("\"{}\"", digest(&card));
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| is_named(known, &tag));

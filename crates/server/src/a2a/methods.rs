@@ -61,10 +61,7 @@ impl A2aRequest {
         if !names_types(&incoming.message) {
             return Ok(());
         }
-        let id = self.workspace.id;
-        let store = self.app.fleet.store();
-        let registration =
-            store.read(move |tx| tx.registration(id).map_err(warren_service::Error::from)).await?;
+        let registration = self.app.fleet.runtimes.registration(self.workspace.id).await?;
         let card = registration.and_then(|registration| registration.agent_card).unwrap_or_default();
         Ok(check_input_modes(&card, &incoming.message)?)
     }

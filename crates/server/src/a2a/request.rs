@@ -12,14 +12,14 @@ use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
 };
 use warren_model::{ErrorCode, TaskId, Workspace};
+use warren_operations::AccessWatch;
+use warren_service::Identity;
 
 use super::error::A2aError;
 use crate::App;
 use crate::auth::Caller;
 use crate::extract::{BodyLimits, PathId, read_body};
 use crate::problem::Failure;
-use warren_operations::AccessWatch;
-use warren_service::Identity;
 
 /// A request of somebody who may speak with the workspace.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl A2aRequest {
                 _ = recheck.tick() => {}
             }
             // A database that is away is no reason to hang up on a reader who was let in.
-            if let Ok(false) = self.app.fleet.is_still_valid(self.who.token.id).await {
+            if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.who.token.id).await {
                 return ErrorCode::TokenExpired;
             }
             match self.app.exchange.reach(&self.who, self.workspace.id).await {

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
 use warren_exchange::{Accepted, Follower, Sight};
 use warren_model::{ErrorCode, TaskId};
+use warren_operations::while_allowed;
 
 use super::error::{A2aError, unsupported};
 use super::request::A2aRequest;
 use crate::App;
-use warren_operations::while_allowed;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 

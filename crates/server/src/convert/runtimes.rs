@@ -1,9 +1,8 @@
 //! What runtimes report, between the wire and the model.
 
 use warren_api as api;
-use warren_fleet::vitals::{Displacement, Report};
 use warren_model as model;
-use warren_model::{ErrorCode, Timestamp};
+use warren_model::{Displacement, ErrorCode, RuntimeReport, Timestamp};
 
 use crate::problem::Failure;
 
@@ -36,11 +35,11 @@ pub(super) fn vitals(vitals: &model::Vitals) -> api::Vitals {
 }
 
 /// A report as the rules read it.
-pub(crate) fn report_from(heartbeat: api::Heartbeat) -> Result<Report, Failure> {
+pub(crate) fn report_from(heartbeat: api::Heartbeat) -> Result<RuntimeReport, Failure> {
     let metadata = heartbeat.runtime_metadata.unwrap_or_default();
     let switches = metadata.capabilities.unwrap_or_default();
     let last_progress_at = heartbeat.last_progress_at.map(|text| text.parse()).transpose();
-    Ok(Report {
+    Ok(RuntimeReport {
         error_rate: heartbeat.error_rate,
         sample_error: heartbeat.sample_error,
         active_tasks: heartbeat.active_tasks,

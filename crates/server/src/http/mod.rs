@@ -24,7 +24,6 @@ use warren_operations::Operations;
 
 use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
-use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
 use crate::runner_door::Door;
@@ -71,18 +70,15 @@ impl Server {
         })?;
         let address = listener.local_addr().map_err(|error| ServerError::Listen(listen, error))?;
         let fleet = exchange.fleet().clone();
-        let max_streams = fleet.limits().max_event_streams as usize;
-        let stopping = CancellationToken::new();
+        let max_streams = fleet.context.limits().max_event_streams as usize;
         let app = Arc::new(App {
             guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
             hub: EventHub::new(),
-            failures: Failures::default(),
-            paces: Paces::default(),
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
-            operations: Operations::new(fleet.clone(), stopping.clone()),
-            stopping,
+            operations: Operations::new(fleet.clone()),
+            stopping: CancellationToken::new(),
             clock: doors.0,
             entropy: doors.1,
             telemetry,
@@ -90,7 +86,9 @@ impl Server {
             fleet,
         });
         let router = routes::router(&app);
-        app.fleet.open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
+        app.fleet
+            .residents
+            .open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
         Ok(Self { listener, address, app, router })
     }
 
@@ -104,7 +102,7 @@ impl Server {
         let follower = tokio::spawn(
             app.hub
                 .clone()
-                .follow(Arc::clone(app.fleet.store()), app.stopping.clone())
+                .follow(app.fleet.event_log.clone(), app.stopping.clone())
                 .instrument(tracing::info_span!("server.events.follow")),
         );
         let connections = TaskTracker::new();

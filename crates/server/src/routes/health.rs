@@ -28,7 +28,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     let code = if app.stopping.is_cancelled() {
         Some(ErrorCode::ShuttingDown)
     } else {
-        match tokio::time::timeout(READY_LIMIT, app.fleet.store_health()).await {
+        match tokio::time::timeout(READY_LIMIT, app.fleet.context.store_health()).await {
             Ok(Ok(_)) => None,
             Ok(Err(_)) | Err(_) => Some(ErrorCode::PlatformUnavailable),
         }

@@ -56,7 +56,7 @@ async fn page(
 ) -> Result<axum::Json<SecretPage>, Failure> {
     let after = cursor(params.cursor)?;
     let limit = page_size(params.limit, app.limits().max_page_size)?;
-    let page = app.fleet.secrets(who, scope, after, limit).await?;
+    let page = app.fleet.secrets.list(who, scope, after, limit).await?;
     Ok(axum::Json(SecretPage {
         items: page.rows.iter().map(convert::secret).collect(),
         next_cursor: page.next.map(|name| name.to_string()),
@@ -113,8 +113,8 @@ async fn put(
     body: Value,
 ) -> Result<Response, Failure> {
     // Who may not write learns nothing about what may be written.
-    app.fleet.secret_owner(who, Action::WriteSecrets, scope).await?;
-    let (secret, is_new) = app.fleet.set_secret(who, scope, name_from(name)?, value_from(body)?).await?;
+    app.fleet.secrets.owner_of(who, Action::WriteSecrets, scope).await?;
+    let (secret, is_new) = app.fleet.secrets.set(who, scope, name_from(name)?, value_from(body)?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, axum::Json(convert::secret(&secret))).into_response())
 }
@@ -149,10 +149,10 @@ pub(super) async fn remove_of_workspace(
 }
 
 async fn delete(app: &App, who: &Identity, scope: SecretScope, name: &str) -> Result<StatusCode, Failure> {
-    app.fleet.secret_owner(who, Action::WriteSecrets, scope).await?;
+    app.fleet.secrets.owner_of(who, Action::WriteSecrets, scope).await?;
     // What cannot be a name cannot be there.
     let name: SecretName = name.parse().map_err(|_| Failure::from(ErrorCode::SecretNotFound))?;
-    app.fleet.remove_secret(who, scope, name).await?;
+    app.fleet.secrets.remove(who, scope, name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -165,7 +165,7 @@ pub(super) async fn rotate_key(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
 ) -> Result<axum::Json<KeyRotation>, Failure> {
-    let rotation = app.fleet.rotate_secret_key(&who).await?;
+    let rotation = app.fleet.key_rotation.rotate(&who).await?;
     Ok(axum::Json(KeyRotation {
         key_id: rotation.key_id.to_string(),
         is_new_key: rotation.is_new_key,

@@ -40,7 +40,7 @@ pub(crate) async fn notify(
     headers: HeaderMap,
     Json(wish): Json<Notify>,
 ) -> Result<Response, Failure> {
-    app.fleet.workspace(&who, Action::UseWorkspace, id).await?;
+    app.fleet.workspaces.get(&who, Action::UseWorkspace, id).await?;
     let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
     if wish.text.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));

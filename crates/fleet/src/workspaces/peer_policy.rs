@@ -1,0 +1,47 @@
+//! Whom a workspace may talk to, as its owner says (X3). Who may talk to whom in the end is decided by `rules`.
+
+use serde_json::json;
+use warren_model::{AuditAction, ErrorCode, EventKind, PeerPolicy, Workspace, WorkspaceId};
+use warren_service::{Action, Actor, Error, Identity};
+
+use super::{Workspaces, live_row};
+use crate::lifecycle::event_of;
+
+impl Workspaces {
+    #[tracing::instrument(name = "fleet.workspaces.set_peer_policy", skip_all, fields(workspace.id = %id))]
+    pub async fn set_peer_policy(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        policy: PeerPolicy,
+    ) -> Result<Workspace, Error> {
+        if policy.allow.len().max(policy.deny.len()) > PeerPolicy::MAX_NAMED {
+            let detail = format!("allow, deny: at most {} workspaces each", PeerPolicy::MAX_NAMED);
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        self.access.get(who, Action::WriteWorkspaces, id).await?;
+        let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
+        let policy = (policy != PeerPolicy::default()).then_some(policy);
+        self.context
+            .write_with_retries(true, move |tx| {
+                let mut row = live_row(tx, id)?;
+                if row.spec.peers == policy {
+                    return Ok(row);
+                }
+                row.spec.peers.clone_from(&policy);
+                row.updated_at = inputs.now;
+                let data = json!({ "fields": ["peers"], "generation": row.generation });
+                let kind = EventKind::WorkspaceSpecChanged;
+                tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data.clone()))?;
+                tx.append_audit(&actor.did_to_workspace(
+                    inputs.now,
+                    AuditAction::WorkspaceChanged,
+                    id,
+                    data,
+                ))?;
+                row.version = tx.update_workspace(&row, row.version)?;
+                Ok(row)
+            })
+            .await
+    }
+}
