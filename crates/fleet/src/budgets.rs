@@ -1,7 +1,8 @@
 //! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
 
 use serde_json::json;
-use warren_model::{AuditAction, ErrorCode, EventKind, Principal, Timestamp, Workspace, WorkspaceId};
+use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceSpecChanged};
+use warren_model::{AuditAction, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::SpendingReads;
@@ -63,9 +64,9 @@ impl Budgets {
                     tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
                     row.spec.monthly_budget_micros = limit_micros;
                     row.updated_at = inputs.now;
-                    let data = json!({ "fields": ["monthly_budget_micros"], "generation": row.generation });
-                    let kind = EventKind::WorkspaceSpecChanged;
-                    tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data))?;
+                    let fields = vec!["monthly_budget_micros".to_owned()];
+                    let data = WorkspaceSpecChanged { fields, generation: row.generation };
+                    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                     row.version = tx.update_workspace(&row, row.version)?;
                 }
                 Ok(row)
@@ -87,9 +88,9 @@ impl Budgets {
                 let limit = row.spec.monthly_budget_micros;
                 let before = standing(limit, spent.saturating_sub(micros));
                 if standing(limit, spent) == Standing::Exhausted && before != Standing::Exhausted {
-                    let data = json!({ "month": month, "limit_micros": limit, "spent_micros": spent });
-                    let kind = EventKind::WorkspaceBudgetExhausted;
-                    tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data))?;
+                    let month = month.clone();
+                    let data = WorkspaceBudgetExhausted { month, limit_micros: limit, spent_micros: spent };
+                    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                 }
                 Ok(())
             })

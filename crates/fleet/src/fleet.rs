@@ -13,7 +13,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use warren_model::{EventKind, NewEvent, OrgId, Principal};
+use warren_model::event::{ServerStarted, ServerStopping};
+use warren_model::{EventData, NewEvent, OrgId, Principal};
 use warren_service::{Context, Error, Keys, Redactors, Sealer};
 use warren_workspace::Registry;
 
@@ -185,7 +186,7 @@ impl Fleet {
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.replicas.join().await?;
         self.reconciler.take_up_all().await?;
-        self.context.append(self.server_event(EventKind::ServerStarted, version)).await?;
+        self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
         let rotation = self.key_rotation.clone();
         self.context.spawn(tracing::info_span!("fleet.key_rotation.resume"), async move {
             if let Err(error) = rotation.resume().await {
@@ -199,7 +200,7 @@ impl Fleet {
     /// Stops taking up work, waits for what is under way, and closes all workspaces.
     pub async fn stop(&self, version: &str) {
         self.context.begin_stop();
-        let stopping = self.server_event(EventKind::ServerStopping, version);
+        let stopping = self.server_event(ServerStopping { version: version.to_owned() });
         if let Err(error) = self.context.append(stopping).await {
             tracing::warn!(%error, "the stop could not be recorded");
         }
@@ -214,14 +215,13 @@ impl Fleet {
         self.context.store().close().await;
     }
 
-    fn server_event(&self, kind: EventKind, version: &str) -> NewEvent {
+    fn server_event(&self, data: impl Into<EventData>) -> NewEvent {
         NewEvent {
             at: self.context.now(),
-            kind,
             org_id: OrgId::DEFAULT,
             workspace_id: None,
             principal: Principal::system("server"),
-            data: serde_json::json!({ "version": version }),
+            data: data.into(),
         }
     }
 }

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
 use warren_rules::lifecycle::residents;
 use warren_service::{Actor, Context, Error};
-use warren_workspace::shell::{Command, Conversation, Shell};
+use warren_workspace::shell::{Command, Dialog, Shell};
 use warren_workspace::{Registry, SecretVariables};
 
 use crate::replicas::Replicas;
@@ -45,7 +45,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 #[async_trait]
 pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
     /// Until the runner ends; answers how. What it says is masked with its workspace's secrets.
-    async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String;
+    async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String;
 }
 
 /// Which runners this process has, and who serves them.
@@ -185,7 +185,7 @@ impl Residents {
         let signs = row.spec.agent.wedge_signs.iter().flat_map(|sign| ["--wedge-sign", sign.as_str()]);
         let words = [runner, "run", FOLDER].into_iter().chain(signs).chain(["--"]);
         let command = Command::argv(words.chain(row.spec.agent.command.iter().map(String::as_str)));
-        let talk = secrets.shell(shell).converse(command).await?;
+        let talk = secrets.shell(shell).open_dialog(command).await?;
         Ok(door.attend(row.id, talk, secrets).await)
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
-use warren_model::{ErrorCode, EventKind, NewEvent, OrgId, Principal, WorkspaceId};
+use warren_model::event::WorkspaceToolRefused;
+use warren_model::{ErrorCode, NewEvent, OrgId, Principal, WorkspaceId};
 use warren_service::{Context, Error};
 use warren_store::Error as StoreError;
 use warren_workspace::{RefusalLog, RefusalRecord, RefusalSink};
@@ -38,7 +38,7 @@ struct RefusalEvents {
 }
 
 impl RefusalEvents {
-    fn append(&self, workspace_id: Option<WorkspaceId>, data: serde_json::Value) {
+    fn append(&self, workspace_id: Option<WorkspaceId>, data: WorkspaceToolRefused) {
         let (store, at) = (Arc::clone(self.context.store()), self.context.now());
         self.context.spawn(tracing::info_span!("fleet.tool_refusals.append"), async move {
             let written: Result<(), StoreError> = store
@@ -46,11 +46,10 @@ impl RefusalEvents {
                     let row = workspace_id.map(|id| tx.workspace(id)).transpose()?.flatten();
                     tx.append_event(&NewEvent {
                         at,
-                        kind: EventKind::WorkspaceToolRefused,
                         org_id: row.map_or(OrgId::DEFAULT, |row| row.org_id),
                         workspace_id,
                         principal: Principal::system("policy"),
-                        data: data.clone(),
+                        data: data.clone().into(),
                     })
                 })
                 .await;
@@ -65,14 +64,19 @@ impl RefusalSink for RefusalEvents {
     fn write(&self, record: &RefusalRecord<'_>) {
         match record {
             RefusalRecord::Full { workspace_id, tool, refusal } => {
-                let data = json!({
-                    "tool": tool, "kind": refusal.kind.as_str(), "count": 1, "sentence": refusal.sentence,
-                });
+                let data = WorkspaceToolRefused {
+                    kind: refusal.kind.as_str().to_owned(),
+                    count: 1,
+                    tool: Some((*tool).to_owned()),
+                    sentence: Some(refusal.sentence.clone()),
+                };
                 self.append(Some(*workspace_id), data);
             }
             RefusalRecord::RollUp { subject, count } => {
                 let kind = subject.map_or("other", |(_, kind)| kind.as_str());
-                self.append(subject.map(|(id, _)| id), json!({ "kind": kind, "count": count }));
+                let data =
+                    WorkspaceToolRefused { kind: kind.to_owned(), count: *count, tool: None, sentence: None };
+                self.append(subject.map(|(id, _)| id), data);
             }
         }
     }

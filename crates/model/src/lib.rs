@@ -11,7 +11,7 @@ mod conversation;
 mod delegation;
 mod document;
 mod error_code;
-mod event;
+pub mod event;
 mod failure;
 mod id;
 mod limits;
@@ -45,7 +45,7 @@ pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};
-pub use event::{Event, EventKind, NewEvent};
+pub use event::{Event, EventData, EventField, EventJson, EventKind, NewEvent};
 pub use failure::PublicFailure;
 pub use id::{
     ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
@@ -67,10 +67,12 @@ pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
 pub use schedule::{
-    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleRun, SkipReason, Timing,
+    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
+    Timing,
 };
 pub use secret::{
-    InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
+    InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretOwnerKind,
+    SecretValue,
 };
 pub use task::{
     Delivery, DeliveryEnd, DeliveryReason, DeliveryState, Task, TaskOrigin, TaskState, TaskUpdate,
@@ -85,7 +87,7 @@ pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, Toke
 pub use vitals::{
     Displaced, Displacement, Outcomes, ReportDoubt, RuntimeReport, RuntimeState, Vitals, WorkOutcome,
 };
-pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
+pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState, WebhookStopReason};
 pub use workspace::{
     BehindOf, Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,

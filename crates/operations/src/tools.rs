@@ -8,7 +8,7 @@ use warren_model::{CapabilitySet, Workspace as Row, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::Workspace;
 use warren_workspace::tools::{
-    self, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolResult,
+    self, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolOutput,
 };
 
 use crate::journal::{self, CommandRecord};
@@ -106,7 +106,7 @@ impl Tools {
             ToolIntent::Other => None,
         };
         match call.run(&self.fleet.registry, context).await {
-            Ok((ToolResult { answer, effect }, workspace)) => {
+            Ok((ToolOutput { answer, effect }, workspace)) => {
                 self.write(who, row, record, effect, &workspace);
                 Ok(answer)
             }

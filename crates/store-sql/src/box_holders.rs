@@ -3,8 +3,8 @@
 use warren_model::WorkspaceId;
 use warren_store::{BoxHolder, BoxHolderReads, BoxHolderWrites, Error};
 
-use crate::session::Value;
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 const GET: &str = "SELECT workspace_id, replica, epoch FROM places WHERE workspace_id = $1";
 const INSERT: &str = "INSERT INTO places (workspace_id, replica, epoch) VALUES ($1, $2, $3) ON CONFLICT (workspace_id) DO NOTHING";

@@ -2,8 +2,9 @@
 //! never one of a person (X4).
 
 use serde_json::json;
+use warren_model::event::{ChannelCreated, ChannelRemoved};
 use warren_model::{
-    AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
+    AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, Network, Principal, WorkspaceId,
 };
 use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
 use warren_service::Action;
@@ -54,11 +55,17 @@ impl Exchange {
                 }
                 tx.insert_channel(&row)?;
                 tx.insert_secret(&sealed)?;
-                let data = json!({ "channel_id": row.id, "name": row.name });
-                let (kind, by) = (EventKind::ChannelCreated, &row.created_by);
-                tx.append_event(&event(row.org_id, Some(workspace_id), kind, by, now, data.clone()))?;
+                let data = ChannelCreated { channel_id: row.id, name: row.name.clone() };
+                let event = event(row.org_id, Some(workspace_id), &row.created_by, now, data);
+                tx.append_event(&event)?;
                 let (action, kind) = (AuditAction::ChannelCreated, AuditTargetKind::Channel);
-                Ok(tx.append_audit(&actor.did(now, action, kind, &row.id.to_string(), data))?)
+                Ok(tx.append_audit(&actor.did(
+                    now,
+                    action,
+                    kind,
+                    &row.id.to_string(),
+                    event.data.to_json(),
+                ))?)
             })
             .await?;
         Ok((channel, secret))
@@ -85,8 +92,8 @@ impl Exchange {
                 let channel = channel.ok_or_else(|| Error::new(ErrorCode::ChannelNotFound))?;
                 tx.delete_channel(id)?;
                 tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
-                let (data, kind) = (json!({ "channel_id": id }), EventKind::ChannelRemoved);
-                tx.append_event(&event(channel.org_id, Some(workspace_id), kind, &by, now, data))?;
+                let data = ChannelRemoved { channel_id: id };
+                tx.append_event(&event(channel.org_id, Some(workspace_id), &by, now, data))?;
                 let (action, kind) = (AuditAction::ChannelRemoved, AuditTargetKind::Channel);
                 Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), json!({})))?)
             })

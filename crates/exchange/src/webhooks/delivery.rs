@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
+use warren_model::event::{WebhookCallDead, WebhookStopped};
 use warren_model::{
-    ErrorCode, Event, EventKind, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
-    WebhookId,
+    ErrorCode, Event, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState, WebhookId,
+    WebhookStopReason,
 };
 use warren_rules::messages::webhooks::{Attempt, Next, after, is_owed};
 use warren_store::{Error as StoreError, EventQuery, WriteTx};
@@ -306,14 +307,12 @@ fn settle(
     }
     let (by, id) = (Principal::system("exchange"), call.webhook_id);
     if matches!(next, Next::Dead | Next::Gone) {
-        let data = json!({
-            "webhook_id": id, "call_id": call.id, "attempts": attempts, "reason": call.last_error,
-        });
-        tx.append_event(&event(org_id, None, EventKind::WebhookCallDead, &by, now, data))?;
+        let data = WebhookCallDead { webhook_id: id, call_id: call.id, attempts, reason: call.last_error };
+        tx.append_event(&event(org_id, None, &by, now, data))?;
     }
     if next == Next::Gone && tx.set_webhook_active(id, false)? {
-        let data = json!({ "webhook_id": id, "reason": "gone" });
-        tx.append_event(&event(org_id, None, EventKind::WebhookStopped, &by, now, data))?;
+        let data = WebhookStopped { webhook_id: id, reason: WebhookStopReason::Gone };
+        tx.append_event(&event(org_id, None, &by, now, data))?;
     }
     Ok(())
 }

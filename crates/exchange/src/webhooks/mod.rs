@@ -17,10 +17,11 @@ pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified}
 
 use serde_json::json;
 use url::Url;
+use warren_model::event::{WebhookCreated, WebhookRemoved, WebhookResumed, WebhookStopped};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, Id, IdKind, Network, NewEvent, OrgId, Principal,
-    SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
-    WebhookId, WorkspaceId,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, EventKind, Id, IdKind, Network, NewEvent, OrgId,
+    Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId,
+    WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
 };
 use warren_service::Action;
 use warren_service::{Actor, Identity};
@@ -113,12 +114,12 @@ impl Exchange {
                     skip_what_nobody_is_owed(tx)?;
                 }
                 if tx.set_webhook_active(id, is_active)? {
-                    let (kind, data) = if is_active {
-                        (EventKind::WebhookResumed, json!({ "webhook_id": id }))
+                    let data: EventData = if is_active {
+                        WebhookResumed { webhook_id: id }.into()
                     } else {
-                        (EventKind::WebhookStopped, json!({ "webhook_id": id, "reason": "asked" }))
+                        WebhookStopped { webhook_id: id, reason: WebhookStopReason::Asked }.into()
                     };
-                    tx.append_event(&event(webhook.org_id, None, kind, &by, now, data))?;
+                    tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
                     let details = json!({ "is_active": is_active });
                     let target = (AuditAction::WebhookChanged, AuditTargetKind::Webhook);
                     tx.append_audit(&actor.did(now, target.0, target.1, &id.to_string(), details))?;
@@ -137,8 +138,8 @@ impl Exchange {
                 let webhook = own_webhook(tx, visible, id)?;
                 tx.delete_webhook(id)?;
                 tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
-                let data = json!({ "webhook_id": id });
-                tx.append_event(&event(webhook.org_id, None, EventKind::WebhookRemoved, &by, now, data))?;
+                let data = WebhookRemoved { webhook_id: id };
+                tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
                 let (action, kind) = (AuditAction::WebhookRemoved, AuditTargetKind::Webhook);
                 Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), json!({})))?)
             })
@@ -227,18 +228,12 @@ fn insert(
     tx.insert_webhook(&webhook)?;
     tx.insert_secret(sealed)?;
     let origin = Url::parse(&webhook.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-    let data = json!({ "webhook_id": webhook.id, "name": webhook.name, "origin": origin });
+    let data = WebhookCreated { webhook_id: webhook.id, name: webhook.name.clone(), origin };
     let (at, by) = (webhook.created_at, &webhook.created_by);
-    tx.append_event(&event(
-        webhook.org_id,
-        webhook.workspace_id,
-        EventKind::WebhookCreated,
-        by,
-        at,
-        data.clone(),
-    ))?;
+    let event = event(webhook.org_id, webhook.workspace_id, by, at, data);
+    tx.append_event(&event)?;
     let (action, kind) = (AuditAction::WebhookCreated, AuditTargetKind::Webhook);
-    Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), data))?)
+    Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), event.data.to_json()))?)
 }
 
 /// While no webhook is active nobody looks at the events; whoever is the first again is not owed them.
@@ -284,10 +279,9 @@ fn secret_name<K: IdKind>(id: Id<K>) -> SecretName {
 fn event(
     org_id: OrgId,
     workspace_id: Option<WorkspaceId>,
-    kind: EventKind,
     by: &Principal,
     at: Timestamp,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
 ) -> NewEvent {
-    NewEvent { at, kind, org_id, workspace_id, principal: by.clone(), data }
+    NewEvent { at, org_id, workspace_id, principal: by.clone(), data: data.into() }
 }

@@ -3,9 +3,9 @@
 //! A signal is written here and carried out elsewhere: whoever wrote a row asks the reconciler to look at it. So every
 //! service can send signals, and none of them needs the reconciler for it.
 
-use serde_json::json;
+use warren_model::event::{WorkspaceRemoved, WorkspaceStatusChanged};
 use warren_model::{
-    Desired, ErrorCode, EventKind, NewEvent, Principal, StatusReason, Timestamp, TokenKind, Vitals,
+    Desired, ErrorCode, EventData, EventKind, NewEvent, Principal, Status, Timestamp, TokenKind, Vitals,
     Workspace, WorkspaceId,
 };
 pub(crate) use warren_rules::lifecycle::reconcile::LOOK_AGAIN_MS;
@@ -166,13 +166,7 @@ pub(crate) fn apply_signal_knowing(
     let reason = options.reason.as_deref();
     lifecycle::enter(row, change, reason, inputs.config.provision_timeout_ms, inputs.now);
     follow_change(tx, row, known, inputs)?;
-    let data = json!({
-        "from": from.as_str(),
-        "to": row.status.as_str(),
-        "reason": row.reason.as_ref().map(StatusReason::as_str),
-        "generation": row.generation,
-    });
-    tx.append_event(&event_of(row, change.event, &inputs.by, inputs.now, data))?;
+    tx.append_event(&event_of(row, &inputs.by, inputs.now, status_change(change.event, row, from)))?;
     Ok(())
 }
 
@@ -193,13 +187,22 @@ fn follow_change(
     Ok(())
 }
 
+fn status_change(kind: EventKind, row: &Workspace, from: Status) -> EventData {
+    let (to, generation) = (row.status, row.generation);
+    let reason = row.reason.as_ref().map(|reason| reason.as_str().to_owned());
+    match kind {
+        EventKind::WorkspaceRemoved => WorkspaceRemoved { from, to, reason, generation }.into(),
+        _ => WorkspaceStatusChanged { from, to, reason, generation }.into(),
+    }
+}
+
 /// An event about a workspace.
 pub(crate) fn event_of(
     row: &Workspace,
-    kind: EventKind,
     by: &Principal,
     at: Timestamp,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
 ) -> NewEvent {
-    NewEvent { at, kind, org_id: row.org_id, workspace_id: Some(row.id), principal: by.clone(), data }
+    let (org_id, workspace_id) = (row.org_id, Some(row.id));
+    NewEvent { at, org_id, workspace_id, principal: by.clone(), data: data.into() }
 }

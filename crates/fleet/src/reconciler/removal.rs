@@ -1,7 +1,7 @@
 //! Deleting what is left of removed workspaces.
 
-use serde_json::json;
-use warren_model::{ChannelId, ErrorCode, EventKind, Mending, Principal, Workspace, WorkspaceId};
+use warren_model::event::WorkspaceRemovalFailed;
+use warren_model::{ChannelId, ErrorCode, Mending, Principal, Workspace, WorkspaceId};
 use warren_rules::lifecycle::reconcile::next_mending;
 use warren_service::{Error, Sealer};
 
@@ -31,10 +31,9 @@ impl Reconciler {
                         row.mending = Mending { attempts: 0, next_at };
                     }
                     Some(reason) => {
-                        let data = json!({ "attempts": row.mending.attempts + 1, "reason": reason });
-                        let kind = EventKind::WorkspaceRemovalFailed;
-                        tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data))?;
                         let attempts = row.mending.attempts.saturating_add(1);
+                        let data = WorkspaceRemovalFailed { attempts, reason: reason.clone() };
+                        tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                         let next_at = Some(next_mending(attempts, inputs.now));
                         row.mending = Mending { attempts, next_at };
                     }

@@ -6,10 +6,10 @@ pub(crate) use probes::Probes;
 pub use probes::{NoProber, Prober};
 
 use serde_json::json;
+use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::{
-    AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport,
-    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId,
-    truncate_utf8,
+    AuditAction, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport, ScopeSet, Status,
+    Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
@@ -108,9 +108,8 @@ impl Runtimes {
                     version: version.map(str::to_owned),
                     agent_card: register.agent_card.clone(),
                 })?;
-                let data = json!({ "boots": boots, "version": version });
-                let kind = EventKind::WorkspaceRegistered;
-                tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data))?;
+                let data = WorkspaceRegistered { boots, version: version.map(str::to_owned) };
+                tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                 let (action, details) =
                     (AuditAction::RuntimeRegistered, json!({ "boots": boots, "token_id": row_token.id }));
                 tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
@@ -210,18 +209,18 @@ impl Runtimes {
         let Heard { workspace, vitals, .. } = heard;
         self.context.tell_live(|| NewEvent {
             at: vitals.last_heartbeat_at.unwrap_or(workspace.updated_at),
-            kind: EventKind::WorkspaceHeartbeat,
             org_id: workspace.org_id,
             workspace_id: Some(workspace.id),
             principal: Principal::workspace(workspace.id),
-            data: json!({
-                "error_rate": vitals.error_rate,
-                "active_tasks": vitals.active_tasks,
-                "current_task": vitals.current_task,
-                "uptime_s": vitals.uptime_s,
-                "runtime_state": vitals.runtime_state.as_str(),
-                "status": workspace.status.as_str(),
-            }),
+            data: WorkspaceHeartbeat {
+                error_rate: vitals.error_rate,
+                active_tasks: vitals.active_tasks,
+                current_task: vitals.current_task.clone(),
+                uptime_s: vitals.uptime_s,
+                runtime_state: vitals.runtime_state.as_str().to_owned(),
+                status: workspace.status,
+            }
+            .into(),
         });
     }
 }

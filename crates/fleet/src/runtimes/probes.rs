@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Semaphore;
-use warren_model::{
-    DeliveryState, EventKind, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId,
-};
+use warren_model::event::WorkspaceProbed;
+use warren_model::{DeliveryState, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId};
 use warren_rules::lifecycle::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
 use warren_service::{Context, Error};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
@@ -100,7 +99,7 @@ impl Probes {
         let finding = match (way, &card) {
             (Way::Card, Some(card)) => prober.ask(card).await,
             (Way::Card, None) => Finding::Unknown,
-            (Way::Box, _) => found_in_box(self.registry.look_at(id).await),
+            (Way::Box, _) => found_in_box(self.registry.check_presence(id).await),
             (Way::Claims, _) => seen_from_queue(seen, now),
         };
         let inputs = self.signals.inputs(&Principal::system("probes"));
@@ -146,9 +145,12 @@ fn settle(
     };
     let vitals = Vitals { probe_at: Some(probe_at), ..known };
     tx.put_vitals(id, &vitals)?;
-    let data = json!({ "way": way.as_str(), "found": finding.as_str(), "reason": reason });
-    let kind = EventKind::WorkspaceProbed;
-    tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data))?;
+    let data = WorkspaceProbed {
+        way: way.as_str().to_owned(),
+        found: finding.as_str().to_owned(),
+        reason: reason.to_owned(),
+    };
+    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
     match signal {
         Some(signal) => {
             let options = SignalOptions { reason: Some(reason.to_owned()), is_forced: false };

@@ -15,8 +15,9 @@ pub use rotation::{KeyRotation, Rotation};
 pub(crate) use values::SecretValues;
 
 use serde_json::json;
+use warren_model::event::{SecretRemoved, SecretSet};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, NewEvent, Principal, SealedSecret, SecretName,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent, Principal, SealedSecret, SecretName,
     SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
 };
 use warren_rules::access::secrets;
@@ -147,11 +148,20 @@ impl Secrets {
                 }
                 let reach = Reach { owner, name: name.clone() };
                 let reached = tx.raise_generations(&reach, now)?;
-                let data = json!({ "name": name.as_str(), "owner": owner.kind(), "workspaces": reached });
-                tx.append_event(&event(owner, EventKind::SecretRemoved, &by, now, data.clone()))?;
+                let event = event(
+                    owner,
+                    &by,
+                    now,
+                    SecretRemoved {
+                        name: name.as_str().to_owned(),
+                        owner: owner.kind(),
+                        workspaces: reached,
+                    },
+                );
+                tx.append_event(&event)?;
                 let done = AuditAction::SecretRemoved;
                 let entry =
-                    actor.did(now, done, AuditTargetKind::Secret, name.as_str(), details(owner, data));
+                    actor.did(now, done, AuditTargetKind::Secret, name.as_str(), details(owner, &event));
                 tx.append_audit(&entry)?;
                 Ok(())
             })
@@ -206,14 +216,15 @@ impl SetSecret {
         }
         let reach = Reach { owner: self.owner, name: self.name.clone() };
         let reached = tx.raise_generations(&reach, self.at)?;
-        let data = json!({
-            "name": self.name.as_str(),
-            "owner": self.owner.kind(),
-            "version": row.version,
-            "workspaces": reached,
-        });
-        tx.append_event(&event(self.owner, EventKind::SecretSet, &self.by, self.at, data.clone()))?;
-        let details = details(self.owner, data);
+        let data = SecretSet {
+            name: self.name.as_str().to_owned(),
+            owner: self.owner.kind(),
+            version: row.version,
+            workspaces: reached,
+        };
+        let event = event(self.owner, &self.by, self.at, data);
+        tx.append_event(&event)?;
+        let details = details(self.owner, &event);
         tx.append_audit(&self.actor.did(
             self.at,
             AuditAction::SecretSet,
@@ -226,26 +237,20 @@ impl SetSecret {
 }
 
 /// As in the event, and which workspace's it was.
-fn details(owner: SecretOwner, mut data: serde_json::Value) -> serde_json::Value {
+fn details(owner: SecretOwner, event: &NewEvent) -> serde_json::Value {
+    let mut data = event.data.to_json();
     if let Some(id) = owner.workspace_id() {
         data["workspace_id"] = json!(id.to_string());
     }
     data
 }
 
-fn event(
-    owner: SecretOwner,
-    kind: EventKind,
-    by: &Principal,
-    at: Timestamp,
-    data: serde_json::Value,
-) -> NewEvent {
+fn event(owner: SecretOwner, by: &Principal, at: Timestamp, data: impl Into<EventData>) -> NewEvent {
     NewEvent {
         at,
-        kind,
         org_id: owner.org_id(),
         workspace_id: owner.workspace_id(),
         principal: by.clone(),
-        data,
+        data: data.into(),
     }
 }

@@ -7,9 +7,9 @@
 //! At every inputs each row names a key that is at hand, so that a crash in between costs nothing: the next start finds
 //! rows under another key than the current and goes on. Values do not change, and neither do generations.
 
-use serde_json::json;
+use warren_model::event::SecretKeyRotated;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, PushConfig,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, KeyId, NewEvent, OrgId, Principal, PushConfig,
     TaskId, TokenId,
 };
 use warren_service::{Action, Actor, Context, Error, Identity, Key, KeyError, Keyring, RowSeal, Sealer};
@@ -129,17 +129,16 @@ impl KeyRotation {
         self.context
             .store()
             .write(move |tx| {
-                let data = json!({ "key_id": id, "resealed": resealed, "unreadable": unreadable });
+                let data = EventData::from(SecretKeyRotated { key_id: id.clone(), resealed, unreadable });
                 tx.append_event(&NewEvent {
                     at: now,
-                    kind: EventKind::SecretKeyRotated,
                     org_id: OrgId::DEFAULT,
                     workspace_id: None,
                     principal: by.clone(),
                     data: data.clone(),
                 })?;
                 let (action, kind) = (AuditAction::SecretKeyRotated, AuditTargetKind::SecretKey);
-                tx.append_audit(&actor.did(now, action, kind, &id, data))?;
+                tx.append_audit(&actor.did(now, action, kind, &id, data.to_json()))?;
                 Ok::<(), Error>(())
             })
             .await?;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
-use warren_model::{EventKind, Principal, WorkspaceId};
+use warren_model::event::WorkspaceImageRefreshed;
+use warren_model::{Principal, WorkspaceId};
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::images::{Action, Look, Memory, is_outdated, plan, plan_asked, remember};
 use warren_service::{Context, Error};
@@ -90,14 +90,17 @@ impl ImageWatcher {
 
     async fn make_anew(&self, one: &OpenImage, action: &Action) -> Result<(), Error> {
         let Action::Refresh { digest } = action else { return Ok(()) };
-        let data = json!({ "image": one.name, "from": one.made_from, "to": digest });
+        let data = WorkspaceImageRefreshed {
+            image: one.name.clone(),
+            from: one.made_from.clone(),
+            to: digest.clone(),
+        };
         let (id, inputs): (WorkspaceId, _) = (one.id, self.signals.inputs(&Principal::system("images")));
         self.context
             .write_with_retries(true, move |tx| {
                 let mut row = live_row(tx, id)?;
                 row.raise_generation();
-                let kind = EventKind::WorkspaceImageRefreshed;
-                tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data.clone()))?;
+                tx.append_event(&event_of(&row, &inputs.by, inputs.now, data.clone()))?;
                 apply_signal(tx, &mut row, Signal::Restart, &inputs, &SignalOptions::default())?;
                 tx.update_workspace(&row, row.version)?;
                 Ok(())

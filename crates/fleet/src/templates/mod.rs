@@ -10,8 +10,8 @@ pub use positions::Positions;
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-use warren_model::{Blueprint, ErrorCode, EventKind, NewEvent, OrgId, Template, TemplateName};
+use warren_model::event::{TemplateRemoved, TemplateStored};
+use warren_model::{Blueprint, ErrorCode, EventData, NewEvent, OrgId, Template, TemplateName};
 use warren_rules::lifecycle::templates::{self, Entry, Library, MAX_TEMPLATES, Problem};
 use warren_service::{Action, Context, Error, Identity, TxInputs};
 use warren_store::{Page, ReadTx};
@@ -110,7 +110,8 @@ impl Templates {
                     }
                     None => tx.insert_template(&template)?,
                 }
-                tx.append_event(&template_event(&template, EventKind::TemplateStored, &inputs))?;
+                let data = TemplateStored { name: template.name.clone(), hash: template.hash.clone() };
+                tx.append_event(&template_event(&template, data, &inputs))?;
                 Ok(StoredTemplate { template, is_new: stored.is_none() })
             })
             .await
@@ -128,7 +129,8 @@ impl Templates {
                 let stored =
                     tx.template(org_id, &name)?.ok_or_else(|| Error::new(ErrorCode::TemplateNotFound))?;
                 tx.delete_template(org_id, &name)?;
-                tx.append_event(&template_event(&stored, EventKind::TemplateRemoved, &inputs))?;
+                let data = TemplateRemoved { name: stored.name.clone(), hash: stored.hash.clone() };
+                tx.append_event(&template_event(&stored, data, &inputs))?;
                 Ok(())
             })
             .await
@@ -167,13 +169,12 @@ fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), E
     }
 }
 
-fn template_event(template: &Template, kind: EventKind, inputs: &TxInputs<()>) -> NewEvent {
+fn template_event(template: &Template, data: impl Into<EventData>, inputs: &TxInputs<()>) -> NewEvent {
     NewEvent {
         at: inputs.now,
-        kind,
         org_id: template.org_id,
         workspace_id: None,
         principal: inputs.by.clone(),
-        data: json!({ "name": template.name.as_str(), "hash": template.hash }),
+        data: data.into(),
     }
 }

@@ -6,8 +6,9 @@ mod throttle;
 pub use throttle::{Throttle, TooFast};
 
 use serde_json::json;
+use warren_model::event::{TokenCreated, TokenRevoked};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
     ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
 use warren_rules::access::{self, MintRefusal, MintRequest};
@@ -189,7 +190,8 @@ impl Tokens {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }
                 tx.insert_token(&row)?;
-                tx.append_event(&token_event(&row, EventKind::TokenCreated, &by.principal, now))?;
+                let data = TokenCreated { token_id: row.id, kind: row.kind, name: row.name.clone() };
+                tx.append_event(&token_event(&row, data, &by.principal, now))?;
                 tx.append_audit(&token_entry(&row, AuditAction::TokenCreated, &by.actor, now))?;
                 Ok(())
             })
@@ -219,7 +221,7 @@ impl Tokens {
                     return Err(Error::with_detail(ErrorCode::Forbidden, detail));
                 }
                 if tx.revoke_token(id, now)? {
-                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &by, now))?;
+                    tx.append_event(&token_event(&token, revoked(&token), &by, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::TokenRevoked, &actor, now))?;
                 }
                 Ok(())
@@ -268,13 +270,16 @@ fn token_entry(token: &Token, action: AuditAction, by: &Actor, at: Timestamp) ->
     by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), details)
 }
 
-fn token_event(token: &Token, kind: EventKind, by: &Principal, at: Timestamp) -> NewEvent {
+fn revoked(token: &Token) -> TokenRevoked {
+    TokenRevoked { token_id: token.id, kind: token.kind, name: token.name.clone() }
+}
+
+fn token_event(token: &Token, data: impl Into<EventData>, by: &Principal, at: Timestamp) -> NewEvent {
     NewEvent {
         at,
-        kind,
         org_id: token.org_id,
         workspace_id: token.workspace_id,
         principal: by.clone(),
-        data: json!({ "token_id": token.id.to_string(), "kind": token.kind.as_str(), "name": token.name }),
+        data: data.into(),
     }
 }

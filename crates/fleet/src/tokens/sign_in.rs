@@ -1,12 +1,13 @@
 //! How a browser signs in: a link that works once becomes the token of that browser.
 
+use warren_model::event::SignedIn;
 use warren_model::{
-    AuditAction, ErrorCode, EventKind, OrgId, Principal, ScopeSet, Token, TokenKind, TokenSecret, UserId,
+    AuditAction, ErrorCode, OrgId, Principal, ScopeSet, Token, TokenKind, TokenSecret, UserId,
 };
 use warren_rules::access;
 use warren_service::{Actor, Error, Identity};
 
-use super::{MintToken, Minted, Minter, Tokens, token_entry, token_event};
+use super::{MintToken, Minted, Minter, Tokens, revoked, token_entry, token_event};
 
 /// How long a sign-in link works.
 const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
@@ -60,7 +61,8 @@ impl Tokens {
                     ..link
                 };
                 tx.insert_token(&browser)?;
-                tx.append_event(&token_event(&browser, EventKind::SignedIn, &browser.owner, now))?;
+                let data = SignedIn { token_id: browser.id, kind: browser.kind, name: browser.name.clone() };
+                tx.append_event(&token_event(&browser, data, &browser.owner, now))?;
                 let identity = Identity { request_id: request_id.clone(), ..Identity::new(browser.clone()) };
                 let actor = Actor::of(&identity);
                 tx.append_audit(&token_entry(&browser, AuditAction::SignedIn, &actor, now))?;
@@ -82,7 +84,7 @@ impl Tokens {
             .store()
             .write(move |tx| {
                 if tx.revoke_token(token.id, now)? {
-                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &token.owner, now))?;
+                    tx.append_event(&token_event(&token, revoked(&token), &token.owner, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::SignedOut, &actor, now))?;
                 }
                 Ok(())

@@ -13,9 +13,9 @@ pub use requests::{CreateWorkspace, PatchWorkspace, WorkspaceOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
+use warren_model::event::WorkspaceCreated;
 use warren_model::{
-    AuditAction, ErrorCode, EventKind, Mending, OrgId, Principal, Status, Vitals, Workspace, WorkspaceId,
-    WorkspaceSpec,
+    AuditAction, ErrorCode, Mending, OrgId, Principal, Status, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
 use warren_rules::boxes::tier;
@@ -198,16 +198,18 @@ pub(crate) fn insert_drafted(
 ) -> Result<(), Error> {
     tx.insert_workspace(row)?;
     initial_schedules::insert(tx, row, by, max_schedules)?;
-    let data = json!({
-        "name": row.name.as_str(),
-        "provider": row.spec.provider.kind().as_str(),
-        "status": row.status.as_str(),
-        "tier": row.spec.tier.as_str(),
-        "template": row.spec.template.as_ref().map(|stamp| stamp.name.as_str()),
-    });
     let now = row.created_at;
-    tx.append_event(&event_of(row, EventKind::WorkspaceCreated, by, now, data.clone()))?;
-    tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
+    let data = WorkspaceCreated {
+        name: row.name.as_str().to_owned(),
+        provider: row.spec.provider.kind(),
+        status: row.status,
+        tier: row.spec.tier,
+        template: row.spec.template.as_ref().map(|stamp| stamp.name.clone()),
+    };
+    let event = event_of(row, by, now, data);
+    tx.append_event(&event)?;
+    let (action, details) = (AuditAction::WorkspaceCreated, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
     let relaxed = relaxations(&row.spec.provider);
     if !relaxed.is_empty() {
         let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });

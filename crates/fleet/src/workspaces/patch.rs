@@ -1,7 +1,7 @@
 //! Changing a workspace's row by a patch.
 
-use serde_json::json;
-use warren_model::{AuditAction, Desired, ErrorCode, EventKind, Workspace, WorkspaceId};
+use warren_model::event::WorkspaceSpecChanged;
+use warren_model::{AuditAction, Desired, ErrorCode, Workspace, WorkspaceId};
 use warren_service::{Action, Actor, Error, Identity};
 use warren_store::WriteTx;
 
@@ -56,14 +56,11 @@ fn apply_patch(
     }
     row.updated_at = inputs.now;
     let generation = row.generation + u64::from(wanted.is_some());
-    let data = json!({ "fields": fields, "generation": generation });
-    tx.append_audit(&actor.did_to_workspace(
-        inputs.now,
-        AuditAction::WorkspaceChanged,
-        row.id,
-        data.clone(),
-    ))?;
-    tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &inputs.by, inputs.now, data))?;
+    let fields = fields.into_iter().map(str::to_owned).collect();
+    let event = event_of(&row, &inputs.by, inputs.now, WorkspaceSpecChanged { fields, generation });
+    let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, details))?;
+    tx.append_event(&event)?;
     row.version = tx.update_workspace(&row, row.version)?;
     match wanted {
         Some(desired) => apply_desired(tx, row, DesiredChange::to(desired), inputs),

@@ -1,7 +1,7 @@
 //! Whom a workspace may talk to, as its owner says (X3). Who may talk to whom in the end is decided by `rules`.
 
-use serde_json::json;
-use warren_model::{AuditAction, ErrorCode, EventKind, PeerPolicy, Workspace, WorkspaceId};
+use warren_model::event::WorkspaceSpecChanged;
+use warren_model::{AuditAction, ErrorCode, PeerPolicy, Workspace, WorkspaceId};
 use warren_service::{Action, Actor, Error, Identity};
 
 use super::{Workspaces, live_row};
@@ -30,15 +30,12 @@ impl Workspaces {
                 }
                 row.spec.peers.clone_from(&policy);
                 row.updated_at = inputs.now;
-                let data = json!({ "fields": ["peers"], "generation": row.generation });
-                let kind = EventKind::WorkspaceSpecChanged;
-                tx.append_event(&event_of(&row, kind, &inputs.by, inputs.now, data.clone()))?;
-                tx.append_audit(&actor.did_to_workspace(
-                    inputs.now,
-                    AuditAction::WorkspaceChanged,
-                    id,
-                    data,
-                ))?;
+                let data =
+                    WorkspaceSpecChanged { fields: vec!["peers".to_owned()], generation: row.generation };
+                let event = event_of(&row, &inputs.by, inputs.now, data);
+                tx.append_event(&event)?;
+                let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
                 row.version = tx.update_workspace(&row, row.version)?;
                 Ok(row)
             })

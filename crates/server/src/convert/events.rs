@@ -8,9 +8,9 @@ use super::principal;
 pub(crate) fn live_event(event: &model::NewEvent) -> api::LiveEvent {
     api::LiveEvent {
         at: event.at.to_string(),
-        kind: event.kind.as_str().to_owned(),
+        kind: event.kind().as_str().to_owned(),
         workspace_id: event.workspace_id.map(|id| id.to_string()),
-        data: event.data.clone(),
+        data: event.data.to_json(),
     }
 }
 
@@ -21,6 +21,6 @@ pub(crate) fn event(event: &model::Event) -> api::Event {
         kind: event.kind.as_str().to_owned(),
         workspace_id: event.workspace_id.map(|id| id.to_string()),
         principal: principal(&event.principal),
-        data: event.data.clone(),
+        data: event.data.as_value().clone(),
     }
 }

@@ -16,9 +16,9 @@
 //! in commit order.
 
 mod connect;
+mod connection;
 mod error;
 mod notify;
-mod session;
 mod wake;
 
 use std::sync::Arc;
@@ -34,9 +34,9 @@ use warren_store::{Error, ReadWork, Store, StoreHealth, Waker, WriteWork};
 
 use crate::migrations::schema_version;
 use crate::transaction::{Ending, run_read_work, run_write_work};
+use connection::PostgresConnection;
 use error::translate;
 use notify::Notifications;
-use session::PostgresSession;
 use wake::Wake;
 
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
@@ -134,20 +134,20 @@ fn interrupted() -> Error {
 }
 
 /// Takes a connection and begins a transaction on it. Must not be dropped before its end; see `run_detached`.
-async fn begin(pool: &PgPool, statement: &'static str) -> Result<PostgresSession, Error> {
+async fn begin(pool: &PgPool, statement: &'static str) -> Result<PostgresConnection, Error> {
     let transaction = pool.begin_with(statement).await.map_err(|error| translate(&error))?;
-    Ok(PostgresSession::new(transaction, Handle::current()))
+    Ok(PostgresConnection::new(transaction, Handle::current()))
 }
 
 /// Runs `question` on one snapshot, on a thread that may block.
 async fn ask<T: Send + 'static>(
     pool: &PgPool,
-    question: impl FnOnce(&mut PostgresSession) -> Result<T, Error> + Send + 'static,
+    question: impl FnOnce(&mut PostgresConnection) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    let mut session = begin(pool, BEGIN_READ).await?;
+    let mut connection = begin(pool, BEGIN_READ).await?;
     tokio::task::spawn_blocking(move || {
-        let answer = question(&mut session);
-        session.rollback();
+        let answer = question(&mut connection);
+        connection.rollback();
         answer
     })
     .await
@@ -161,9 +161,9 @@ async fn run_write_to_its_end(
     mut work: WriteWork,
 ) -> Result<(), Error> {
     for run in 1.. {
-        let session = begin(&pool, BEGIN_WRITE).await?;
+        let connection = begin(&pool, BEGIN_WRITE).await?;
         let announce = announce.clone();
-        let thread = tokio::task::spawn_blocking(move || run_once(session, work, &announce));
+        let thread = tokio::task::spawn_blocking(move || run_once(connection, work, &announce));
         match thread.await.map_err(|_| interrupted())? {
             Run::Done(result) => return result,
             Run::Again(_, error) if run >= MAX_RUNS => return Err(error),
@@ -189,8 +189,10 @@ impl Store for PostgresStore {
 
     async fn run_read(&self, mut work: ReadWork) -> Result<(), Error> {
         let pool = self.pool.clone();
-        self.run_detached(async move { ask(&pool, move |session| run_read_work(session, &mut work)).await })
-            .await
+        self.run_detached(
+            async move { ask(&pool, move |connection| run_read_work(connection, &mut work)).await },
+        )
+        .await
     }
 
     async fn run_write(&self, work: WriteWork) -> Result<(), Error> {
@@ -204,7 +206,7 @@ impl Store for PostgresStore {
     async fn health(&self) -> Result<StoreHealth, Error> {
         let pool = self.pool.clone();
         self.run_detached(async move {
-            let schema_version = ask(&pool, |session| schema_version(session)).await?;
+            let schema_version = ask(&pool, |connection| schema_version(connection)).await?;
             let server = connect::describe(&pool).await?;
             Ok(StoreHealth {
                 engine: "postgres",
@@ -225,15 +227,15 @@ impl Store for PostgresStore {
     }
 }
 
-fn run_once(mut session: PostgresSession, mut work: WriteWork, announce: &wake::Announcer) -> Run {
-    let ending = run_write_work(&mut session, &mut work);
+fn run_once(mut connection: PostgresConnection, mut work: WriteWork, announce: &wake::Announcer) -> Run {
+    let ending = run_write_work(&mut connection, &mut work);
     // Whatever the work made of it: a transaction that the database undid is undone.
-    if let Some(error) = session.asked_to_run_again() {
-        session.rollback();
+    if let Some(error) = connection.asked_to_run_again() {
+        connection.rollback();
         return Run::Again(work, error);
     }
     match ending {
-        Ending::Commit(newest) => match session.commit() {
+        Ending::Commit(newest) => match connection.commit() {
             Ok(()) => {
                 if let Some(newest) = newest {
                     announce.committed(newest);
@@ -244,11 +246,11 @@ fn run_once(mut session: PostgresSession, mut work: WriteWork, announce: &wake::
             Err(error) => Run::Done(Err(translate(&error))),
         },
         Ending::Rollback => {
-            session.rollback();
+            connection.rollback();
             Run::Done(Ok(()))
         }
         Ending::Fail(error) => {
-            session.rollback();
+            connection.rollback();
             Run::Done(Err(error))
         }
     }

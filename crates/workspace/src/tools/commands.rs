@@ -8,13 +8,13 @@ use warren_rules::access::secrets;
 use warren_rules::boxes::command_policy::{Decision, Refusal, Request, check_variable, decide};
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
-use super::{ToolContext, ToolEffect, ToolError, ToolResult};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::WorkspacePath;
 use crate::shell::{Command, Poll, ProcessId, ProcessState, Shell, Signal, Start};
 
-type Answer = Result<ToolResult, ToolError>;
+type ToolResult = Result<ToolOutput, ToolError>;
 
-pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> Answer {
+pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> ToolResult {
     let command = judge_run(arguments, context)?;
     let result = shell.run(command).await?;
     let answer = json!({
@@ -32,14 +32,14 @@ pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContex
         signal: result.signal,
         timed_out: result.timed_out,
     };
-    Ok(ToolResult { answer, effect })
+    Ok(ToolOutput { answer, effect })
 }
 
 pub(super) async fn run_background(
     shell: &dyn Shell,
     arguments: &RunBackground,
     context: &ToolContext,
-) -> Answer {
+) -> ToolResult {
     let command = judge_background(arguments, context)?;
     let process = shell.start(Start { command, pty: None }).await?;
     let answer = json!({
@@ -47,10 +47,10 @@ pub(super) async fn run_background(
         "program": process.program,
         "started_at": process.started_at.to_string(),
     });
-    Ok(ToolResult { answer, effect: ToolEffect::ProcessStarted(process) })
+    Ok(ToolOutput { answer, effect: ToolEffect::ProcessStarted(process) })
 }
 
-pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput) -> Answer {
+pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput) -> ToolResult {
     let poll = Poll {
         offset: arguments.offset,
         max_bytes: arguments.max_bytes.unwrap_or(DEFAULT_READ_BYTES),
@@ -74,17 +74,17 @@ pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput)
         answer["signal"] = json!(signal);
         answer["timed_out"] = json!(timed_out);
     }
-    Ok(ToolResult::unchanged(answer))
+    Ok(ToolOutput::unchanged(answer))
 }
 
-pub(super) async fn process_kill(shell: &dyn Shell, arguments: &ProcessKill) -> Answer {
+pub(super) async fn process_kill(shell: &dyn Shell, arguments: &ProcessKill) -> ToolResult {
     let signal = match arguments.signal {
         KillSignal::Interrupt => Signal::Interrupt,
         KillSignal::Terminate => Signal::Terminate,
         KillSignal::Kill => Signal::Kill,
     };
     shell.kill(ProcessId(arguments.process_id), signal).await?;
-    Ok(ToolResult::unchanged(json!({"process_id": arguments.process_id})))
+    Ok(ToolOutput::unchanged(json!({"process_id": arguments.process_id})))
 }
 
 pub(super) fn judge_run(run: &Run, context: &ToolContext) -> Result<Command, ToolError> {

@@ -10,7 +10,7 @@ use crate::shell::ProcessInfo;
 
 /// The outcome of a tool call that was carried out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolResult {
+pub struct ToolOutput {
     /// What the model reads.
     pub answer: Value,
     pub effect: ToolEffect,
@@ -56,7 +56,7 @@ impl FileChange {
     }
 }
 
-impl ToolResult {
+impl ToolOutput {
     pub(super) fn unchanged(answer: Value) -> Self {
         Self { answer, effect: ToolEffect::Nothing }
     }

@@ -12,16 +12,16 @@ use super::arguments::{
     Mkdir, Mv, ReadFile, Rm, WriteFile, WriteFileMode,
 };
 use super::text_window::{NotText, TextWindow};
-use super::{FileChange, ToolError, ToolResult};
+use super::{FileChange, ToolError, ToolOutput};
 use crate::fs::{ByteRange, Edit, Entry, EntryKind, Fs, GlobQuery, GrepQuery, LsQuery, WriteMode};
 use crate::{Error, WorkspacePath};
 
 /// A search that takes longer is cut, and says so (sec/F10).
 const GREP_DEADLINE_MS: u64 = 2_000;
 
-type Answer = Result<ToolResult, ToolError>;
+type ToolResult = Result<ToolOutput, ToolError>;
 
-pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> Answer {
+pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     match arguments.encoding {
         Encoding::Text => read_text(fs, &path, arguments).await,
@@ -29,7 +29,7 @@ pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> Answer {
     }
 }
 
-async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> Answer {
+async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> ToolResult {
     let offset = arguments.offset.unwrap_or(0);
     let range = ByteRange { offset, length: None };
     let mut contents = fs.read(path, range).await?;
@@ -52,7 +52,7 @@ async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> A
     let end = begin + cut.text.len() as u64;
     // Lines can be numbered only when they were counted from the beginning.
     let start_line = arguments.offset.is_none().then(|| arguments.start_line.unwrap_or(1));
-    Ok(ToolResult::unchanged(json!({
+    Ok(ToolOutput::unchanged(json!({
         "path": path.to_string(),
         "encoding": "text",
         "text": cut.text,
@@ -64,7 +64,7 @@ async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> A
     })))
 }
 
-async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> Answer {
+async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> ToolResult {
     let range = ByteRange {
         offset: arguments.offset.unwrap_or(0),
         length: Some(arguments.max_bytes.unwrap_or(DEFAULT_READ_BYTES)),
@@ -75,7 +75,7 @@ async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> 
         bytes.extend_from_slice(&piece?);
     }
     let end = contents.offset + bytes.len() as u64;
-    Ok(ToolResult::unchanged(json!({
+    Ok(ToolOutput::unchanged(json!({
         "path": path.to_string(),
         "encoding": "base64",
         "base64": STANDARD.encode(&bytes),
@@ -89,7 +89,7 @@ fn next_offset(end: u64, total: u64) -> Option<u64> {
     (end < total).then_some(end)
 }
 
-pub(super) async fn write_file(fs: &dyn Fs, arguments: &WriteFile) -> Answer {
+pub(super) async fn write_file(fs: &dyn Fs, arguments: &WriteFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let contents = match arguments.encoding {
         Encoding::Text => Bytes::from(arguments.content.clone()),
@@ -104,23 +104,23 @@ pub(super) async fn write_file(fs: &dyn Fs, arguments: &WriteFile) -> Answer {
         WriteFileMode::CreateNew => fs.write(&path, one_piece(contents), WriteMode::CreateNew).await?,
     };
     let answer = json!({"path": path.to_string(), "bytes": written.bytes, "created": written.created});
-    Ok(ToolResult::changed(FileChange::Write, path, written.bytes, answer))
+    Ok(ToolOutput::changed(FileChange::Write, path, written.bytes, answer))
 }
 
 fn one_piece(contents: Bytes) -> crate::fs::ByteStream {
     Box::pin(stream::iter([Ok(contents)]))
 }
 
-pub(super) async fn edit_file(fs: &dyn Fs, arguments: &EditFile) -> Answer {
+pub(super) async fn edit_file(fs: &dyn Fs, arguments: &EditFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let edit = Edit { old: arguments.old.clone(), new: arguments.new.clone(), all: arguments.all };
     let edited = fs.edit(&path, &edit).await?;
     let answer =
         json!({"path": path.to_string(), "replacements": edited.replacements, "bytes": edited.bytes});
-    Ok(ToolResult::changed(FileChange::Write, path, edited.bytes, answer))
+    Ok(ToolOutput::changed(FileChange::Write, path, edited.bytes, answer))
 }
 
-pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> Answer {
+pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let query = LsQuery {
         depth: arguments.depth.unwrap_or(1),
@@ -130,7 +130,7 @@ pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> Answer {
     let listing = fs.ls(&path, &query).await?;
     let entries: Vec<_> = listing.entries.iter().map(entry).collect();
     let answer = json!({"path": path.to_string(), "entries": entries, "next": listing.next});
-    Ok(ToolResult::unchanged(answer))
+    Ok(ToolOutput::unchanged(answer))
 }
 
 fn entry(entry: &Entry) -> Value {
@@ -155,7 +155,7 @@ fn entry(entry: &Entry) -> Value {
     shown
 }
 
-pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> Answer {
+pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> ToolResult {
     let query = GlobQuery {
         pattern: arguments.pattern.clone(),
         root: WorkspacePath::parse(&arguments.path)?,
@@ -163,10 +163,10 @@ pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> Answer {
         limit: arguments.limit.unwrap_or(DEFAULT_ENTRIES),
     };
     let found = fs.glob(&query).await?;
-    Ok(ToolResult::unchanged(json!({"paths": found.paths, "truncated": found.truncated})))
+    Ok(ToolOutput::unchanged(json!({"paths": found.paths, "truncated": found.truncated})))
 }
 
-pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> Answer {
+pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> ToolResult {
     let query = GrepQuery {
         pattern: arguments.pattern.clone(),
         is_literal: arguments.literal,
@@ -189,7 +189,7 @@ pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> Answer {
         shown
     });
     let matches: Vec<_> = matches.collect();
-    Ok(ToolResult::unchanged(json!({
+    Ok(ToolOutput::unchanged(json!({
         "matches": matches,
         "truncated": found.truncated,
         "skipped": found.skipped,
@@ -197,25 +197,25 @@ pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> Answer {
     })))
 }
 
-pub(super) async fn mkdir(fs: &dyn Fs, arguments: &Mkdir) -> Answer {
+pub(super) async fn mkdir(fs: &dyn Fs, arguments: &Mkdir) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     fs.mkdir(&path).await?;
     let answer = json!({"path": path.to_string()});
-    Ok(ToolResult::changed(FileChange::MakeDirectory, path, 0, answer))
+    Ok(ToolOutput::changed(FileChange::MakeDirectory, path, 0, answer))
 }
 
-pub(super) async fn rm(fs: &dyn Fs, arguments: &Rm) -> Answer {
+pub(super) async fn rm(fs: &dyn Fs, arguments: &Rm) -> ToolResult {
     let path = inside(&arguments.path)?;
     fs.rm(&path, arguments.recursive).await?;
     let answer = json!({"path": path.to_string()});
-    Ok(ToolResult::changed(FileChange::Delete, path, 0, answer))
+    Ok(ToolOutput::changed(FileChange::Delete, path, 0, answer))
 }
 
-pub(super) async fn mv(fs: &dyn Fs, arguments: &Mv) -> Answer {
+pub(super) async fn mv(fs: &dyn Fs, arguments: &Mv) -> ToolResult {
     let (from, to) = (inside(&arguments.from)?, inside(&arguments.to)?);
     fs.mv(&from, &to, arguments.overwrite).await?;
     let answer = json!({"from": from.to_string(), "to": to.to_string()});
-    Ok(ToolResult::changed(FileChange::Move, to, 0, answer))
+    Ok(ToolOutput::changed(FileChange::Move, to, 0, answer))
 }
 
 /// A path that is not the root itself (sec/F08).

@@ -22,7 +22,7 @@ use warren_model::{Capability, CapabilitySet, ErrorCode, ProviderConfig, RunPoli
 use warren_rules::boxes::command_policy::{self, Refusal, RefusalKind};
 
 use self::arguments::Arguments;
-pub use self::effect::{FileChange, ToolEffect, ToolResult};
+pub use self::effect::{FileChange, ToolEffect, ToolOutput};
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
 use crate::registry::OperationError;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
@@ -253,7 +253,7 @@ impl ToolCall {
         &self,
         registry: &Registry,
         context: &ToolContext,
-    ) -> Result<(ToolResult, Arc<dyn Workspace>), ToolError> {
+    ) -> Result<(ToolOutput, Arc<dyn Workspace>), ToolError> {
         let run = |workspace: Arc<dyn Workspace>| async move {
             let result = self.0.run(&*workspace, context).await?;
             Ok((result, workspace))
@@ -273,7 +273,7 @@ pub async fn call(
     context: &ToolContext,
     name: &str,
     arguments: Value,
-) -> Result<ToolResult, ToolError> {
+) -> Result<ToolOutput, ToolError> {
     read_call(context, name, arguments)?.run(workspace, context).await
 }
 
@@ -321,7 +321,7 @@ impl Call {
         }
     }
 
-    async fn run(&self, workspace: &dyn Workspace, context: &ToolContext) -> Result<ToolResult, ToolError> {
+    async fn run(&self, workspace: &dyn Workspace, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let fs = || workspace.fs().ok_or_else(|| missing(Capability::Fs));
         let guarded = workspace.shell().map(|shell| context.secrets.shell(shell));
         let shell = || guarded.as_ref().ok_or_else(|| missing(Capability::Shell));
