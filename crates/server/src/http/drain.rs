@@ -17,11 +17,11 @@ const LIMIT: Duration = Duration::from_secs(5);
 const PIECE_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
-pub(super) struct Linger {
+pub(super) struct Drain {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Linger {
+impl Drain {
     /// Ready once the request is over, the client is gone, or its time is.
     pub(super) fn poll<S: AsyncRead + Unpin>(
         &mut self,
@@ -52,14 +52,14 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::http::framing::{Note, Watched};
+    use crate::http::framing::{AmbiguityFlag, FramedStream};
 
     const HEAD: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 1000000\r\n\r\n";
 
     /// A connection that has read a head, and the client's end of it.
-    async fn begun() -> (Watched<tokio::io::DuplexStream>, tokio::io::DuplexStream) {
+    async fn begun() -> (FramedStream<tokio::io::DuplexStream>, tokio::io::DuplexStream) {
         let (ours, mut theirs) = tokio::io::duplex(1_024);
-        let mut watched = Watched::new(ours, Note::default());
+        let mut watched = FramedStream::new(ours, AmbiguityFlag::default());
         theirs.write_all(HEAD).await.unwrap();
         watched.read_exact(&mut [0; HEAD.len()]).await.unwrap();
         (watched, theirs)
@@ -94,7 +94,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn between_requests_nobody_is_waited_for() {
         let (ours, mut theirs) = tokio::io::duplex(1_024);
-        let mut watched = Watched::new(ours, Note::default());
+        let mut watched = FramedStream::new(ours, AmbiguityFlag::default());
         theirs.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
         watched.read_exact(&mut [0; 18]).await.unwrap();
         let begun = Instant::now();

@@ -3,12 +3,12 @@
 import { type ReactNode, useRef } from "react";
 import { Loading, ProblemPanel } from "../../components/States";
 import { SignInPage } from "./SignInPage";
-import { useSession } from "./session";
+import { useSignInState } from "./signIn";
 
-export function SessionGate({ secret, children }: { secret: string | undefined; children: ReactNode }) {
-  const query = useSession(secret);
+export function SignInGate({ secret, children }: { secret: string | undefined; children: ReactNode }) {
+  const query = useSignInState(secret);
   const wasIn = useRef(false);
-  if (query.data?.session) wasIn.current = true;
+  if (query.data?.signIn) wasIn.current = true;
 
   if (!query.data) {
     return (
@@ -21,7 +21,7 @@ export function SessionGate({ secret, children }: { secret: string | undefined; 
       </main>
     );
   }
-  const isOut = query.data.session === null;
+  const isOut = query.data.signIn === null;
   return (
     <>
       {wasIn.current && <div inert={isOut}>{children}</div>}

@@ -10,16 +10,16 @@ use warren_exchange::{Accepted, Follower, NewMessage};
 use warren_model::{Task, TaskId, Timestamp};
 use warren_store::{TaskMark, TaskQuery};
 
-use super::refusal::{Refusal, unsupported};
-use super::stream::Events;
-use super::visit::{Visit, task_id};
+use super::error::{A2aError, unsupported};
+use super::request::{A2aRequest, task_id};
+use super::stream::TaskEvents;
 
 const DEFAULT_PAGE: u32 = 50;
 const MAX_PAGE: u32 = 100;
 
-impl Visit {
+impl A2aRequest {
     /// `SendMessage`: waits for the end of the turn unless the client does not want to.
-    pub(super) async fn send(self, request: SendMessageRequest) -> Result<SendMessageResponse, Refusal> {
+    pub(super) async fn send(self, request: SendMessageRequest) -> Result<SendMessageResponse, A2aError> {
         let (accepted, follower, incoming) = self.accept(request).await?;
         let task = if incoming.returns_immediately {
             accepted.task
@@ -33,26 +33,26 @@ impl Visit {
     }
 
     /// `SendStreamingMessage`.
-    pub(super) async fn send_and_follow(self, request: SendMessageRequest) -> Result<Events, Refusal> {
+    pub(super) async fn send_and_follow(self, request: SendMessageRequest) -> Result<TaskEvents, A2aError> {
         let (accepted, _, incoming) = self.accept(request).await?;
-        Events::of_message(self, accepted, incoming.history_length).await
+        TaskEvents::of_message(self, accepted, incoming.history_length).await
     }
 
     /// From here on the message is a row: whoever hangs up now loses nothing.
-    async fn accept(&self, request: SendMessageRequest) -> Result<(Accepted, Follower, Incoming), Refusal> {
+    async fn accept(&self, request: SendMessageRequest) -> Result<(Accepted, Follower, Incoming), A2aError> {
         let incoming = check_send(request)?;
         self.check_types(&incoming).await?;
         if let Some(config) = &incoming.push_config {
             self.check_push_config(config).await?;
         }
         let continued = incoming.task_id.as_deref().map(task_id).transpose()?;
-        // That they reach the workspace is what a visit is.
-        let wish = self.wish(&incoming, continued);
+        // Whether they reach the workspace was asked when the request came in.
+        let message = self.message(&incoming, continued);
         let (accepted, follower) = self
             .app
             .exchange
             .messages
-            .send_and_follow_reached(&self.who, self.workspace.clone(), wish)
+            .send_and_follow_reached(&self.who, self.workspace.clone(), message)
             .await?;
         if let Some(config) = incoming.push_config.clone() {
             self.put_push_config(&accepted.task, config).await?;
@@ -61,19 +61,16 @@ impl Visit {
     }
 
     /// The agent's card is a promise to those who read it, also about what is not taken.
-    async fn check_types(&self, incoming: &Incoming) -> Result<(), Refusal> {
+    async fn check_types(&self, incoming: &Incoming) -> Result<(), A2aError> {
         if !names_types(&incoming.message) {
             return Ok(());
         }
-        let id = self.workspace.id;
-        let store = self.app.fleet.context.store();
-        let registration =
-            store.read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
+        let registration = self.app.fleet.runtimes.registration(self.workspace.id).await?;
         let card = registration.and_then(|registration| registration.agent_card).unwrap_or_default();
         Ok(check_input_modes(&card, &incoming.message)?)
     }
 
-    fn wish(&self, incoming: &Incoming, task_id: Option<TaskId>) -> NewMessage {
+    fn message(&self, incoming: &Incoming, task_id: Option<TaskId>) -> NewMessage {
         NewMessage {
             context_id: incoming.context_id.clone(),
             task_id,
@@ -81,17 +78,17 @@ impl Visit {
         }
     }
 
-    pub(super) async fn task(&self, id: TaskId) -> Result<Task, Refusal> {
+    pub(super) async fn task(&self, id: TaskId) -> Result<Task, A2aError> {
         Ok(self.app.exchange.messages.task(&self.who, self.workspace.id, id).await?)
     }
 
-    pub(super) async fn get_task(self, request: GetTaskRequest) -> Result<WireTask, Refusal> {
+    pub(super) async fn get_task(self, request: GetTaskRequest) -> Result<WireTask, A2aError> {
         let length = checked_history_length(request.history_length, "historyLength")?;
         let task = self.task(task_id(&request.id)?).await?;
         Ok(task_to(&task, length))
     }
 
-    pub(super) async fn list_tasks(self, request: ListTasksRequest) -> Result<ListTasksResponse, Refusal> {
+    pub(super) async fn list_tasks(self, request: ListTasksRequest) -> Result<ListTasksResponse, A2aError> {
         let (query, history_length) = self.query_of(&request)?;
         let page_size = query.limit;
         let token = request.page_token.as_deref().filter(|token| !token.is_empty());
@@ -134,19 +131,19 @@ impl Visit {
         Ok((query, checked_history_length(request.history_length, "historyLength")?))
     }
 
-    pub(super) async fn cancel_task(self, request: CancelTaskRequest) -> Result<WireTask, Refusal> {
+    pub(super) async fn cancel_task(self, request: CancelTaskRequest) -> Result<WireTask, A2aError> {
         let id = task_id(&request.id)?;
         let task = self.app.exchange.messages.cancel_task(&self.who, self.workspace.id, id).await?;
         Ok(task_to(&task, None))
     }
 
-    pub(super) async fn subscribe(self, request: SubscribeToTaskRequest) -> Result<Events, Refusal> {
+    pub(super) async fn subscribe(self, request: SubscribeToTaskRequest) -> Result<TaskEvents, A2aError> {
         let id = task_id(&request.id)?;
-        Events::of_task(self, id).await
+        TaskEvents::of_task(self, id).await
     }
 
     /// The card is only for those who may speak with the workspace; there is no second one with more in it.
-    pub(super) fn extended_card(self) -> Refusal {
+    pub(super) fn extended_card(self) -> A2aError {
         unsupported("the agent card is complete; there is no extended one")
     }
 }

@@ -3,7 +3,7 @@
 use warren_api as api;
 use warren_model as model;
 
-use crate::convert_exchange::{author, part, role};
+use super::exchange::{author, part, role};
 
 pub(crate) fn conversation(row: &model::Conversation) -> api::Conversation {
     api::Conversation {

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, header};
+use http::{Method, Request, header};
 use http_body_util::BodyExt as _;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
@@ -14,6 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
+use tracing::Instrument as _;
 use warren_model::ErrorCode;
 use warren_service::Identity;
 
@@ -39,16 +40,17 @@ impl fmt::Debug for Routes {
 
 /// The routes as one caller may use them, for one request.
 #[derive(Debug, Clone)]
-pub(super) struct Door {
+pub(super) struct LocalRouter {
     routes: Routes,
     who: Identity,
     request: CurrentRequest,
+    /// Of the POST: the library runs its handlers in tasks of their own.
+    span: tracing::Span,
 }
 
 /// What a route answered.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) headers: HeaderMap,
     pub(super) bytes: Bytes,
 }
 
@@ -59,13 +61,19 @@ impl Answer {
     }
 }
 
-impl Door {
+impl LocalRouter {
     pub(super) fn new(routes: &Routes, who: &Identity, request: &CurrentRequest) -> Self {
-        Self { routes: routes.clone(), who: who.clone(), request: request.clone() }
+        let span = tracing::Span::current();
+        Self { routes: routes.clone(), who: who.clone(), request: request.clone(), span }
     }
 
     pub(super) fn request_id(&self) -> &str {
         &self.request.0
+    }
+
+    /// The span of the POST that is being answered.
+    pub(super) fn span(&self) -> tracing::Span {
+        self.span.clone()
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Answer, Failure> {
@@ -94,23 +102,25 @@ impl Door {
         let mut request = request.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
         request.extensions_mut().insert(Caller(self.who.clone()));
         request.extensions_mut().insert(self.request.clone());
-        let Ok(response) = self.routes.0.call(request).await;
-        self.read(path, response).await
+        let answered = async {
+            let Ok(response) = self.routes.0.call(request).await;
+            self.read(response).await
+        };
+        answered.instrument(self.span()).await
     }
 
-    async fn read(&self, path: &str, mut response: Response) -> Result<Answer, Failure> {
+    async fn read(&self, mut response: Response) -> Result<Answer, Failure> {
         if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-            let route = path.split('?').next().unwrap_or_default();
-            problem::log(&failure, self.request_id(), route);
+            problem::log(&failure);
             return Err(failure);
         }
         if !response.status().is_success() {
             return Err(ErrorCode::RouteNotFound.into());
         }
-        let (parts, body) = response.into_parts();
+        let body = response.into_body();
         let broken = |error: axum::Error| Failure::internal(error.to_string());
         let bytes = body.collect().await.map_err(broken)?.to_bytes();
-        Ok(Answer { headers: parts.headers, bytes })
+        Ok(Answer { bytes })
     }
 }
 

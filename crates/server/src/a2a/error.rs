@@ -8,27 +8,27 @@ use warren_model::ErrorCode;
 use crate::problem::Failure;
 
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum A2aError {
     /// Answered as anywhere in the API.
     Outside(Failure),
     /// Answered in the words of the protocol.
     Within(ProtocolError),
 }
 
-impl From<Failure> for Refusal {
+impl From<Failure> for A2aError {
     fn from(failure: Failure) -> Self {
         Self::Outside(failure)
     }
 }
 
-impl From<ProtocolError> for Refusal {
+impl From<ProtocolError> for A2aError {
     fn from(error: ProtocolError) -> Self {
         Self::Within(error)
     }
 }
 
-impl From<warren_exchange::Error> for Refusal {
-    fn from(error: warren_exchange::Error) -> Self {
+impl From<warren_service::Error> for A2aError {
+    fn from(error: warren_service::Error) -> Self {
         match error.code {
             ErrorCode::Unauthenticated
             | ErrorCode::TokenExpired
@@ -40,7 +40,7 @@ impl From<warren_exchange::Error> for Refusal {
 }
 
 /// As the HTTP+JSON binding spells it.
-impl IntoResponse for Refusal {
+impl IntoResponse for A2aError {
     fn into_response(self) -> Response {
         match self {
             Self::Outside(failure) => failure.into_response(),
@@ -65,6 +65,6 @@ pub(super) fn with_retry_after(mut response: Response, error: &ProtocolError) ->
     response
 }
 
-pub(super) fn unsupported(message: &str) -> Refusal {
+pub(super) fn unsupported(message: &str) -> A2aError {
     ProtocolError::new(ErrorKind::UnsupportedOperation, message).into()
 }

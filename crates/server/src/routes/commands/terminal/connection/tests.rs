@@ -90,8 +90,8 @@ fn connect(shell: &FakeShell, window: usize) -> (Client, impl Future<Output = ()
     let (outgoing, sent) = mpsc::channel(window);
     let (messages, incoming) = mpsc::unbounded_channel();
     let (outgoing, incoming) = (PollSender::new(outgoing), UnboundedReceiverStream::new(incoming));
-    let session = Session::new(shell, process(), 0);
-    (Client { sent, messages }, session.serve(outgoing, incoming, std::future::pending()))
+    let connection = Connection::new(shell, process(), 0);
+    (Client { sent, messages }, connection.serve(outgoing, incoming, std::future::pending()))
 }
 
 // sec/W08
@@ -175,7 +175,7 @@ async fn a_blocked_client_does_not_outlive_its_token() {
         ErrorCode::TokenExpired
     };
     let started = Instant::now();
-    Session::new(&shell, process(), 0).serve(outgoing, incoming, lost).await;
+    Connection::new(&shell, process(), 0).serve(outgoing, incoming, lost).await;
     assert!(started.elapsed() <= Duration::from_secs(5), "{:?}", started.elapsed());
 }
 

@@ -3,7 +3,7 @@ import type { Problem } from "../../api/problem";
 import { Button } from "../../components/Button";
 import { Mark } from "../../components/Icon";
 import { ProblemPanel } from "../../components/States";
-import { useSignIn } from "./session";
+import { useSignIn } from "./signIn";
 
 interface SignInPageProps {
   refusal: Problem | undefined;

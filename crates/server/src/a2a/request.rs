@@ -12,18 +12,18 @@ use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
 };
 use warren_model::{ErrorCode, TaskId, Workspace};
+use warren_operations::AccessWatch;
 use warren_service::Identity;
 
-use super::refusal::Refusal;
+use super::error::A2aError;
 use crate::App;
 use crate::auth::Caller;
 use crate::extract::{BodyLimits, PathId, read_body};
 use crate::problem::Failure;
-use crate::standing::RECHECK;
 
-/// Somebody who may speak with a workspace, and does.
+/// A request of somebody who may speak with the workspace.
 #[derive(Debug, Clone)]
-pub(super) struct Visit {
+pub(super) struct A2aRequest {
     pub(super) app: Arc<App>,
     pub(super) who: Identity,
     pub(super) workspace: Workspace,
@@ -32,7 +32,7 @@ pub(super) struct Visit {
 }
 
 /// The version is left to the binding: each has its own way to refuse it.
-impl FromRequestParts<Arc<App>> for Visit {
+impl FromRequestParts<Arc<App>> for A2aRequest {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Failure> {
@@ -51,16 +51,16 @@ fn base_url(headers: &HeaderMap) -> String {
     format!("{scheme}://{}", text("host"))
 }
 
-impl Visit {
+impl A2aRequest {
     /// With whose eyes tasks are shown to them.
     pub(super) fn sight(&self) -> FileView {
         FileView::of(&self.who, self.workspace.id)
     }
 
-    /// Answers when a stream must end, with why (sec/U05). A workspace that rests is no reason: its task goes on when it
+    /// Completes when a stream must end, with the reason (sec/U05). A workspace that rests is no reason: its task goes on when it
     /// wakes.
     pub(super) async fn lost(self) -> ErrorCode {
-        let mut recheck = tokio::time::interval(RECHECK);
+        let mut recheck = tokio::time::interval(AccessWatch::INTERVAL);
         loop {
             tokio::select! {
                 () = self.app.stopping.cancelled() => return ErrorCode::ShuttingDown,
@@ -102,7 +102,7 @@ fn version_of_query(parts: &Parts) -> Option<String> {
 }
 
 /// A JSON body under the limits of the API. Strict about its media type, which no form of another site can send.
-pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, Refusal> {
+pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, A2aError> {
     let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
     if ![MEDIA_TYPE, "application/json"].iter().any(|taken| essence.eq_ignore_ascii_case(taken)) {

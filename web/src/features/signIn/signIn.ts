@@ -5,10 +5,10 @@ import { answer, type Client } from "../../api/client";
 import { useApi } from "../../api/context";
 import { keys } from "../../api/keys";
 import { isPassing, isSignedOut, type Problem } from "../../api/problem";
-import type { Session } from "../../api/types";
+import type { SignIn } from "../../api/types";
 
-export interface SessionState {
-  session: Session | null;
+export interface SignInState {
+  signIn: SignIn | null;
   /** Why a link did not work. */
   refusal?: Problem;
 }
@@ -30,42 +30,42 @@ export function secretOf(pasted: string): string {
   return at < 0 ? text : decodeURIComponent(text.slice(at + FRAGMENT.length));
 }
 
-export async function readSession(api: Client): Promise<SessionState> {
+export async function readSignIn(api: Client): Promise<SignInState> {
   try {
-    return { session: await answer(api.GET("/api/v1/session")) };
+    return { signIn: await answer(api.GET("/api/v1/sign-in")) };
   } catch (thrown) {
-    if (isSignedOut(thrown)) return { session: null };
+    if (isSignedOut(thrown)) return { signIn: null };
     throw thrown;
   }
 }
 
 /** A refused link is not an error of the page: whoever is signed in already stays so, others are told why. */
-export async function signIn(api: Client, secret: string): Promise<SessionState> {
+export async function signIn(api: Client, secret: string): Promise<SignInState> {
   try {
-    return { session: await answer(api.POST("/api/v1/session", { body: { secret } })) };
+    return { signIn: await answer(api.POST("/api/v1/sign-in", { body: { secret } })) };
   } catch (thrown) {
     if (isPassing(thrown)) throw thrown;
-    const current = await readSession(api);
-    return current.session ? current : { session: null, refusal: thrown as Problem };
+    const current = await readSignIn(api);
+    return current.signIn ? current : { signIn: null, refusal: thrown as Problem };
   }
 }
 
 /** Reads the session; the first read spends the link's secret, if there is one. */
-export function useSession(secret?: string) {
+export function useSignInState(secret?: string) {
   const api = useApi();
   const queries = useQueryClient();
-  return useQuery<SessionState>({
-    queryKey: keys.session,
+  return useQuery<SignInState>({
+    queryKey: keys.signIn,
     queryFn: async () => {
-      const known = queries.getQueryData<SessionState>(keys.session);
+      const known = queries.getQueryData<SignInState>(keys.signIn);
       if (secret && !known) return signIn(api, secret);
-      const state = await readSession(api);
+      const state = await readSignIn(api);
       // A look on window focus must not wipe the reason off the sign-in page.
-      return state.session || !known?.refusal ? state : { ...state, refusal: known.refusal };
+      return state.signIn || !known?.refusal ? state : { ...state, refusal: known.refusal };
     },
     staleTime: Number.POSITIVE_INFINITY,
     // Somebody who signed in elsewhere comes back to this page and goes on where they were.
-    refetchOnWindowFocus: (query) => (query.state.data?.session ? false : "always"),
+    refetchOnWindowFocus: (query) => (query.state.data?.signIn ? false : "always"),
     refetchInterval: (query) => (query.state.status === "error" ? 2_000 : false),
   });
 }
@@ -75,7 +75,7 @@ export function useSignIn() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (pasted: string) => signIn(api, secretOf(pasted)),
-    onSuccess: (state) => queries.setQueryData(keys.session, state),
+    onSuccess: (state) => queries.setQueryData(keys.signIn, state),
   });
 }
 
@@ -83,11 +83,11 @@ export function useSignOut() {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: () => api.DELETE("/api/v1/session"),
+    mutationFn: () => api.DELETE("/api/v1/sign-in"),
     onSettled: () => signedOut(queries),
   });
 }
 
 export function signedOut(queries: QueryClient): void {
-  queries.setQueryData<SessionState>(keys.session, { session: null });
+  queries.setQueryData<SignInState>(keys.signIn, { signIn: null });
 }

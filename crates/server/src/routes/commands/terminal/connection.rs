@@ -34,9 +34,9 @@ const MAX_MESSAGES_PER_SECOND: u32 = 2_000;
 /// Refusals of input that wait to be told; there is no use in telling more at once.
 const MAX_PENDING_NOTES: usize = 8;
 /// How long a goodbye may take to be taken.
-const FAREWELL_LIMIT: Duration = Duration::from_secs(2);
+const LAST_FRAME_LIMIT: Duration = Duration::from_secs(2);
 
-pub(super) struct Session<'a> {
+pub(super) struct Connection<'a> {
     shell: &'a dyn Shell,
     process: ProcessInfo,
     offset: u64,
@@ -52,7 +52,7 @@ enum Ended {
     Closed(ErrorCode),
 }
 
-impl<'a> Session<'a> {
+impl<'a> Connection<'a> {
     pub(super) fn new(shell: &'a dyn Shell, process: ProcessInfo, offset: u64) -> Self {
         // Beyond the end there is nothing to begin at: the number names another process than the client thinks.
         let offset = offset.min(process.output_bytes);
@@ -77,7 +77,7 @@ impl<'a> Session<'a> {
             ended = input.take(incoming) => ended,
             code = lost => Ended::Closed(code),
         };
-        let farewell = match ended {
+        let last = match ended {
             Ended::Exited(frame) => frame,
             Ended::Closed(code) => {
                 TerminalFrame::Closing { code: code.as_str().to_owned(), next_offset: self.offset }
@@ -85,12 +85,12 @@ impl<'a> Session<'a> {
             Ended::Gone => return,
         };
         let goodbye = async {
-            if send(&mut outgoing, &farewell).await.is_ok() {
+            if send(&mut outgoing, &last).await.is_ok() {
                 let _ = outgoing.send(Message::Close(None)).await;
             }
         };
         // A client that takes nothing any more does not hold its place.
-        let _ = tokio::time::timeout(FAREWELL_LIMIT, goodbye).await;
+        let _ = tokio::time::timeout(LAST_FRAME_LIMIT, goodbye).await;
     }
 
     async fn send_output<O: Sink<Message> + Unpin>(

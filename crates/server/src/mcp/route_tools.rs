@@ -1,4 +1,4 @@
-//! Operations of the API as tools.
+//! RouteTools of the API as tools.
 //!
 //! A row names the tool, the operation and what must be allowed for it to be offered. What it takes comes from the
 //! OpenAPI document, which comes from the routes: a tool cannot promise an argument that its route does not know.
@@ -9,10 +9,9 @@ use http::Method;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use warren_model::ErrorCode;
-use warren_service::Identity;
-use warren_service::{Action, Target};
+use warren_service::{Action, Identity, Target};
 
-use super::door::encoded;
+use super::local_router::encoded;
 use crate::problem::Failure;
 
 /// What an operation does, for clients that ask people before some of them.
@@ -113,7 +112,7 @@ const FREE_BODY: &str = "arguments";
 
 /// A tool, and the request it becomes.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct RouteTool {
     pub(super) tool: Tool,
     action: Action,
     method: Method,
@@ -134,7 +133,7 @@ enum BodyKind {
 
 /// A request to a route.
 #[derive(Debug, PartialEq)]
-pub(super) struct Bound {
+pub(super) struct BoundRequest {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) body: Option<Value>,
@@ -142,20 +141,20 @@ pub(super) struct Bound {
 
 /// The operations of an endpoint.
 #[derive(Debug)]
-pub(super) struct Operations(Vec<Arc<Operation>>);
+pub(super) struct RouteTools(Vec<Arc<RouteTool>>);
 
 /// Those of them that one caller may use.
 #[derive(Debug, Clone)]
-pub(super) struct Offered(Vec<Arc<Operation>>);
+pub(super) struct Offered(Vec<Arc<RouteTool>>);
 
-impl Operations {
+impl RouteTools {
     pub(super) fn of_platform(document: &Value) -> Self {
         Self(PLATFORM.iter().map(|row| Arc::new(read(document, row))).collect())
     }
 
     /// What is offered may still be refused: the route looks at the workspace, too.
     pub(super) fn allowed_to(&self, who: &Identity) -> Offered {
-        let may = |operation: &&Arc<Operation>| {
+        let may = |operation: &&Arc<RouteTool>| {
             let in_own = who.token.workspace_id.filter(|_| operation.is_about_one());
             let own = in_own.map(|id| Target::Workspace { id, org_id: who.token.org_id });
             who.may_in_own_org(operation.action).is_ok()
@@ -170,18 +169,18 @@ impl Offered {
         self.0.iter().map(|operation| &operation.tool)
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<&Operation> {
+    pub(super) fn find(&self, name: &str) -> Option<&RouteTool> {
         self.0.iter().map(|operation| &**operation).find(|operation| operation.tool.name == name)
     }
 }
 
-impl Operation {
+impl RouteTool {
     fn is_about_one(&self) -> bool {
         self.path.contains("{id}")
     }
 
     /// The request for these arguments. Types are for the route to check; here only each finds its place.
-    pub(super) fn bind(&self, mut arguments: Map<String, Value>) -> Result<Bound, Failure> {
+    pub(super) fn bind(&self, mut arguments: Map<String, Value>) -> Result<BoundRequest, Failure> {
         let mut path = self.path.clone();
         for (name, argument) in IN_PATH {
             let hole = format!("{{{name}}}");
@@ -208,7 +207,7 @@ impl Operation {
             Some(unknown) => {
                 Err(bad(warren_model::truncate_utf8(unknown, 64), "is no argument of this tool"))
             }
-            None => Ok(Bound { method: self.method.clone(), path, body }),
+            None => Ok(BoundRequest { method: self.method.clone(), path, body }),
         }
     }
 }
@@ -226,7 +225,7 @@ fn bad(argument: &str, problem: &str) -> Failure {
     Failure::new(ErrorCode::InvalidRequest, format!("{argument}: {problem}"))
 }
 
-fn read(document: &Value, row: &Row) -> Operation {
+fn read(document: &Value, row: &Row) -> RouteTool {
     let (path, method, operation) = find(document, row.operation);
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -270,7 +269,7 @@ fn read(document: &Value, row: &Row) -> Operation {
     let schema = schema.as_object().cloned().unwrap_or_default();
     let tool =
         Tool::new(row.tool, row.description, Arc::new(schema)).with_annotations(annotations(row.effect));
-    Operation { tool, action: row.action, method, path: path.to_owned(), query, body }
+    RouteTool { tool, action: row.action, method, path: path.to_owned(), query, body }
 }
 
 fn argument_for(name: &str) -> &str {
@@ -346,12 +345,12 @@ fn rewrite(schema: &mut Value, wanted: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    fn operation(tool: &str) -> Operation {
+    fn operation(tool: &str) -> RouteTool {
         let document: Value = serde_json::from_str(&crate::openapi_json()).unwrap();
         read(&document, PLATFORM.iter().find(|row| row.tool == tool).unwrap())
     }
 
-    fn bind(tool: &str, arguments: Value) -> Result<Bound, String> {
+    fn bind(tool: &str, arguments: Value) -> Result<BoundRequest, String> {
         let Value::Object(arguments) = arguments else { panic!("{arguments}") };
         operation(tool).bind(arguments).map_err(|failure| failure.to_problem("").detail.unwrap_or_default())
     }
