@@ -3,9 +3,10 @@
 use warren_model::{Approval, ApprovalId, ApprovalState, Principal, Timestamp, WorkspaceId};
 use warren_store::{ApprovalQuery, ApprovalReads, ApprovalWrites, Batch, Error, Page};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

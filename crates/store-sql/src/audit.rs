@@ -4,9 +4,11 @@
 use warren_model::{AuditEntry, AuditHash, AuditHead, NewAuditEntry};
 use warren_store::{AuditQuery, AuditReads, AuditWrites, Error, Page};
 
+use crate::connection::SqlConnection;
+use crate::row::{Columns, read_count};
 use crate::select::Select;
-use crate::session::{Columns, Session, Value, read_count};
 use crate::transaction::{Listing, Transaction, count_id};
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {
@@ -67,23 +69,23 @@ impl AuditWrites for Transaction<'_> {
 }
 
 /// Chains the entries to the log and writes them. Called at the end of a transaction.
-pub(crate) fn append(session: &mut dyn Session, entries: &[NewAuditEntry]) -> Result<(), Error> {
+pub(crate) fn append(connection: &mut dyn SqlConnection, entries: &[NewAuditEntry]) -> Result<(), Error> {
     let mut head = None;
-    session.query(LOCK_HEAD, &[], &mut |row| {
+    connection.query(LOCK_HEAD, &[], &mut |row| {
         head = Some(read_head(&mut Columns::new("audit_head", row))?);
         Ok(())
     })?;
     let mut head = head.ok_or_else(head_is_missing)?;
     for new in entries {
         let entry = AuditEntry::following(head, new);
-        insert(session, &entry)?;
+        insert(connection, &entry)?;
         head = entry.head();
     }
-    session.execute(MOVE_HEAD, &[Value::count(head.seq)?, Value::Bytes(&head.hash.0)])?;
+    connection.execute(MOVE_HEAD, &[Value::count(head.seq)?, Value::Bytes(&head.hash.0)])?;
     Ok(())
 }
 
-fn insert(session: &mut dyn Session, entry: &AuditEntry) -> Result<(), Error> {
+fn insert(connection: &mut dyn SqlConnection, entry: &AuditEntry) -> Result<(), Error> {
     let values = [
         Value::count(entry.seq)?,
         entry.at.into(),
@@ -101,7 +103,7 @@ fn insert(session: &mut dyn Session, entry: &AuditEntry) -> Result<(), Error> {
         Value::Bytes(&entry.hash.0),
     ];
     values.iter().try_for_each(Value::check)?;
-    session.execute(INSERT, &values)?;
+    connection.execute(INSERT, &values)?;
     Ok(())
 }
 

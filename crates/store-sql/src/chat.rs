@@ -1,14 +1,15 @@
-//! Conversations in SQL. Both engines search the same words; how they do is behind `Session::words_condition`.
+//! Conversations in SQL. Both engines search the same words; how they do is behind `SqlConnection::words_condition`.
 
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, Principal, Role, TaskId, Timestamp, WorkspaceId,
 };
 use warren_store::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, Error, NoticeKey, Page};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::tasks::json_of;
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read_conversation` takes them.
 macro_rules! conversation_columns {

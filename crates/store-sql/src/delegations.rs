@@ -3,9 +3,10 @@
 use warren_model::{Delegation, DelegationId, DelegationState, TaskId};
 use warren_store::{DelegationQuery, DelegationReads, DelegationWrites, Error, Page};
 
+use crate::row::{Columns, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

@@ -8,10 +8,11 @@ use warren_store::{
     Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Lane, Page, Repeat, RepeatReads, RepeatWrites,
 };
 
+use crate::row::{Columns, read_count, read_id, read_optional_count};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id, read_optional_count};
 use crate::tasks::json_of;
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

@@ -3,9 +3,10 @@
 use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, Timestamp, WorkspaceId};
 use warren_store::{Error, EventQuery, EventReads, EventWrites, Page};
 
+use crate::row::{Columns, read_count, read_optional_count};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_optional_count};
 use crate::transaction::{Listing, Transaction, count_id};
+use crate::value::Value;
 
 const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
 const OLDEST: &str = "SELECT min(seq) FROM events";
@@ -28,15 +29,13 @@ impl PendingEvent {
     fn new(event: &NewEvent) -> Result<Self, Error> {
         let principal = event.principal.to_string();
         Value::from(principal.as_str()).check()?;
-        let data = serde_json::to_string(&event.data)
-            .map_err(|problem| Error::Refused(format!("an event cannot be written as JSON: {problem}")))?;
         Ok(Self {
             at: event.at.as_micros(),
-            kind: event.kind.as_str(),
+            kind: event.kind().as_str(),
             org_id: event.org_id,
             workspace_id: event.workspace_id,
             principal,
-            data,
+            data: event.data.to_json().to_string(),
         })
     }
 }

@@ -3,8 +3,9 @@
 use warren_model::Timestamp;
 use warren_store::{Error, Lease, LeaseReads, LeaseWrites};
 
-use crate::session::{Columns, Value, read_count};
+use crate::row::{Columns, read_count};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 const GET: &str = "SELECT name, owner, fence, expires_at FROM leases WHERE name = $1 AND owner IS NOT NULL";
 /// One statement, so that of many who try at once exactly one gets a row back.

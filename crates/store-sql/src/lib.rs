@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Transaction (workspaces, events, tokens, leases, secrets, audit: SQL that both engines read)
-//!        │ Session: bind, run, visit rows, number events
+//!        │ SqlConnection: bind, run, visit rows, number events
 //!        ├── sqlite:    one writer thread, many callers' work in one commit; readers apart
 //!        └── postgres:  a pool; one transaction per caller; wake-ups between replicas
 //! ```
@@ -13,28 +13,31 @@
 
 mod approvals;
 mod audit;
+mod box_holders;
 mod chat;
+mod connection;
 mod delegations;
 mod deliveries;
 mod events;
 mod leases;
 mod memory;
 pub mod migrations;
-mod places;
+
 #[cfg(test)]
 mod plans;
 pub mod postgres;
 mod push_configs;
+mod row;
 mod schedules;
 mod secrets;
 mod select;
-mod session;
 mod spending;
 pub mod sqlite;
 mod tasks;
 mod templates;
 mod tokens;
 mod transaction;
+mod value;
 mod vitals;
 mod webhooks;
 mod workspaces;

@@ -1,11 +1,12 @@
-//! What agents remember, in SQL. Both engines search the same words; how they do is behind `Session::words_condition`.
+//! What agents remember, in SQL. Both engines search the same words; how they do is behind `SqlConnection::words_condition`.
 
 use warren_model::{Memory, MemoryId, MemoryKind, MemoryPlace, Principal, Timestamp};
 use warren_store::{Batch, Error, MemoryQuery, MemoryReads, MemorySearch, MemoryWrites, Page};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

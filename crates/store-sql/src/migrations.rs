@@ -10,7 +10,9 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 use warren_store::Error;
 
-use crate::session::{Columns, Session, Value};
+use crate::connection::SqlConnection;
+use crate::row::Columns;
+use crate::value::Value;
 
 /// One step of the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,10 +116,10 @@ pub(crate) fn plan<'k>(known: &'k [Migration], applied: &[Applied]) -> Result<&'
 }
 
 /// What the database says it has, oldest first. The table must exist.
-pub(crate) fn applied(session: &mut dyn Session) -> Result<Vec<Applied>, Error> {
+pub(crate) fn applied(connection: &mut dyn SqlConnection) -> Result<Vec<Applied>, Error> {
     let mut applied = Vec::new();
     let sql = "SELECT version, checksum FROM schema_migrations ORDER BY version";
-    session.query(sql, &[], &mut |row| {
+    connection.query(sql, &[], &mut |row| {
         let mut columns = Columns::new("schema_migrations", row);
         let version = columns.count()?;
         applied.push(Applied {
@@ -132,22 +134,22 @@ pub(crate) fn applied(session: &mut dyn Session) -> Result<Vec<Applied>, Error> 
 /// Applies the next migration and records it. Answers whether there was one. `now` is the engine's own expression
 /// for microseconds since 1970: when a migration ran is for people, no rule reads it.
 pub(crate) fn apply_next(
-    session: &mut dyn Session,
+    connection: &mut dyn SqlConnection,
     known: &[Migration],
     now: &'static str,
 ) -> Result<bool, Error> {
-    session.run_script(RECORD)?;
-    let applied = applied(session)?;
+    connection.run_script(RECORD)?;
+    let applied = applied(connection)?;
     let Some(next) = plan(known, &applied)?.first() else {
         return Ok(false);
     };
-    session.run_script(next.sql)?;
+    connection.run_script(next.sql)?;
     let checksum = next.checksum();
     let record = format!(
         "INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, {now})"
     );
     let values = [Value::Int(Some(i64::from(next.version))), next.name.into(), checksum.as_str().into()];
-    session.execute(&record, &values)?;
+    connection.execute(&record, &values)?;
     tracing::debug!(migration = next.name, "applied a migration of the database");
     Ok(true)
 }
@@ -160,8 +162,8 @@ pub(crate) fn tell(steps: u32) {
 }
 
 /// The newest migration that was applied.
-pub(crate) fn schema_version(session: &mut dyn Session) -> Result<u32, Error> {
-    Ok(applied(session)?.last().map_or(0, |newest| newest.version))
+pub(crate) fn schema_version(connection: &mut dyn SqlConnection) -> Result<u32, Error> {
+    Ok(applied(connection)?.last().map_or(0, |newest| newest.version))
 }
 
 #[cfg(test)]

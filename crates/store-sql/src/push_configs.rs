@@ -3,9 +3,10 @@
 use warren_model::{Principal, PushConfig, TaskId, Timestamp};
 use warren_store::{Batch, Error, Page, PushConfigReads, PushConfigWrites};
 
+use crate::row::Columns;
 use crate::select::Select;
-use crate::session::{Columns, Value};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

@@ -6,9 +6,10 @@ use warren_model::{
 };
 use warren_store::{Batch, Error, Page, ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::{Select, page_size};
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

@@ -3,9 +3,10 @@
 use warren_model::{KeyId, OrgId, Principal, SealedSecret, SecretName, SecretOwner, Timestamp, WorkspaceId};
 use warren_store::{Error, Page, Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
 
+use crate::row::{Columns, Row, read_count};
 use crate::select::Select;
-use crate::session::{Columns, Row, Value, read_count};
 use crate::transaction::{Listing, Transaction, text_id};
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

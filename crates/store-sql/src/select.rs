@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::session::Value;
+use crate::value::Value;
 
 pub(crate) struct Select<'a> {
     sql: String,

@@ -3,8 +3,9 @@
 use warren_model::WorkspaceId;
 use warren_store::{Error, SpendingReads, SpendingWrites};
 
-use crate::session::{Value, read_count};
+use crate::row::read_count;
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 const SPENT: &str = "SELECT micros FROM spending WHERE workspace_id = $1 AND month = $2";
 /// One statement, so that of many at once none is lost.

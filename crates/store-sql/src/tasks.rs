@@ -4,9 +4,10 @@ use serde::Serialize;
 use warren_model::{Principal, Task, TaskId, TaskState, Timestamp};
 use warren_store::{Error, Page, TaskMark, TaskQuery, TaskReads, TaskWrites};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them.
 macro_rules! columns {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use warren_model::{OrgId, Position, Principal, Runtime, Template, TemplateName, WorkspaceId};
 use warren_store::{Error, Page, PositionReads, PositionWrites, TemplateReads, TemplateWrites};
 
+use crate::row::{Columns, read_count};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count};
 use crate::transaction::{Listing, Transaction, text_id};
+use crate::value::Value;
 
 /// The order in which `read` takes them; runtime and timeout are copies out of the blueprint, to be searched.
 macro_rules! columns {

@@ -5,9 +5,10 @@ use warren_model::{
 };
 use warren_store::{Error, Page, TokenQuery, TokenReads, TokenWrites};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 macro_rules! columns {
     () => {

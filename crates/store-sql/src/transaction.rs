@@ -11,25 +11,27 @@ use warren_model::{Id, NewAuditEntry, RequestKind};
 use warren_store::{Batch, Error, Page, ReadWork, Unreadable, Verdict, WriteWork};
 
 use crate::audit;
+use crate::connection::{SqlConnection, WordsCondition};
 use crate::events::PendingEvent;
+use crate::row::{Columns, Row};
 use crate::select::page_size;
-use crate::session::{Columns, Row, Session, Value, WordsCondition};
+use crate::value::Value;
 
 pub(crate) struct Transaction<'s> {
-    session: &'s mut dyn Session,
+    connection: &'s mut dyn SqlConnection,
     pub(crate) pending: Vec<PendingEvent>,
     pub(crate) pending_audit: Vec<NewAuditEntry>,
     failure: Option<Error>,
 }
 
 impl<'s> Transaction<'s> {
-    pub(crate) fn new(session: &'s mut dyn Session) -> Self {
-        Self { session, pending: Vec::new(), pending_audit: Vec::new(), failure: None }
+    pub(crate) fn new(connection: &'s mut dyn SqlConnection) -> Self {
+        Self { connection, pending: Vec::new(), pending_audit: Vec::new(), failure: None }
     }
 
     pub(crate) fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
         self.admit(values)?;
-        let result = self.session.execute(sql, values);
+        let result = self.connection.execute(sql, values);
         self.remember(result)
     }
 
@@ -43,7 +45,7 @@ impl<'s> Transaction<'s> {
     ) -> Result<Vec<T>, Error> {
         self.admit(values)?;
         let mut rows = Vec::new();
-        let result = self.session.query(sql, values, &mut |row| {
+        let result = self.connection.query(sql, values, &mut |row| {
             rows.push(read(&mut Columns::new(table, row))?);
             Ok(())
         });
@@ -100,7 +102,7 @@ impl<'s> Transaction<'s> {
         let size = page_size(limit) as usize;
         let mut page = Page { rows: Vec::new(), next: None, unreadable: Vec::new() };
         let (mut last, mut has_more) = (None, false);
-        let result = self.session.query(sql, values, &mut |row| {
+        let result = self.connection.query(sql, values, &mut |row| {
             if page.rows.len() + page.unreadable.len() == size {
                 has_more = true;
                 return Ok(());
@@ -130,7 +132,7 @@ impl<'s> Transaction<'s> {
     ) -> Result<Batch<T>, Error> {
         self.admit(values)?;
         let mut batch = Batch { rows: Vec::new(), unreadable: Vec::new() };
-        let result = self.session.query(sql, values, &mut |row| {
+        let result = self.connection.query(sql, values, &mut |row| {
             match read(&mut Columns::new(table, row)) {
                 Ok(row) => batch.rows.push(row),
                 Err(Error::Corrupt(problem)) => {
@@ -154,11 +156,11 @@ impl<'s> Transaction<'s> {
     }
 
     pub(crate) fn keeps_row(&self) -> &'static str {
-        self.session.keeps_row()
+        self.connection.keeps_row()
     }
 
     pub(crate) fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {
-        self.session.words_condition(table, words)
+        self.connection.words_condition(table, words)
     }
 
     /// Refuses work after a failure, and values that only one engine could keep. The latter never reach the
@@ -185,12 +187,12 @@ impl<'s> Transaction<'s> {
         }
         // Always before the events: two transactions that want both locks take them in the same order.
         if !self.pending_audit.is_empty() {
-            audit::append(self.session, &self.pending_audit)?;
+            audit::append(self.connection, &self.pending_audit)?;
         }
         if self.pending.is_empty() {
             return Ok(None);
         }
-        self.session.number_events(&self.pending).map(Some)
+        self.connection.number_events(&self.pending).map(Some)
     }
 }
 
@@ -232,8 +234,8 @@ pub(crate) enum Ending {
 }
 
 /// Runs a caller's writing work. A panic in it is the caller's failure, not the database's.
-pub(crate) fn run_write_work(session: &mut dyn Session, work: &mut WriteWork) -> Ending {
-    let mut transaction = Transaction::new(session);
+pub(crate) fn run_write_work(connection: &mut dyn SqlConnection, work: &mut WriteWork) -> Ending {
+    let mut transaction = Transaction::new(connection);
     match catch_unwind(AssertUnwindSafe(|| work(&mut transaction))) {
         Ok(Verdict::Commit) => match transaction.finish() {
             Ok(newest) => Ending::Commit(newest),
@@ -245,8 +247,8 @@ pub(crate) fn run_write_work(session: &mut dyn Session, work: &mut WriteWork) ->
 }
 
 /// Runs a caller's reading work.
-pub(crate) fn run_read_work(session: &mut dyn Session, work: &mut ReadWork) -> Result<(), Error> {
-    let mut transaction = Transaction::new(session);
+pub(crate) fn run_read_work(connection: &mut dyn SqlConnection, work: &mut ReadWork) -> Result<(), Error> {
+    let mut transaction = Transaction::new(connection);
     match catch_unwind(AssertUnwindSafe(|| work(&mut transaction))) {
         Ok(Verdict::Commit | Verdict::Rollback) => Ok(()),
         Err(_) => Err(panicked()),

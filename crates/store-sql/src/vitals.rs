@@ -3,9 +3,10 @@
 use warren_model::{Outcomes, Registration, RuntimeState, Timestamp, Vitals, WorkspaceId};
 use warren_store::{Batch, Due, Error, RegistrationReads, RegistrationWrites, VitalsReads, VitalsWrites};
 
+use crate::row::{Columns, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 macro_rules! columns {
     () => {

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use warren_model::{Mending, OrgId, Status, StatusReason, Workspace, WorkspaceId, WorkspaceSpec};
 use warren_store::{Error, Page, WorkspaceQuery, WorkspaceReads, WorkspaceWrites};
 
+use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
-use crate::session::{Columns, Value, read_count, read_id};
 use crate::transaction::Transaction;
+use crate::value::Value;
 
 /// The order in which `read` takes them and `values` gives them.
 macro_rules! columns {

@@ -8,8 +8,8 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgPool, Row as _};
 use tokio::runtime::Handle;
 use warren_store::Error;
 
+use super::connection::PostgresConnection;
 use super::error::translate;
-use super::session::PostgresSession;
 use super::{BEGIN_WRITE, PostgresOptions, interrupted};
 use crate::migrations::{self, POSTGRES};
 
@@ -68,8 +68,8 @@ pub(super) async fn migrate(pool: &PgPool, options: &PostgresOptions) -> Result<
             .execute(&mut *transaction)
             .await
             .map_err(|error| translate(&error))?;
-        let session = PostgresSession::new(transaction, Handle::current());
-        let step = tokio::task::spawn_blocking(move || apply_next(session));
+        let connection = PostgresConnection::new(transaction, Handle::current());
+        let step = tokio::task::spawn_blocking(move || apply_next(connection));
         if !step.await.map_err(|_| interrupted())?? {
             migrations::tell(steps);
             return Ok(());
@@ -78,14 +78,14 @@ pub(super) async fn migrate(pool: &PgPool, options: &PostgresOptions) -> Result<
     }
 }
 
-fn apply_next(mut session: PostgresSession) -> Result<bool, Error> {
-    match migrations::apply_next(&mut session, POSTGRES, NOW) {
+fn apply_next(mut connection: PostgresConnection) -> Result<bool, Error> {
+    match migrations::apply_next(&mut connection, POSTGRES, NOW) {
         Ok(has_more) => {
-            session.commit().map_err(|error| translate(&error))?;
+            connection.commit().map_err(|error| translate(&error))?;
             Ok(has_more)
         }
         Err(error) => {
-            session.rollback();
+            connection.rollback();
             Err(error)
         }
     }

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OpenFlags};
 use warren_store::{Error, EventReads as _, StoreHealth};
 
 use super::SqliteOptions;
+use super::connection::SqliteConnection;
 use super::error::translate;
-use super::session::SqliteSession;
 use crate::migrations::{self, SQLITE};
 use crate::transaction::Transaction;
 
@@ -38,7 +38,7 @@ pub(super) fn open_for_writing(path: &Path, options: &SqliteOptions) -> Result<O
     keep_log(&connection)?;
     migrate(&connection)?;
     settle(&connection, options)?;
-    let newest_event = Transaction::new(&mut SqliteSession::new(&connection)).newest_event_seq()?;
+    let newest_event = Transaction::new(&mut SqliteConnection::new(&connection)).newest_event_seq()?;
     Ok(Opened { connection, newest_event })
 }
 
@@ -53,7 +53,7 @@ pub(super) fn inspect(path: &Path) -> Result<StoreHealth, Error> {
     let journal_mode: String =
         connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(translate)?;
     let schema_version = if has_past(&connection)? {
-        migrations::schema_version(&mut SqliteSession::new(&connection))?
+        migrations::schema_version(&mut SqliteConnection::new(&connection))?
     } else {
         0
     };
@@ -149,7 +149,7 @@ fn refuse_unknown_past(connection: &Connection) -> Result<(), Error> {
     if !has_past(connection)? {
         return Ok(());
     }
-    let applied = migrations::applied(&mut SqliteSession::new(connection))?;
+    let applied = migrations::applied(&mut SqliteConnection::new(connection))?;
     migrations::plan(SQLITE, &applied).map(drop)
 }
 
@@ -191,7 +191,7 @@ fn migrate(connection: &Connection) -> Result<(), Error> {
 /// One step, or all of them. Answers how many there were.
 fn apply(connection: &Connection, all: bool) -> Result<u32, Error> {
     let mut applied = 0;
-    while migrations::apply_next(&mut SqliteSession::new(connection), SQLITE, NOW)? {
+    while migrations::apply_next(&mut SqliteConnection::new(connection), SQLITE, NOW)? {
         applied += 1;
         if !all {
             break;

@@ -8,10 +8,10 @@
 //!   readers ──▶ read-only connections on blocking threads, each read one snapshot; glances on the caller's own
 //! ```
 
+mod connection;
 mod error;
 mod file;
 mod readers;
-mod session;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -8,10 +8,10 @@ use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use warren_store::{Error, ReadWork};
 
+use super::connection::SqliteConnection;
 use super::error::translate;
-use super::session::SqliteSession;
 use super::{SqliteOptions, closed, file, run};
-use crate::session::Session;
+use crate::connection::SqlConnection;
 use crate::transaction::run_read_work;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Readers {
     }
 
     pub(super) async fn run(self: Arc<Self>, mut work: ReadWork) -> Result<(), Error> {
-        self.ask(move |session| run_read_work(session, &mut work)).await
+        self.ask(move |connection| run_read_work(connection, &mut work)).await
     }
 
     /// On this thread if a connection is free and open, else as any other read.
@@ -42,7 +42,7 @@ impl Readers {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok();
         let connection = permit.as_ref().and_then(|_| self.idle().pop());
         match connection {
-            Some(connection) => self.ask_over(connection, |session| run_read_work(session, &mut work)),
+            Some(connection) => self.ask_over(connection, |connection| run_read_work(connection, &mut work)),
             None => {
                 drop(permit);
                 self.run(work).await
@@ -53,7 +53,7 @@ impl Readers {
     /// Runs `question` on one snapshot.
     pub(super) async fn ask<T: Send + 'static>(
         self: Arc<Self>,
-        question: impl FnOnce(&mut dyn Session) -> Result<T, Error> + Send + 'static,
+        question: impl FnOnce(&mut dyn SqlConnection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_owned().await.map_err(|_| closed())?;
@@ -64,7 +64,7 @@ impl Readers {
 
     fn ask_blocking<T>(
         &self,
-        question: impl FnOnce(&mut dyn Session) -> Result<T, Error>,
+        question: impl FnOnce(&mut dyn SqlConnection) -> Result<T, Error>,
         permit: OwnedSemaphorePermit,
     ) -> Result<T, Error> {
         let pooled = self.idle().pop();
@@ -80,10 +80,10 @@ impl Readers {
     fn ask_over<T>(
         &self,
         connection: Connection,
-        question: impl FnOnce(&mut dyn Session) -> Result<T, Error>,
+        question: impl FnOnce(&mut dyn SqlConnection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         run(&connection, "BEGIN").map_err(translate)?;
-        let answer = question(&mut SqliteSession::new(&connection));
+        let answer = question(&mut SqliteConnection::new(&connection));
         // A connection that cannot end its snapshot is not used again.
         if run(&connection, "COMMIT").is_ok() {
             self.idle().push(connection);

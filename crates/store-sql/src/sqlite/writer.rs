@@ -13,9 +13,9 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 use warren_store::{Error, WriteWork};
 
+use super::connection::SqliteConnection;
 use super::error::{ends_trust, translate};
 use super::run;
-use super::session::SqliteSession;
 use crate::transaction::{Ending, run_write_work};
 
 /// A caller's work and where its answer goes.
@@ -133,7 +133,7 @@ impl Writer {
     /// savepoint, which costs a copy of each page, is left to those groups in which one does.
     fn run_plain(&mut self, work: &mut WriteWork) -> Step {
         let before = self.connection.total_changes();
-        let ending = run_write_work(&mut SqliteSession::new(&self.connection), work);
+        let ending = run_write_work(&mut SqliteConnection::new(&self.connection), work);
         if self.connection.is_autocommit() {
             // SQLite undid the whole transaction by itself, as it does when the disk is full.
             return Step::Undone(ending.undone());
@@ -222,7 +222,7 @@ impl Writer {
     /// Runs one caller's work so that it can be undone without its neighbours'.
     fn run_in_savepoint(&mut self, work: &mut WriteWork, group: &mut Group) -> Result<(), Error> {
         run(&self.connection, "SAVEPOINT work").map_err(translate)?;
-        let ending = run_write_work(&mut SqliteSession::new(&self.connection), work);
+        let ending = run_write_work(&mut SqliteConnection::new(&self.connection), work);
         if self.connection.is_autocommit() {
             return Err(ending.undone());
         }
