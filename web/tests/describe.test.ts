@@ -11,7 +11,7 @@ function told(kind: string, data: Record<string, unknown> = {}) {
     workspace_id: "a",
     principal: { kind: "user", id: "x" },
     data,
-  } as WarrenEvent);
+  } as unknown as WarrenEvent);
 }
 
 // S42

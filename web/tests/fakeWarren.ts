@@ -74,14 +74,15 @@ export class FakeWarren {
 
   /** Something happens: it enters the log and goes out on every open stream. */
   emit(kind: string, workspaceId: string | null = null, data: Record<string, unknown> = {}): WarrenEvent {
-    const event: WarrenEvent = {
+    // Of any kind, and with any data: the page has to bear both.
+    const event = {
       seq: this.log.length + 1,
       at: new Date().toISOString(),
       kind,
       workspace_id: workspaceId,
       principal: { kind: "user", id: "operator" },
       data,
-    };
+    } as unknown as WarrenEvent;
     this.log.push(event);
     for (const stream of this.streams) stream.enqueue(sse({ type: "event", event }));
     return event;

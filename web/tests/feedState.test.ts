@@ -15,7 +15,13 @@ import {
 
 function event(seq: number): WarrenEvent {
   const principal = { kind: "system" as const, id: "warren" };
-  return { seq, at: "2026-01-01T00:00:00Z", kind: "server.process.started", principal, data: {} };
+  return {
+    seq,
+    at: "2026-01-01T00:00:00Z",
+    kind: "server.process.started",
+    principal,
+    data: { version: "1" },
+  };
 }
 
 const live = fresh(received(opened(initialFeed), { type: "caught_up", seq: 10 }));

@@ -5,7 +5,8 @@ import { madeStale, nothingStale } from "../src/features/events/staleness";
 
 function event(kind: string, workspaceId: string | null): WarrenEvent {
   const principal = { kind: "user" as const, id: "operator" };
-  return { seq: 1, at: "2026-01-01T00:00:00Z", kind, workspace_id: workspaceId, principal, data: {} };
+  const event = { seq: 1, at: "2026-01-01T00:00:00Z", kind, workspace_id: workspaceId, principal, data: {} };
+  return event as unknown as WarrenEvent;
 }
 
 function row(id: string, version: number, status: Workspace["status"] = "online"): Workspace {

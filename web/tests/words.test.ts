@@ -5,7 +5,8 @@ import { describe } from "../src/features/events/describe";
 
 function sentence(kind: string, data: Record<string, unknown>): string {
   const principal = { kind: "user" as const, id: "operator" };
-  return describe({ seq: 1, at: "2026-01-01T00:00:00Z", kind, principal, data } as WarrenEvent).text;
+  return describe({ seq: 1, at: "2026-01-01T00:00:00Z", kind, principal, data } as unknown as WarrenEvent)
+    .text;
 }
 
 // S42

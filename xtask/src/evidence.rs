@@ -1,5 +1,5 @@
 //! Which tests claim to show which id: a comment `// W20, W21` stands above the test. `cargo xtask features` lists
-//! them in the form that `docs/features.md` takes, so that the page is filled in by copying and not from memory.
+//! them as `docs/features.md` names them, so that the page is filled in by copying and not from memory.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
 //! Files that are made from code. `cargo xtask generate` writes them; `cargo xtask check` makes them again in memory
 //! and compares. To add one: a row in [`ALL`] with a function that returns its whole text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use warren_model::{ErrorCode, EventKind};
+use warren_model::{ErrorCode, EventField, EventKind};
 use warren_rules::{boxes::registry, lifecycle};
 
 /// One generated file.
@@ -53,13 +54,26 @@ fn errors() -> Result<String> {
 fn events() -> Result<String> {
     let mut table = "| event | what happened | data |\n|---|---|---|\n".to_owned();
     for kind in EventKind::ALL {
-        let fields: Vec<String> = kind.fields().split(", ").map(|field| format!("`{field}`")).collect();
-        writeln!(table, "| `{}` | {} | {} |", kind.as_str(), cell(kind.meaning().trim()), fields.join(", "))?;
+        let fields: Vec<String> = kind.fields().iter().map(event_field).collect();
+        let (name, meaning, data) = (kind.as_str(), cell(kind.meaning().trim()), cell(&fields.join("; ")));
+        writeln!(table, "| `{name}` | {meaning} | {data} |")?;
+    }
+    table.push_str("\nWords that fields may hold:\n\n| type | one of |\n|---|---|\n");
+    let fields = EventKind::ALL.iter().flat_map(|kind| kind.fields());
+    for spellings in fields.filter_map(|field| field.spellings).collect::<BTreeSet<_>>() {
+        let all: Vec<String> = spellings.all.iter().map(|one| format!("`{one}`")).collect();
+        writeln!(table, "| `{}` | {} |", spellings.type_name, all.join(", "))?;
     }
     let introduction = "An event is a fact, written in the same transaction as the change it tells of. Every event \
                         has a sequence number without gaps, a time, an org, the principal that acted and, where it \
-                        concerns one, a workspace; the fields below are its data.";
+                        concerns one, a workspace; the fields below are its data. A later Warren may add fields; the \
+                        OpenAPI document has a schema for each kind.";
     Ok(page("Events", introduction, &table))
+}
+
+fn event_field(field: &EventField) -> String {
+    let left_out = if field.is_optional { ", or left out" } else { "" };
+    format!("`{}`: {}{left_out}", field.name, field.holds)
 }
 
 fn registry_states() -> Result<String> {

@@ -82,8 +82,8 @@ fn generate(root: &std::path::Path) -> Result<ExitCode> {
 
 fn features(root: &std::path::Path) -> Result<ExitCode> {
     for (id, tests) in evidence::by_id(&tree::Tree::load(root)?) {
-        let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
-        println!("{id}: {}", tests.join(", "));
+        let tests: String = tests.iter().map(|test| format!("- `{test}`\n")).collect();
+        println!("### {id}\n\n{tests}");
     }
     Ok(ExitCode::SUCCESS)
 }

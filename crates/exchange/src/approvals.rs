@@ -11,8 +11,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use warren_fleet::access::Action;
 use warren_fleet::{Actor, Error, Identity};
+use warren_model::event::{ApprovalDecided, ApprovalRequested};
 use warren_model::{
-    Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventKind, NewEvent,
+    Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent,
     Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
 };
 use warren_rules::messages::approvals::{
@@ -54,7 +55,7 @@ impl Exchange {
     ) -> Result<Approval, Error> {
         let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
         check(&ask)?;
-        let known = self.fleet().redactor_of(&row).await?;
+        let known = self.fleet().redactors().of_workspace(&row).await?;
         let now = self.clock().now();
         let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
         let approval = Approval {
@@ -86,13 +87,12 @@ impl Exchange {
                     return Err(Error::new(ErrorCode::ApprovalLimit));
                 }
                 tx.insert_approval(&asked)?;
-                let data = json!({
-                    "approval_id": asked.id.to_string(),
-                    "action": asked.action,
-                    "expires_at": asked.expires_at.to_string(),
-                });
-                let kind = EventKind::ApprovalRequested;
-                Ok(tx.append_event(&event_of(&asked, kind, &asked.asked_by, asked.created_at, data))?)
+                let data = ApprovalRequested {
+                    approval_id: asked.id,
+                    action: asked.action.clone(),
+                    expires_at: asked.expires_at,
+                };
+                Ok(tx.append_event(&event_of(&asked, &asked.asked_by, asked.created_at, data))?)
             })
             .await?;
         Ok(approval)
@@ -143,7 +143,7 @@ impl Exchange {
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
         let page = self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Decides, as a person.
@@ -216,7 +216,7 @@ impl Exchange {
     pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
         let now = self.clock().now();
         let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
-        let late = self.fleet().readable(late);
+        let late = self.fleet().context().readable(late);
         if late.is_empty() {
             return Ok(());
         }
@@ -315,12 +315,11 @@ fn scrub_json(value: Value, known: &Redactor) -> Value {
 }
 
 fn tell_decided(tx: &mut dyn WriteTx, row: &Approval, by: &Principal, now: Timestamp) -> Result<(), Error> {
-    let data =
-        json!({ "approval_id": row.id.to_string(), "action": row.action, "state": row.state.as_str() });
-    Ok(tx.append_event(&event_of(row, EventKind::ApprovalDecided, by, now, data))?)
+    let data = ApprovalDecided { approval_id: row.id, action: row.action.clone(), state: row.state };
+    Ok(tx.append_event(&event_of(row, by, now, data))?)
 }
 
-fn event_of(row: &Approval, kind: EventKind, by: &Principal, at: Timestamp, data: Value) -> NewEvent {
+fn event_of(row: &Approval, by: &Principal, at: Timestamp, data: impl Into<EventData>) -> NewEvent {
     let (org_id, workspace_id) = (row.org_id, Some(row.workspace_id));
-    NewEvent { at, kind, org_id, workspace_id, principal: by.clone(), data }
+    NewEvent { at, org_id, workspace_id, principal: by.clone(), data: data.into() }
 }

@@ -11,11 +11,11 @@
 //! came: from a page, by A2A, handed on, or by a schedule. Nothing else writes messages, so that what was shown live and
 //! what a reload shows are the same rows.
 
-use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::{Error, Identity};
+use warren_model::event::{ChatMessagePosted, ConversationChanged, ConversationCreated, ConversationRemoved};
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, NewEvent, Principal,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventData, NewEvent, Principal,
     Role, Status, Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::{messages::chat, messages::memory};
@@ -68,7 +68,8 @@ impl Exchange {
                 chat::admit_conversation(known, max).map_err(full)?;
                 tx.insert_conversation(&conversation)?;
                 let told = Told { by: &conversation.author, now };
-                told.append(tx, EventKind::ConversationCreated, &conversation, json!({}))?;
+                let data = ConversationCreated { conversation_id: conversation.id };
+                told.append(tx, &conversation, data)?;
                 Ok(conversation.clone())
             })
             .await
@@ -83,7 +84,7 @@ impl Exchange {
         self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
         let page = self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     pub async fn conversation(
@@ -115,7 +116,7 @@ impl Exchange {
                 row.title.clone_from(&title);
                 row.updated_at = now;
                 row.version = tx.update_conversation(&row, row.version)?;
-                Told { by: &by, now }.append(tx, EventKind::ConversationChanged, &row, json!({}))?;
+                Told { by: &by, now }.append(tx, &row, ConversationChanged { conversation_id: row.id })?;
                 Ok(row)
             })
             .await
@@ -134,8 +135,8 @@ impl Exchange {
             .write(move |tx| {
                 let row = tx.hold_conversation(id)?.ok_or_else(unknown)?;
                 tx.remove_conversation(id)?;
-                let data = json!({ "messages": row.messages });
-                Told { by: &by, now }.append(tx, EventKind::ConversationRemoved, &row, data)
+                let data = ConversationRemoved { conversation_id: row.id, messages: row.messages };
+                Told { by: &by, now }.append(tx, &row, data)
             })
             .await
     }
@@ -152,7 +153,7 @@ impl Exchange {
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let page =
             self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
@@ -205,7 +206,7 @@ impl Exchange {
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let search = ChatSearch { words, org_id: None, workspace_id: Some(workspace_id), before, limit };
         let page = self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 }
 
@@ -315,8 +316,13 @@ pub(crate) fn post(
     row.updated_at = message.created_at;
     tx.update_conversation(&row, row.version)?;
     let told = Told { by: &message.author, now: message.created_at };
-    let data = json!({ "message_id": message.id, "task_id": message.task_id, "author": message.author });
-    told.append(tx, EventKind::ChatMessagePosted, &row, data)?;
+    let data = ChatMessagePosted {
+        conversation_id: row.id,
+        message_id: message.id,
+        task_id: message.task_id,
+        author: message.author.clone(),
+    };
+    told.append(tx, &row, data)?;
     Ok(message)
 }
 
@@ -330,18 +336,15 @@ impl Told<'_> {
     pub(crate) fn append(
         &self,
         tx: &mut dyn WriteTx,
-        kind: EventKind,
         row: &Conversation,
-        mut data: serde_json::Value,
+        data: impl Into<EventData>,
     ) -> Result<(), Error> {
-        data["conversation_id"] = json!(row.id);
         Ok(tx.append_event(&NewEvent {
             at: self.now,
-            kind,
             org_id: row.org_id,
             workspace_id: Some(row.workspace_id),
             principal: self.by.clone(),
-            data,
+            data: data.into(),
         })?)
     }
 }

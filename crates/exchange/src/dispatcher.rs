@@ -16,9 +16,10 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use warren_fleet::Error;
+use warren_model::event::{TaskChanged, TaskProgressed};
 use warren_model::{
-    Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventKind, Message, NewEvent, Principal,
-    Task, TaskState, TaskUpdate, Timestamp, WorkspaceId,
+    Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, Message, NewEvent, Principal, Task,
+    TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::messages::dispatch::{self, Happening, Outcome};
 use warren_rules::{messages::feed, messages::queue, messages::tasks};
@@ -473,7 +474,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             written
         };
-        self.fleet().unhurried(work).await?
+        self.fleet().context().run_detached(work).await?
     }
 
     async fn write_progress(&self, step: Step) -> Result<(Task, Delivery), Error> {
@@ -497,7 +498,7 @@ impl Exchange {
         let id = step.voice.workspace_id;
         let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row else { return Ok(None) };
-        match self.fleet().redactor_of(&row).await {
+        match self.fleet().redactors().of_workspace(&row).await {
             Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
             Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
             Err(error) => Err(error),
@@ -545,11 +546,10 @@ fn write_step(
     if let Some(line) = line {
         tx.append_event(&NewEvent {
             at: now,
-            kind: EventKind::TaskProgressed,
             org_id: task.org_id,
             workspace_id: Some(task.workspace_id),
             principal: step.by.clone(),
-            data: serde_json::json!({ "task_id": task.id, "line": line }),
+            data: TaskProgressed { task_id: task.id, line: line.to_owned() }.into(),
         })?;
     }
     Ok((task, delivery))
@@ -563,16 +563,14 @@ pub(crate) fn append_change(
     by: &Principal,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let data = serde_json::json!({
-        "task_id": task.id, "delivery_id": delivery.id, "from": was, "to": task.state, "reason": null,
-    });
+    let data =
+        TaskChanged { task_id: task.id, delivery_id: delivery.id, from: was, to: task.state, reason: None };
     Ok(tx.append_event(&NewEvent {
         at: now,
-        kind: EventKind::TaskChanged,
         org_id: task.org_id,
         workspace_id: Some(task.workspace_id),
         principal: by.clone(),
-        data,
+        data: data.into(),
     })?)
 }
 

@@ -3,9 +3,10 @@
 
 use serde_json::json;
 use warren_fleet::Error;
+use warren_model::event::{DelegationChanged, DelegationCompleted, DeliveryRequeued, TaskChanged};
 use warren_model::{
     ChatMessageId, Delegation, Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode,
-    EventKind, Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp,
+    EventData, Message, NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp,
     Vitals, WorkspaceId,
 };
 use warren_rules::messages::dispatch::{self, Happening, Knowledge, Next};
@@ -81,7 +82,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             settled
         };
-        self.fleet().unhurried(work).await?
+        self.fleet().context().run_detached(work).await?
     }
 
     async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {
@@ -304,25 +305,31 @@ fn append_events(
     was: TaskState,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let event = |kind, data| NewEvent {
+    let event = |data| NewEvent {
         at: now,
-        kind,
         org_id: task.org_id,
         workspace_id: Some(task.workspace_id),
         principal: report.by.clone(),
         data,
     };
     if delivery.state == DeliveryState::Queued {
-        let data = json!({
-            "task_id": task.id, "delivery_id": delivery.id, "reason": delivery.reason, "attempts": delivery.attempts,
-        });
-        tx.append_event(&event(EventKind::DeliveryRequeued, data))?;
+        let data = DeliveryRequeued {
+            task_id: task.id,
+            delivery_id: delivery.id,
+            reason: delivery.reason,
+            attempts: delivery.attempts,
+        };
+        tx.append_event(&event(data.into()))?;
         return Ok(());
     }
-    let data = json!({
-        "task_id": task.id, "delivery_id": delivery.id, "from": was, "to": task.state, "reason": delivery.reason,
-    });
-    Ok(tx.append_event(&event(EventKind::TaskChanged, data))?)
+    let data = TaskChanged {
+        task_id: task.id,
+        delivery_id: delivery.id,
+        from: was,
+        to: task.state,
+        reason: delivery.reason,
+    };
+    Ok(tx.append_event(&event(data.into()))?)
 }
 
 /// A delegation follows its task, in the same transaction (X21). Answers who was told something.
@@ -356,15 +363,18 @@ pub(crate) fn append_delegation_event(
     row: &Delegation,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let kind =
-        if row.state.is_final() { EventKind::DelegationCompleted } else { EventKind::DelegationChanged };
+    let (delegation_id, task_id, to, state) = (row.id, row.task_id, row.to, row.state);
+    let data: EventData = if state.is_final() {
+        DelegationCompleted { delegation_id, task_id, to, state }.into()
+    } else {
+        DelegationChanged { delegation_id, task_id, to, state }.into()
+    };
     Ok(tx.append_event(&NewEvent {
         at: now,
-        kind,
         org_id: row.org_id,
         workspace_id: Some(row.from),
         principal: Principal::workspace(row.to),
-        data: json!({ "delegation_id": row.id, "task_id": row.task_id, "to": row.to, "state": row.state }),
+        data,
     })?)
 }
 

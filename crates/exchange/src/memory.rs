@@ -1,10 +1,10 @@
 //! What agents remember: written, found and forgotten through a workspace, from where it stands in its tree (X50).
 
-use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::{Error, Identity};
+use warren_model::event::{MemoryForgotten, MemoryWritten};
 use warren_model::{
-    ErrorCode, EventKind, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
+    ErrorCode, EventData, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
     Workspace, WorkspaceId,
 };
 use warren_rules::messages::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
@@ -45,7 +45,7 @@ impl Exchange {
     ) -> Result<(Memory, bool), Error> {
         let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
         self.check_memory(&wish)?;
-        let known = self.fleet().redactor_of(&row).await?;
+        let known = self.fleet().redactors().of_workspace(&row).await?;
         if memory::scrub(&wish.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
@@ -139,7 +139,7 @@ impl Exchange {
                 Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
             .await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
@@ -166,7 +166,7 @@ impl Exchange {
                 tx.search_memories(&search).map_err(Error::from)
             })
             .await?;
-        self.fleet().tell_unreadable(&found.unreadable);
+        self.fleet().context().tell_unreadable(&found.unreadable);
         found.rows.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
         found.rows.truncate(limit.clamp(1, MAX_FOUND) as usize);
         Ok(found)
@@ -191,10 +191,8 @@ impl Exchange {
                 if !tx.delete_memory(found.id, found.version)? {
                     return Err(Error::new(ErrorCode::VersionConflict));
                 }
-                let data =
-                    json!({ "memory_id": found.id.to_string(), "scope": scope.as_str(), "key": found.key });
-                let event = event_of(&found, workspace_id, EventKind::MemoryForgotten, &by, now, data);
-                Ok(tx.append_event(&event)?)
+                let data = MemoryForgotten { memory_id: found.id, scope, key: found.key.clone() };
+                Ok(tx.append_event(&event_of(&found, workspace_id, &by, now, data))?)
             })
             .await
     }
@@ -269,15 +267,14 @@ impl Writing {
             None if tx.count_memories(place)? >= self.max => return Err(Error::new(ErrorCode::MemoryLimit)),
             None => tx.insert_memory(&memory)?,
         }
-        let data = json!({
-            "memory_id": memory.id.to_string(),
-            "scope": self.wish.scope.as_str(),
-            "key": memory.key,
-            "version": memory.version,
-            "masked": memory.masked,
-        });
-        let kind = EventKind::MemoryWritten;
-        tx.append_event(&event_of(&memory, self.workspace_id, kind, &self.author, self.now, data))?;
+        let data = MemoryWritten {
+            memory_id: memory.id,
+            scope: self.wish.scope,
+            key: memory.key.clone(),
+            version: memory.version,
+            masked: memory.masked,
+        };
+        tx.append_event(&event_of(&memory, self.workspace_id, &self.author, self.now, data))?;
         Ok((memory, is_new))
     }
 
@@ -296,11 +293,10 @@ impl Writing {
 fn event_of(
     memory: &Memory,
     workspace_id: WorkspaceId,
-    kind: EventKind,
     by: &Principal,
     at: Timestamp,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
 ) -> NewEvent {
     let (org_id, principal) = (memory.org_id, by.clone());
-    NewEvent { at, kind, org_id, workspace_id: Some(workspace_id), principal, data }
+    NewEvent { at, org_id, workspace_id: Some(workspace_id), principal, data: data.into() }
 }

@@ -1,10 +1,11 @@
 //! What an agent tells people of its own accord (X31): a message without work behind it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use warren_fleet::{Error, Identity};
+use warren_model::event::ConversationCreated;
 use warren_model::{
-    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, EventKind, Message, Part, Principal,
-    Role, Timestamp, Workspace, WorkspaceId, fingerprint,
+    ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, Message, Part, Principal, Role,
+    Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_rules::{messages::chat, messages::tasks};
 use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
@@ -195,7 +196,7 @@ impl Telling {
         };
         tx.insert_conversation(&row)?;
         let told = Told { by: &self.author, now: self.now };
-        told.append(tx, EventKind::ConversationCreated, &row, json!({}))?;
+        told.append(tx, &row, ConversationCreated { conversation_id: row.id })?;
         Ok(row)
     }
 }

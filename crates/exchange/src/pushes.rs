@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use http::HeaderName;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio::sync::Semaphore;
 use url::Url;
-use warren_fleet::{Error, Fleet, Identity};
+use warren_fleet::{Error, Identity};
+use warren_model::event::{PushConfigRemoved, PushConfigSet, PushGivenUp};
 use warren_model::{
-    ErrorCode, EventKind, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
+    ErrorCode, EventData, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
 };
 use warren_rules::messages::pushes::{after_failure, after_success, claimed};
 use warren_store::WriteTx;
@@ -93,14 +93,8 @@ impl Exchange {
                     return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
                 }
                 tx.put_push_config(&written)?;
-                note(
-                    tx,
-                    EventKind::PushConfigSet,
-                    &about,
-                    &by,
-                    json!({ "task_id": about.id, "config_id": written.id }),
-                    now,
-                )
+                let data = PushConfigSet { task_id: about.id, config_id: written.id.clone() };
+                note(tx, &about, &by, data, now)
             })
             .await?;
         Ok(self.shown(row))
@@ -121,14 +115,8 @@ impl Exchange {
                 if !tx.remove_push_config(about.id, &id)? {
                     return Ok(());
                 }
-                note(
-                    tx,
-                    EventKind::PushConfigRemoved,
-                    &about,
-                    &by,
-                    json!({ "task_id": about.id, "config_id": id }),
-                    now,
-                )
+                let data = PushConfigRemoved { task_id: about.id, config_id: id.clone() };
+                note(tx, &about, &by, data, now)
             })
             .await
     }
@@ -159,13 +147,16 @@ impl Exchange {
             return None;
         }
         let text = Zeroizing::new(serde_json::to_string(&secrets).unwrap_or_default());
-        Some(self.fleet().seal_aside(&Fleet::push_place(task_id, id), &text))
+        Some(self.fleet().sealer().seal_text(&warren_model::PushConfig::seal_place(task_id, id), &text))
     }
 
     /// `None`: it does not open.
     fn secrets_of(&self, row: &Row) -> Option<Secrets> {
         let Some(sealed) = &row.sealed else { return Some(Secrets::default()) };
-        let text = self.fleet().open_aside(&Fleet::push_place(row.task_id, &row.id), sealed)?;
+        let text = self
+            .fleet()
+            .sealer()
+            .open_text(&warren_model::PushConfig::seal_place(row.task_id, &row.id), sealed)?;
         serde_json::from_str(&text).ok()
     }
 
@@ -179,7 +170,7 @@ impl Exchange {
         loop {
             let now = self.clock().now();
             let owed = self.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
-            let owed = owed.map(|owed| self.fleet().readable(owed)).unwrap_or_else(|error| {
+            let owed = owed.map(|owed| self.fleet().context().readable(owed)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "what is owed to receivers of notifications could not be read");
                 Vec::new()
             });
@@ -245,8 +236,9 @@ impl Exchange {
                 }
                 let given_up = after_success(&held, task.version, now);
                 if tx.update_push_config(&given_up, &held)? {
-                    let data = json!({ "task_id": task.id, "config_id": held.id, "attempts": held.attempts });
-                    note(tx, EventKind::PushGivenUp, &task, &Principal::system("exchange"), data, now)?;
+                    let (config_id, attempts) = (held.id.clone(), held.attempts);
+                    let data = PushGivenUp { task_id: task.id, config_id, attempts };
+                    note(tx, &task, &Principal::system("exchange"), data, now)?;
                 }
                 Ok(())
             })
@@ -314,18 +306,16 @@ fn check_text(config: &PushConfig) -> Result<(), Error> {
 
 fn note(
     tx: &mut dyn WriteTx,
-    kind: EventKind,
     task: &Task,
     by: &Principal,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
     at: Timestamp,
 ) -> Result<(), Error> {
     Ok(tx.append_event(&NewEvent {
         at,
-        kind,
         org_id: task.org_id,
         workspace_id: Some(task.workspace_id),
         principal: by.clone(),
-        data,
+        data: data.into(),
     })?)
 }

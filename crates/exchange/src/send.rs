@@ -1,12 +1,13 @@
 //! Accepting a message: what is acknowledged is a row, and the row alone leads to its end (X12 to X16).
 
-use serde_json::{Map, json};
+use serde_json::Map;
 use warren_fleet::access::{Action, Target};
 use warren_fleet::{Error, Identity, require_budget, upload_rules as uploads};
+use warren_model::event::{MessageRefused, TaskSubmitted};
 use warren_model::{
-    ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryState, ErrorCode, EventKind, Message, NewEvent,
-    OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp, TokenKind,
-    Vitals, Workspace, WorkspaceId,
+    ChatMessage, ChatMessageId, Delivery, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, Message,
+    NewEvent, OrgId, Principal, PrincipalKind, Status, Task, TaskId, TaskOrigin, TaskState, Timestamp,
+    TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::messages::dispatch;
 use warren_rules::messages::queue::{self, Admission, Door};
@@ -122,7 +123,7 @@ impl Exchange {
         let from = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
         let exchange = self.clone();
         let work = async move { exchange.send_with_files(&from, row, sender, send).await };
-        self.fleet().unhurried(work).await?.map(|accepted| accepted.seen_with(sight))
+        self.fleet().context().run_detached(work).await?.map(|accepted| accepted.seen_with(sight))
     }
 
     async fn send_with_files(
@@ -261,11 +262,10 @@ impl Exchange {
     async fn note_refusal(&self, request: &Request) {
         let event = NewEvent {
             at: request.now,
-            kind: EventKind::MessageRefused,
             org_id: request.sender.org_id,
             workspace_id: Some(request.send.workspace_id),
             principal: request.sender.principal.clone(),
-            data: json!({ "reason": "busy" }),
+            data: MessageRefused { reason: DeliveryReason::Busy }.into(),
         };
         let noted = self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await;
         if let Err(error) = noted {
@@ -413,13 +413,16 @@ fn write(
     let position = if starts { None } else { Some(tx.position(&delivery)?) };
     tx.append_event(&NewEvent {
         at: request.now,
-        kind: EventKind::TaskSubmitted,
         org_id: row.org_id,
         workspace_id: Some(row.id),
         principal: request.sender.principal.clone(),
-        data: json!({
-            "task_id": task.id, "delivery_id": delivery.id, "context_id": task.context_id, "position": position,
-        }),
+        data: TaskSubmitted {
+            task_id: task.id,
+            delivery_id: delivery.id,
+            context_id: task.context_id.clone(),
+            position,
+        }
+        .into(),
     })?;
     let chat_message = chat::show_request(tx, request, &task)?;
     note_task(tx, row, request.now)?;

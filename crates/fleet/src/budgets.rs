@@ -1,12 +1,13 @@
 //! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
 
 use serde_json::json;
-use warren_model::{AuditAction, ErrorCode, EventKind, Principal, Timestamp, Workspace, WorkspaceId};
+use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceSpecChanged};
+use warren_model::{AuditAction, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::Action;
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_store::SpendingReads;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
@@ -50,9 +51,9 @@ impl Fleet {
                     tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
                     row.spec.monthly_budget_micros = limit_micros;
                     row.updated_at = moment.now;
-                    let data = json!({ "fields": ["monthly_budget_micros"], "generation": row.generation });
-                    let kind = EventKind::WorkspaceSpecChanged;
-                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                    let fields = vec!["monthly_budget_micros".to_owned()];
+                    let data = WorkspaceSpecChanged { fields, generation: row.generation };
+                    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
                     row.version = tx.update_workspace(&row, row.version)?;
                 }
                 Ok(row)
@@ -72,9 +73,9 @@ impl Fleet {
                 let limit = row.spec.monthly_budget_micros;
                 let before = standing(limit, spent.saturating_sub(micros));
                 if standing(limit, spent) == Standing::Exhausted && before != Standing::Exhausted {
-                    let data = json!({ "month": month, "limit_micros": limit, "spent_micros": spent });
-                    let kind = EventKind::WorkspaceBudgetExhausted;
-                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+                    let month = month.clone();
+                    let data = WorkspaceBudgetExhausted { month, limit_micros: limit, spent_micros: spent };
+                    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
                 }
                 Ok(())
             })

@@ -1,15 +1,16 @@
 //! Tokens: making, checking, using up and revoking them (F30, F31).
 
 use serde_json::json;
+use warren_model::event::{SignedIn, TokenCreated, TokenRevoked};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
     ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
-use warren_rules::access::{self, Access, Action, Caller, MintRefusal, MintRequest, Target};
+use warren_rules::access::{self, Action, MintRefusal, MintRequest};
 use warren_store::{Page, ReadTx, TokenQuery};
 
-use crate::audit::Actor;
-use crate::{Error, Fleet};
+use crate::Actor;
+use crate::{Error, Fleet, Identity};
 
 /// How long a sign-in link works.
 const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
@@ -18,61 +19,6 @@ const SESSION_LIFETIME_MS: i64 = 7 * 24 * 3_600 * 1_000;
 /// How long a join token waits for its runtime, unless told.
 const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
 const MAX_NAME_CHARACTERS: usize = 100;
-
-/// Who is asking, proven by a token.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Identity {
-    pub principal: Principal,
-    pub token: Token,
-    /// The request in which they ask, as the log and the audit log name it.
-    pub request_id: Option<String>,
-}
-
-impl Identity {
-    pub fn new(token: Token) -> Self {
-        Self { principal: token.owner.clone(), token, request_id: None }
-    }
-
-    fn caller(&self) -> Caller {
-        Caller {
-            kind: self.token.kind,
-            org_id: self.token.org_id,
-            scopes: self.token.scopes,
-            workspace_id: self.token.workspace_id,
-        }
-    }
-
-    /// Whether this is somebody who runs this Warren.
-    pub fn is_operator(&self) -> bool {
-        matches!(self.token.kind, TokenKind::Admin | TokenKind::Session)
-    }
-
-    /// The org whose rows this caller may see; `None` for operators, who see all.
-    pub fn visible_org(&self) -> Option<OrgId> {
-        (!self.is_operator()).then_some(self.token.org_id)
-    }
-
-    /// Asks the one access rule.
-    pub fn may(&self, action: Action, target: Target) -> Result<(), Error> {
-        match access::decide(&self.caller(), action, target) {
-            Access::Allowed => Ok(()),
-            Access::Forbidden(Some(scope)) => {
-                let detail = format!("needs the scope `{}`", scope.as_str());
-                Err(Error::with_detail(ErrorCode::Forbidden, detail))
-            }
-            Access::Forbidden(None) => {
-                let detail = format!("a `{}` token cannot do this", self.token.kind.as_str());
-                Err(Error::with_detail(ErrorCode::Forbidden, detail))
-            }
-            Access::Hidden => Err(Error::new(ErrorCode::WorkspaceNotFound)),
-        }
-    }
-
-    /// The same, for something that is not about one workspace.
-    pub fn may_in_own_org(&self, action: Action) -> Result<(), Error> {
-        self.may(action, Target::Org(self.token.org_id))
-    }
-}
 
 /// A token somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +74,7 @@ impl Fleet {
             return;
         }
         let (fleet, id) = (self.clone(), token.id);
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             let touched = fleet.store().write(move |tx| tx.touch_token(id, now).map_err(Error::from)).await;
             if let Err(error) = touched {
                 tracing::warn!(token.id = %id, %error, "the last use of a token could not be recorded");
@@ -241,7 +187,8 @@ impl Fleet {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }
                 tx.insert_token(&row)?;
-                tx.append_event(&token_event(&row, EventKind::TokenCreated, &by.principal, now))?;
+                let data = TokenCreated { token_id: row.id, kind: row.kind, name: row.name.clone() };
+                tx.append_event(&token_event(&row, data, &by.principal, now))?;
                 tx.append_audit(&token_entry(&row, AuditAction::TokenCreated, &by.actor, now))?;
                 Ok(())
             })
@@ -277,7 +224,8 @@ impl Fleet {
                     ..link
                 };
                 tx.insert_token(&session)?;
-                tx.append_event(&token_event(&session, EventKind::SignedIn, &session.owner, now))?;
+                let data = SignedIn { token_id: session.id, kind: session.kind, name: session.name.clone() };
+                tx.append_event(&token_event(&session, data, &session.owner, now))?;
                 let identity = Identity { request_id: request_id.clone(), ..Identity::new(session.clone()) };
                 let actor = Actor::of(&identity);
                 tx.append_audit(&token_entry(&session, AuditAction::SignedIn, &actor, now))?;
@@ -307,7 +255,7 @@ impl Fleet {
                     return Err(Error::with_detail(ErrorCode::Forbidden, detail));
                 }
                 if tx.revoke_token(id, now)? {
-                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &by, now))?;
+                    tx.append_event(&token_event(&token, revoked(&token), &by, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::TokenRevoked, &actor, now))?;
                 }
                 Ok(())
@@ -325,7 +273,7 @@ impl Fleet {
         self.store()
             .write(move |tx| {
                 if tx.revoke_token(token.id, now)? {
-                    tx.append_event(&token_event(&token, EventKind::TokenRevoked, &token.owner, now))?;
+                    tx.append_event(&token_event(&token, revoked(&token), &token.owner, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::SignedOut, &actor, now))?;
                 }
                 Ok(())
@@ -344,7 +292,7 @@ impl Fleet {
         let query =
             TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
         let page = self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.context().listed(page))
     }
 }
 
@@ -373,13 +321,16 @@ fn token_entry(token: &Token, action: AuditAction, by: &Actor, at: Timestamp) ->
     by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), details)
 }
 
-fn token_event(token: &Token, kind: EventKind, by: &Principal, at: Timestamp) -> NewEvent {
+fn revoked(token: &Token) -> TokenRevoked {
+    TokenRevoked { token_id: token.id, kind: token.kind, name: token.name.clone() }
+}
+
+fn token_event(token: &Token, data: impl Into<EventData>, by: &Principal, at: Timestamp) -> NewEvent {
     NewEvent {
         at,
-        kind,
         org_id: token.org_id,
         workspace_id: token.workspace_id,
         principal: by.clone(),
-        data: json!({ "token_id": token.id.to_string(), "kind": token.kind.as_str(), "name": token.name }),
+        data: data.into(),
     }
 }

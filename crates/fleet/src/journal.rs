@@ -1,7 +1,7 @@
 //! Events about the use of a workspace: they record what was done, and no request waits for them.
 
-use serde_json::json;
-use warren_model::{EventKind, NewEvent, OrgId, Principal, WorkspaceId, truncate_utf8};
+use warren_model::event::{WorkspaceCommandFinished, WorkspaceFileChanged, WorkspaceProcessStarted};
+use warren_model::{EventData, NewEvent, OrgId, Principal, WorkspaceId, truncate_utf8};
 
 use crate::Fleet;
 
@@ -36,11 +36,10 @@ impl Fleet {
     /// Records a use in the background. It is written before a clean stop; a crash may lose the last ones, which
     /// changes no state.
     pub fn record_use(&self, org_id: OrgId, workspace_id: WorkspaceId, principal: Principal, what: &Use) {
-        let (kind, data) = describe(what);
-        let at = self.clock().now();
-        let event = NewEvent { at, kind, org_id, workspace_id: Some(workspace_id), principal, data };
+        let (at, data) = (self.clock().now(), describe(what));
+        let event = NewEvent { at, org_id, workspace_id: Some(workspace_id), principal, data };
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             if let Err(error) = fleet.append(event).await {
                 tracing::warn!(workspace.id = %workspace_id, %error, "a use could not be recorded");
             }
@@ -48,15 +47,16 @@ impl Fleet {
     }
 }
 
-fn describe(what: &Use) -> (EventKind, serde_json::Value) {
+fn describe(what: &Use) -> EventData {
+    let short = |program: &str| truncate_utf8(program, 256).to_owned();
     match what {
         Use::FileChanged { operation, path, bytes } => {
-            (EventKind::WorkspaceFileChanged, json!({ "operation": operation, "path": path, "bytes": bytes }))
+            WorkspaceFileChanged { operation: (*operation).to_owned(), path: path.clone(), bytes: *bytes }
+                .into()
         }
-        Use::ProcessStarted { process, program, has_pty } => (
-            EventKind::WorkspaceProcessStarted,
-            json!({ "process": process, "program": truncate_utf8(program, 256), "has_pty": has_pty }),
-        ),
+        Use::ProcessStarted { process, program, has_pty } => {
+            WorkspaceProcessStarted { process: *process, program: short(program), has_pty: *has_pty }.into()
+        }
         Use::CommandFinished {
             program,
             process,
@@ -65,17 +65,15 @@ fn describe(what: &Use) -> (EventKind, serde_json::Value) {
             timed_out,
             was_abandoned,
             duration_ms,
-        } => (
-            EventKind::WorkspaceCommandFinished,
-            json!({
-                "program": truncate_utf8(program, 256),
-                "process": process,
-                "exit_code": exit_code,
-                "signal": signal,
-                "timed_out": timed_out,
-                "abandoned": was_abandoned,
-                "duration_ms": duration_ms,
-            }),
-        ),
+        } => WorkspaceCommandFinished {
+            program: short(program),
+            process: *process,
+            exit_code: *exit_code,
+            signal: *signal,
+            timed_out: *timed_out,
+            abandoned: *was_abandoned,
+            duration_ms: *duration_ms,
+        }
+        .into(),
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use warren_model::event::{WorkspaceRemoved, WorkspaceStatusChanged};
 use warren_model::{
-    AuditAction, Desired, ErrorCode, EventKind, Mending, NewEvent, Principal, StatusReason, Timestamp,
+    AuditAction, Desired, ErrorCode, EventData, EventKind, Mending, NewEvent, Principal, Status, Timestamp,
     TokenKind, Vitals, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
@@ -13,15 +14,13 @@ pub(crate) use warren_rules::lifecycle::reconcile::LOOK_AGAIN_MS;
 use warren_rules::lifecycle::sweeps::Retention;
 use warren_rules::lifecycle::vitals::{Expectations, after_change};
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
+use warren_service::write_with_retries;
 use warren_store::{Store, WriteTx};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::tree::{has_paused_ancestor, subtree};
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
-
-/// How often a change that names no version is tried again when somebody else was faster.
-const MAX_CONFLICT_RETRIES: usize = 8;
 
 /// What the fleet expects of its workspaces, and its callers of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +201,9 @@ impl Fleet {
         let changed = self
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
-                tx.append_audit(&actor.wished(moment.now, id, wish.desired))?;
+                let details = json!({ "fields": ["desired"], "desired": wish.desired.as_str() });
+                let action = AuditAction::WorkspaceChanged;
+                tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
                 follow_wish(tx, row, wish, &moment)
             })
             .await?;
@@ -257,27 +258,6 @@ pub(crate) async fn send_signal(
         Ok(row)
     })
     .await
-}
-
-async fn write_with_retries<T: Send + 'static>(
-    store: &Arc<dyn Store>,
-    may_retry: bool,
-    work: impl Fn(&mut dyn WriteTx) -> Result<T, Error> + Send + Sync + Clone + 'static,
-) -> Result<T, Error> {
-    let mut attempts = 0;
-    loop {
-        let work = work.clone();
-        match store.write(move |tx| work(tx)).await {
-            Err(error)
-                if error.code == ErrorCode::VersionConflict
-                    && may_retry
-                    && attempts < MAX_CONFLICT_RETRIES =>
-            {
-                attempts += 1;
-            }
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Writes a wish into the row and sends the signal towards it; some wishes reach all below. Answers with the rows that
@@ -354,13 +334,7 @@ pub(crate) fn apply_signal_knowing(
     let reason = particulars.reason.as_deref();
     lifecycle::enter(row, change, reason, moment.terms.provision_timeout_ms, moment.now);
     follow_change(tx, row, known, moment)?;
-    let data = json!({
-        "from": from.as_str(),
-        "to": row.status.as_str(),
-        "reason": row.reason.as_ref().map(StatusReason::as_str),
-        "generation": row.generation,
-    });
-    tx.append_event(&event_of(row, change.event, &moment.by, moment.now, data))?;
+    tx.append_event(&event_of(row, &moment.by, moment.now, status_change(change.event, row, from)))?;
     Ok(())
 }
 
@@ -381,12 +355,21 @@ fn follow_change(
     Ok(())
 }
 
+fn status_change(kind: EventKind, row: &Workspace, from: Status) -> EventData {
+    let (to, generation) = (row.status, row.generation);
+    let reason = row.reason.as_ref().map(|reason| reason.as_str().to_owned());
+    match kind {
+        EventKind::WorkspaceRemoved => WorkspaceRemoved { from, to, reason, generation }.into(),
+        _ => WorkspaceStatusChanged { from, to, reason, generation }.into(),
+    }
+}
+
 pub(crate) fn event_of(
     row: &Workspace,
-    kind: EventKind,
     by: &Principal,
     at: Timestamp,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
 ) -> NewEvent {
-    NewEvent { at, kind, org_id: row.org_id, workspace_id: Some(row.id), principal: by.clone(), data }
+    let (org_id, workspace_id) = (row.org_id, Some(row.id));
+    NewEvent { at, org_id, workspace_id, principal: by.clone(), data: data.into() }
 }

@@ -1,10 +1,10 @@
 //! Whom a workspace may talk to, as its owner says (X3). Who may talk to whom in the end is decided by `rules`.
 
-use serde_json::json;
-use warren_model::{AuditAction, ErrorCode, EventKind, PeerPolicy, Workspace, WorkspaceId};
+use warren_model::event::WorkspaceSpecChanged;
+use warren_model::{AuditAction, ErrorCode, PeerPolicy, Workspace, WorkspaceId};
 use warren_rules::access::Action;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
@@ -30,10 +30,11 @@ impl Fleet {
             }
             row.spec.peers.clone_from(&policy);
             row.updated_at = moment.now;
-            let data = json!({ "fields": ["peers"], "generation": row.generation });
-            let kind = EventKind::WorkspaceSpecChanged;
-            tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data.clone()))?;
-            tx.append_audit(&actor.did_to_workspace(moment.now, AuditAction::WorkspaceChanged, id, data))?;
+            let data = WorkspaceSpecChanged { fields: vec!["peers".to_owned()], generation: row.generation };
+            let event = event_of(&row, &moment.by, moment.now, data);
+            tx.append_event(&event)?;
+            let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
+            tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
             row.version = tx.update_workspace(&row, row.version)?;
             Ok(row)
         })

@@ -4,10 +4,9 @@
 //! found is judged by `rules::probes` against the record as it is then: one that moved meanwhile is left alone.
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
-use warren_model::{
-    DeliveryState, EventKind, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId,
-};
+use serde_json::Value;
+use warren_model::event::WorkspaceProbed;
+use warren_model::{DeliveryState, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId};
 use warren_rules::lifecycle::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
 use warren_workspace::Presence;
@@ -46,10 +45,10 @@ impl Prober for NoProber {
 impl Fleet {
     pub(crate) fn probe_in_background(&self, id: WorkspaceId) {
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             // The semaphore is never closed.
             let _turn = fleet.0.probes.acquire().await;
-            if fleet.0.stopping.is_cancelled() {
+            if fleet.context().is_stopping() {
                 return;
             }
             if let Err(error) = fleet.probe(id).await {
@@ -76,7 +75,7 @@ impl Fleet {
         let finding = match (way, &card) {
             (Way::Card, Some(card)) => prober.ask(card).await,
             (Way::Card, None) => Finding::Unknown,
-            (Way::Box, _) => found_in_box(self.registry().look_at(id).await),
+            (Way::Box, _) => found_in_box(self.registry().check_presence(id).await),
             (Way::Claims, _) => seen_from_queue(seen, now),
         };
         let moment = self.moment(&Principal::system("probes"));
@@ -122,9 +121,12 @@ fn settle(
     };
     let vitals = Vitals { probe_at: Some(probe_at), ..known };
     tx.put_vitals(id, &vitals)?;
-    let data = json!({ "way": way.as_str(), "found": finding.as_str(), "reason": reason });
-    let kind = EventKind::WorkspaceProbed;
-    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
+    let data = WorkspaceProbed {
+        way: way.as_str().to_owned(),
+        found: finding.as_str().to_owned(),
+        reason: reason.to_owned(),
+    };
+    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
     match signal {
         Some(signal) => {
             let particulars = Particulars { reason: Some(reason.to_owned()), is_forced: false };

@@ -2,40 +2,34 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-use tokio_util::task::TaskTracker;
-use warren_doors::Clock;
-use warren_model::{EventKind, NewEvent, OrgId, Principal, WorkspaceId};
-use warren_store::{Error as StoreError, Store};
+use warren_model::event::WorkspaceToolRefused;
+use warren_model::{NewEvent, OrgId, Principal, WorkspaceId};
+use warren_service::Context;
+use warren_store::Error as StoreError;
 use warren_workspace::{RefusalRecord, RefusalSink};
-
-use crate::Parts;
 
 #[derive(Debug)]
 pub(crate) struct RefusalEvents {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    tasks: TaskTracker,
+    context: Context,
 }
 
 impl RefusalEvents {
-    pub(crate) fn new(parts: &Parts, tasks: TaskTracker) -> Self {
-        Self { store: Arc::clone(&parts.store), clock: Arc::clone(&parts.clock), tasks }
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context }
     }
 
-    fn append(&self, workspace_id: Option<WorkspaceId>, data: serde_json::Value) {
-        let (store, at) = (Arc::clone(&self.store), self.clock.now());
-        self.tasks.spawn(async move {
+    fn append(&self, workspace_id: Option<WorkspaceId>, data: WorkspaceToolRefused) {
+        let (store, at) = (Arc::clone(self.context.store()), self.context.now());
+        self.context.spawn(tracing::Span::none(), async move {
             let written: Result<(), StoreError> = store
                 .write(move |tx| {
                     let row = workspace_id.map(|id| tx.workspace(id)).transpose()?.flatten();
                     tx.append_event(&NewEvent {
                         at,
-                        kind: EventKind::WorkspaceToolRefused,
                         org_id: row.map_or(OrgId::DEFAULT, |row| row.org_id),
                         workspace_id,
                         principal: Principal::system("policy"),
-                        data: data.clone(),
+                        data: data.clone().into(),
                     })
                 })
                 .await;
@@ -50,14 +44,19 @@ impl RefusalSink for RefusalEvents {
     fn write(&self, record: &RefusalRecord<'_>) {
         match record {
             RefusalRecord::Full { workspace_id, tool, refusal } => {
-                let data = json!({
-                    "tool": tool, "kind": refusal.kind.as_str(), "count": 1, "sentence": refusal.sentence,
-                });
+                let data = WorkspaceToolRefused {
+                    kind: refusal.kind.as_str().to_owned(),
+                    count: 1,
+                    tool: Some((*tool).to_owned()),
+                    sentence: Some(refusal.sentence.clone()),
+                };
                 self.append(Some(*workspace_id), data);
             }
             RefusalRecord::RollUp { subject, count } => {
                 let kind = subject.map_or("other", |(_, kind)| kind.as_str());
-                self.append(subject.map(|(id, _)| id), json!({ "kind": kind, "count": count }));
+                let data =
+                    WorkspaceToolRefused { kind: kind.to_owned(), count: *count, tool: None, sentence: None };
+                self.append(subject.map(|(id, _)| id), data);
             }
         }
     }

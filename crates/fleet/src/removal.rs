@@ -1,16 +1,18 @@
 //! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
 
 use serde_json::json;
+use warren_model::event::WorkspaceRemovalFailed;
 use warren_model::{
-    AuditAction, ChannelId, Desired, ErrorCode, EventKind, Mending, Principal, Status, Workspace, WorkspaceId,
+    AuditAction, ChannelId, Desired, ErrorCode, Mending, Principal, Status, Workspace, WorkspaceId,
 };
 use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
 pub use warren_rules::lifecycle::reconcile::RemovalCounts;
 use warren_rules::lifecycle::reconcile::{next_mending, removal_counts};
+use warren_service::Sealer;
 use warren_store::WriteTx;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Particulars, apply_signal, event_of};
 use crate::tree::subtree;
 use crate::workspaces::{check_version, live_row};
@@ -124,10 +126,9 @@ impl Fleet {
                     row.mending = Mending { attempts: 0, next_at };
                 }
                 Some(reason) => {
-                    let data = json!({ "attempts": row.mending.attempts + 1, "reason": reason });
-                    let kind = EventKind::WorkspaceRemovalFailed;
-                    tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data))?;
                     let attempts = row.mending.attempts.saturating_add(1);
+                    let data = WorkspaceRemovalFailed { attempts, reason: reason.clone() };
+                    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
                     let next_at = Some(next_mending(attempts, moment.now));
                     row.mending = Mending { attempts, next_at };
                 }
@@ -150,7 +151,7 @@ impl Fleet {
                 if tx.erase_workspace(id)? {
                     // Their rows go with the workspace; what they shared with others is kept elsewhere.
                     for channel in channels {
-                        tx.delete_secret(Self::OWN_SECRETS, &Self::own_secret_name(channel))?;
+                        tx.delete_secret(Sealer::SYSTEM_SECRETS, &Sealer::system_secret_name(channel))?;
                     }
                 }
                 Ok::<_, Error>(())

@@ -25,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
 use warren_rules::lifecycle::residents;
 use warren_workspace::SecretVariables;
-use warren_workspace::shell::{Command, Conversation, Shell};
+use warren_workspace::shell::{Command, Dialog, Shell};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::identity::{MintToken, Minter};
 use crate::{Error, Fleet};
 
@@ -44,7 +44,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 #[async_trait]
 pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
     /// Until the runner ends; answers how. What it says is masked with its workspace's secrets.
-    async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String;
+    async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String;
 }
 
 /// The runners of this process.
@@ -97,14 +97,14 @@ impl Fleet {
 
     /// Stays with the runner of a workspace from now on, if it is Warren that runs it.
     pub(crate) fn attend_resident(&self, row: &Workspace) {
-        if !residents::is_run_by_warren(&row.spec) || self.0.stopping.is_cancelled() {
+        if !residents::is_run_by_warren(&row.spec) || self.context().is_stopping() {
             return;
         }
         let (fleet, id, dismissed) = (self.clone(), row.id, self.0.residents.begin(row.id));
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             tokio::select! {
                 biased;
-                () = fleet.0.stopping.cancelled() => {}
+                () = fleet.context().stopping().cancelled() => {}
                 () = dismissed.cancelled() => {}
                 () = fleet.supervise(id) => {}
             }
@@ -162,7 +162,7 @@ impl Fleet {
         let signs = row.spec.agent.wedge_signs.iter().flat_map(|sign| ["--wedge-sign", sign.as_str()]);
         let words = [runner, "run", FOLDER].into_iter().chain(signs).chain(["--"]);
         let command = Command::argv(words.chain(row.spec.agent.command.iter().map(String::as_str)));
-        let talk = secrets.shell(shell).converse(command).await?;
+        let talk = secrets.shell(shell).open_dialog(command).await?;
         Ok(door.attend(row.id, talk, secrets).await)
     }
 

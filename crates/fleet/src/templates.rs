@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use warren_model::event::{TemplateRemoved, TemplateStored};
 use warren_model::{
-    Blueprint, ErrorCode, EventKind, NewEvent, OrgId, Position, Template, TemplateName, Workspace,
+    Blueprint, ErrorCode, EventData, NewEvent, OrgId, Position, Template, TemplateName, Workspace,
     WorkspaceId,
 };
 use warren_rules::access::Action;
@@ -57,7 +57,7 @@ impl Fleet {
             .store()
             .read(move |tx| tx.templates(org_id, after.as_ref(), limit).map_err(Error::from))
             .await?;
-        Ok(self.listed(page))
+        Ok(self.context().listed(page))
     }
 
     /// Stores a template, in place of what has its name. The same content again changes nothing.
@@ -71,7 +71,7 @@ impl Fleet {
             // Those that it names may come later; what they lead to now must not lead back.
             let library = load(tx, org_id, std::slice::from_ref(&put.blueprint))?;
             if let Some(way) = templates::find_cycle(&put.name, &put.blueprint, &library) {
-                return Err(of_problem(&Problem::Cycle(way)));
+                return Err(Problem::Cycle(way).into());
             }
             let mut template = Template {
                 org_id,
@@ -93,7 +93,8 @@ impl Fleet {
                 }
                 None => tx.insert_template(&template)?,
             }
-            tx.append_event(&template_event(&template, EventKind::TemplateStored, &moment))?;
+            let data = TemplateStored { name: template.name.clone(), hash: template.hash.clone() };
+            tx.append_event(&template_event(&template, data, &moment))?;
             Ok(StoredTemplate { template, is_new: stored.is_none() })
         })
         .await
@@ -108,7 +109,8 @@ impl Fleet {
                 let stored =
                     tx.template(org_id, &name)?.ok_or_else(|| Error::new(ErrorCode::TemplateNotFound))?;
                 tx.delete_template(org_id, &name)?;
-                tx.append_event(&template_event(&stored, EventKind::TemplateRemoved, &moment))?;
+                let data = TemplateRemoved { name: stored.name.clone(), hash: stored.hash.clone() };
+                tx.append_event(&template_event(&stored, data, &moment))?;
                 Ok(())
             })
             .await
@@ -159,7 +161,7 @@ pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> R
             continue;
         }
         if asked.len() > MAX_TEMPLATES {
-            return Err(of_problem(&Problem::TooMany));
+            return Err(Problem::TooMany.into());
         }
         if let Some(stored) = tx.template(org_id, &name)? {
             open.extend(templates::references(&stored.blueprint));
@@ -167,16 +169,6 @@ pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> R
         }
     }
     Ok(library)
-}
-
-pub(crate) fn of_problem(problem: &Problem) -> Error {
-    let code = match problem {
-        Problem::UnknownTemplate(_) => ErrorCode::TemplateNotFound,
-        Problem::Cycle(_) => ErrorCode::TemplateCycle,
-        Problem::TooMany | Problem::TooDeep => ErrorCode::TreeTooLarge,
-        Problem::NoProvider { .. } | Problem::NoName { .. } => ErrorCode::InvalidTemplate,
-    };
-    Error::with_detail(code, problem.sentence())
 }
 
 fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), Error> {
@@ -191,13 +183,12 @@ fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), E
     }
 }
 
-fn template_event(template: &Template, kind: EventKind, moment: &Moment) -> NewEvent {
+fn template_event(template: &Template, data: impl Into<EventData>, moment: &Moment) -> NewEvent {
     NewEvent {
         at: moment.now,
-        kind,
         org_id: template.org_id,
         workspace_id: None,
         principal: moment.by.clone(),
-        data: json!({ "name": template.name.as_str(), "hash": template.hash }),
+        data: data.into(),
     }
 }

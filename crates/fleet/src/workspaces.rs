@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
+use warren_model::event::{WorkspaceCreated, WorkspaceSpecChanged};
 use warren_model::{
-    AgentSpec, AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, EventKind, Mending, OrgId,
-    Principal, ProviderConfig, Runtime, Status, StatusReason, TemplateStamp, Tier, Vitals, Workspace,
-    WorkspaceId, WorkspaceName, WorkspaceSpec,
+    AgentSpec, AuditAction, AuditTargetKind, CapabilitySet, Desired, ErrorCode, Mending, OrgId, Principal,
+    ProviderConfig, Runtime, Status, StatusReason, TemplateStamp, Tier, Vitals, Workspace, WorkspaceId,
+    WorkspaceName, WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
 use warren_rules::access::{Action, Target};
@@ -15,7 +16,7 @@ use warren_rules::lifecycle::{self, Usability};
 use warren_rules::{boxes::tier, lifecycle::residents};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Wish, event_of, follow_wish};
 use crate::tree::{check_move, check_parent};
 use crate::{Error, Fleet, Identity, schedules};
@@ -157,7 +158,7 @@ impl Fleet {
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.limits().max_page_size);
         let page = self.store().read(move |tx| tx.workspaces(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.context().listed(page))
     }
 
     /// A list with what the runtimes reported. A workspace whose reports cannot be read is named like one that cannot be
@@ -174,7 +175,7 @@ impl Fleet {
             let lost: BTreeSet<_> = found.unreadable.iter().map(|vitals| vitals.id.clone()).collect();
             page.rows.retain(|row| !lost.contains(&row.id.to_string()));
             page.unreadable.extend_from_slice(&found.unreadable);
-            self.tell_unreadable(&std::mem::take(&mut found.unreadable));
+            self.context().tell_unreadable(&std::mem::take(&mut found.unreadable));
         }
         Ok((page, found.rows.into_iter().collect()))
     }
@@ -183,7 +184,7 @@ impl Fleet {
     pub async fn vitals_of(&self, workspaces: &[Workspace]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error> {
         let ids: Vec<_> = workspaces.iter().map(|row| row.id).collect();
         let found = self.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
-        Ok(self.readable(found).into_iter().collect())
+        Ok(self.context().readable(found).into_iter().collect())
     }
 
     /// The budget from the start of provisioning to the first sign of life (F5).
@@ -308,16 +309,18 @@ pub(crate) fn insert_drafted(
 ) -> Result<(), Error> {
     tx.insert_workspace(row)?;
     schedules::insert(tx, row, by, max_schedules)?;
-    let data = json!({
-        "name": row.name.as_str(),
-        "provider": row.spec.provider.kind().as_str(),
-        "status": row.status.as_str(),
-        "tier": row.spec.tier.as_str(),
-        "template": row.spec.template.as_ref().map(|stamp| stamp.name.as_str()),
-    });
     let now = row.created_at;
-    tx.append_event(&event_of(row, EventKind::WorkspaceCreated, by, now, data.clone()))?;
-    tx.append_audit(&actor.did_to_workspace(now, AuditAction::WorkspaceCreated, row.id, data))?;
+    let data = WorkspaceCreated {
+        name: row.name.as_str().to_owned(),
+        provider: row.spec.provider.kind(),
+        status: row.status,
+        tier: row.spec.tier,
+        template: row.spec.template.as_ref().map(|stamp| stamp.name.clone()),
+    };
+    let event = event_of(row, by, now, data);
+    tx.append_event(&event)?;
+    let (action, details) = (AuditAction::WorkspaceCreated, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
     let relaxed = relaxations(&row.spec.provider);
     if !relaxed.is_empty() {
         let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
@@ -364,14 +367,11 @@ fn apply_patch(
     }
     row.updated_at = moment.now;
     let generation = row.generation + u64::from(wished.is_some());
-    let data = json!({ "fields": fields, "generation": generation });
-    tx.append_audit(&actor.did_to_workspace(
-        moment.now,
-        AuditAction::WorkspaceChanged,
-        row.id,
-        data.clone(),
-    ))?;
-    tx.append_event(&event_of(&row, EventKind::WorkspaceSpecChanged, &moment.by, moment.now, data))?;
+    let fields = fields.into_iter().map(str::to_owned).collect();
+    let event = event_of(&row, &moment.by, moment.now, WorkspaceSpecChanged { fields, generation });
+    let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(moment.now, action, row.id, details))?;
+    tx.append_event(&event)?;
     row.version = tx.update_workspace(&row, row.version)?;
     match wished {
         Some(desired) => follow_wish(tx, row, Wish::plain(desired), moment),

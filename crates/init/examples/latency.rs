@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::io::{FdFlags, fcntl_setfd};
-use warren_init::{Answer, Call, FrameReader, PROTOCOL_VERSION, Reply, Request, Spawn, encode};
+use warren_init::{Call, CallAnswer, FrameReader, PROTOCOL_VERSION, Reply, Request, Spawn, encode};
 
 const ROUNDS: usize = 2_000;
 
@@ -75,8 +75,8 @@ fn round(stream: &mut UnixStream, reader: &mut FrameReader, call: Call) {
     loop {
         if let Some(reply) = reader.next::<Reply>().expect("init speaks the protocol") {
             match reply.answer {
-                Answer::Exited(exit) => return assert_eq!(exit.exit_code, Some(0)),
-                Answer::Done | Answer::Hello(_) => return,
+                CallAnswer::Exited(exit) => return assert_eq!(exit.exit_code, Some(0)),
+                CallAnswer::Done | CallAnswer::Hello(_) => return,
                 other => panic!("{other:?}"),
             }
         }

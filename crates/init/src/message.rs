@@ -14,17 +14,17 @@ pub struct Request {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
-    /// Comes first on every connection. Ends with `Answer::Hello`.
+    /// Comes first on every connection. Ends with `CallAnswer::Hello`.
     Hello {
         version: u16,
     },
-    /// A command whose caller waits: `Answer::Output` as it comes, and `Answer::Exited` (or `Failed`) at its end.
+    /// A command whose caller waits: `CallAnswer::Output` as it comes, and `CallAnswer::Exited` (or `Failed`) at its end.
     Run(Spawn),
     /// More output of the `Run` with this id may be sent, as `output_cost` counts it. No reply.
     Grant {
         bytes: u32,
     },
-    /// More input for the `Run` with this id. No reply; `Answer::InputTaken` tells how much more may be sent.
+    /// More input for the `Run` with this id. No reply; `CallAnswer::InputTaken` tells how much more may be sent.
     Input {
         #[serde(with = "serde_bytes")]
         bytes: Vec<u8>,
@@ -32,16 +32,16 @@ pub enum Call {
     },
     /// Ends the `Run` or `File(Watch)` with this id: its processes are killed, and its last reply follows.
     Cancel,
-    /// A process that stays when the request ends. Ends with `Answer::Started`.
+    /// A process that stays when the request ends. Ends with `CallAnswer::Started`.
     Start(Spawn),
-    /// Output of a process from `offset` on. Ends with `Answer::Polled`.
+    /// Output of a process from `offset` on. Ends with `CallAnswer::Polled`.
     Poll {
         process: u32,
         offset: u64,
         max_bytes: u32,
         wait_ms: u32,
     },
-    /// Input for a process. Ends with `Answer::Done` once the process's pipe or terminal has taken it.
+    /// Input for a process. Ends with `CallAnswer::Done` once the process's pipe or terminal has taken it.
     Write {
         process: u32,
         #[serde(with = "serde_bytes")]
@@ -57,9 +57,9 @@ pub enum Call {
         process: u32,
         signal: i32,
     },
-    /// Ends with `Answer::Processes`.
+    /// Ends with `CallAnswer::Processes`.
     List,
-    /// Ends with `Answer::Done`: init is alive and answers.
+    /// Ends with `CallAnswer::Done`: init is alive and answers.
     Ping,
     /// Kills everything in the box and leaves. No reply: the connection ends.
     Leave,
@@ -106,11 +106,11 @@ pub struct TerminalSize {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     pub id: u32,
-    pub answer: Answer,
+    pub answer: CallAnswer,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
+pub enum CallAnswer {
     Hello(Greeting),
     Output {
         channel: Channel,

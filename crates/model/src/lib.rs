@@ -11,7 +11,8 @@ mod conversation;
 mod delegation;
 mod document;
 mod error_code;
-mod event;
+pub mod event;
+mod failure;
 mod id;
 mod limits;
 mod memory;
@@ -44,7 +45,8 @@ pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};
-pub use event::{Event, EventKind, NewEvent};
+pub use event::{Event, EventData, EventField, EventJson, EventKind, NewEvent};
+pub use failure::PublicFailure;
 pub use id::{
     ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
     ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
@@ -65,10 +67,12 @@ pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
 pub use schedule::{
-    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleRun, SkipReason, Timing,
+    MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
+    Timing,
 };
 pub use secret::{
-    InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretValue,
+    InvalidSecretName, InvalidSecretValue, KeyId, SealedSecret, SecretName, SecretOwner, SecretOwnerKind,
+    SecretValue,
 };
 pub use task::{
     Delivery, DeliveryEnd, DeliveryReason, DeliveryState, Task, TaskOrigin, TaskState, TaskUpdate,
@@ -81,7 +85,7 @@ pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
 pub use vitals::{Displaced, Outcomes, RuntimeState, Vitals, WorkOutcome};
-pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState};
+pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState, WebhookStopReason};
 pub use workspace::{
     BehindOf, Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,
     WorkspaceSpec,

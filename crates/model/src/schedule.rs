@@ -87,6 +87,23 @@ impl Schedule {
 }
 
 text_enum! {
+    /// What was done to a schedule.
+    ScheduleChange {
+        Created = "created",
+        Changed = "changed",
+        Paused = "paused",
+        Resumed = "resumed",
+        Removed = "removed",
+        /// It cannot be read now; it is looked at again in a while.
+        SetAside = "set_aside",
+        /// It was paused, since this Warren does not understand when it is to fire.
+        Unreadable = "unreadable",
+        /// It was paused, since its workspace is gone.
+        Stopped = "stopped",
+    }
+}
+
+text_enum! {
     /// Why there is a run.
     RunCause {
         /// Its time had come.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
+use crate::text_enum::text_enum;
 use crate::{OrgId, Principal, Timestamp, WorkspaceId};
 
 /// The name of a secret, which is the name of the variable it becomes.
@@ -48,6 +49,14 @@ impl fmt::Display for SecretName {
     }
 }
 
+text_enum! {
+    /// What a secret belongs to.
+    SecretOwnerKind {
+        Org = "org",
+        Workspace = "workspace",
+    }
+}
+
 /// Whose secret it is: an org's, for all its workspaces, or one workspace's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SecretOwner {
@@ -69,11 +78,10 @@ impl SecretOwner {
         }
     }
 
-    /// `org` or `workspace`.
-    pub const fn kind(self) -> &'static str {
+    pub const fn kind(self) -> SecretOwnerKind {
         match self {
-            Self::Org(_) => "org",
-            Self::Workspace { .. } => "workspace",
+            Self::Org(_) => SecretOwnerKind::Org,
+            Self::Workspace { .. } => SecretOwnerKind::Workspace,
         }
     }
 
@@ -173,7 +181,7 @@ impl SealedSecret {
         let version = self.version.to_be_bytes();
         let parts: [&[u8]; 6] = [
             self.key_id.as_str().as_bytes(),
-            self.owner.kind().as_bytes(),
+            self.owner.kind().as_str().as_bytes(),
             org_id.as_bytes(),
             workspace_id.as_ref().map_or(&[], |id| id.as_bytes()),
             self.name.as_str().as_bytes(),

@@ -26,6 +26,8 @@ macro_rules! text_enum {
                 f.write_str(self.as_str())
             }
         }
+
+        $crate::event::spelled_field!($name);
     };
 }
 

@@ -37,6 +37,16 @@ impl Webhook {
 }
 
 text_enum! {
+    /// Why a webhook was stopped.
+    WebhookStopReason {
+        /// Somebody asked for it.
+        Asked = "asked",
+        /// Its receiver says that it is gone.
+        Gone = "gone",
+    }
+}
+
+text_enum! {
     /// Where a call stands. It ends once.
     WebhookCallState {
         Queued = "queued",

@@ -24,21 +24,21 @@
 //! nothing: the control runs the same calls as root.
 
 #[cfg(target_os = "linux")]
-mod crowd;
+mod connections;
 #[cfg(target_os = "linux")]
-mod foreign;
+mod descriptor_passing;
 #[cfg(target_os = "linux")]
-mod handing;
+mod foreign_calls;
+#[cfg(target_os = "linux")]
+mod many_processes;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
 mod primitives;
 #[cfg(target_os = "linux")]
-mod reach;
-#[cfg(target_os = "linux")]
-mod sight;
-#[cfg(target_os = "linux")]
 mod system;
+#[cfg(target_os = "linux")]
+mod visibility;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -48,24 +48,24 @@ fn main() -> std::process::ExitCode {
         ["primitives"] => primitives::all(),
         ["namespaces"] => primitives::namespaces(),
         ["sockets"] => primitives::sockets(),
-        ["foreign"] => foreign::calls(),
-        ["terminal"] => sight::terminal(),
-        ["cores"] => sight::cores(),
-        ["descriptors"] => sight::descriptors(),
-        ["identity"] => sight::identity(),
-        ["secrets"] => sight::secrets(),
-        ["open", ref paths @ ..] => sight::open_for_writing(paths),
-        ["connect", ref addresses @ ..] => reach::connect(addresses),
-        ["listen", address] => handing::listen(address),
-        ["take", address] => handing::take(address),
+        ["foreign"] => foreign_calls::calls(),
+        ["terminal"] => visibility::terminal(),
+        ["cores"] => visibility::cores(),
+        ["descriptors"] => visibility::descriptors(),
+        ["identity"] => visibility::identity(),
+        ["secrets"] => visibility::secrets(),
+        ["open", ref paths @ ..] => visibility::open_for_writing(paths),
+        ["connect", ref addresses @ ..] => connections::connect(addresses),
+        ["listen", address] => descriptor_passing::listen(address),
+        ["take", address] => descriptor_passing::take(address),
         ["map", path] => memory::map_and_shorten(path),
         ["reserve", path, megabytes] => memory::reserve(path, number(megabytes)),
-        ["ipc", verb, key] => reach::ipc(verb, key),
+        ["ipc", verb, key] => connections::ipc(verb, key),
         ["fill", kind, megabytes] => memory::fill(kind, number(megabytes)),
         ["execute-memory"] => memory::execute(),
-        ["crowd", kind, count] => crowd::gather(kind, number(count)),
-        ["forge", process] => crowd::forge(number(process)),
-        ["hold", process] => crowd::hold(number(process)),
+        ["crowd", kind, count] => many_processes::gather(kind, number(count)),
+        ["forge", process] => many_processes::forge(number(process)),
+        ["hold", process] => many_processes::hold(number(process)),
         _ => return std::process::ExitCode::from(2),
     }
     std::process::ExitCode::SUCCESS

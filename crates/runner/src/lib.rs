@@ -1,34 +1,34 @@
 //! The runner: stands between Warren and a program that knows nothing of it (F18).
 //!
 //! ```text
-//!   Warren ◀── Office: register, heartbeat, claim, progress, answer ── shift ── one process per message ──▶ program
-//!                │ line: on its own output and input (in a box)          │ the message on its input
-//!                │ client: HTTP (elsewhere)                              │ its output is the answer
-//!                                                                        │ its errors are progress
+//!   Warren ◀── WarrenApi: register, heartbeat, claim, progress, answer ── run_loop ── a process per message ──▶ program
+//!                │ line_api: on its own output and input (in a box)         │ the message on its input
+//!                │ http_api: HTTP (elsewhere)                               │ its output is the answer
+//!                                                                           │ its errors are progress
 //! ```
 //!
-//! One loop does all of it: it reports from between the steps of the work, not from beside them, so that a loop that
-//! hangs falls silent and is found out. What is decided (`health`, `backoff`) is pure. Standing here and not in `rules`:
-//! the program is built alone, small and static, for boxes with nothing in them, and knows the wire and nothing else.
+//! One loop does all of it: heartbeats are sent by the loop that works, not by a timer beside it, so that a loop that
+//! hangs falls silent and is found out. What is decided (`health`, `backoff`) is pure. It stands here and not in `rules`
+//! because the program is built alone, small and static, for boxes with nothing in them, and knows only the wire types.
 //!
-//! Another way to speak to a program (a long-lived one, or ACP) is another module beside `agent`.
+//! Another way to speak to a program (a long-lived one, or ACP) is another module beside `program`.
 
-mod agent;
 mod backoff;
-#[cfg(feature = "http")]
-mod client;
+mod control_api;
 mod credential;
 mod health;
-mod line;
-mod office;
-mod shift;
+#[cfg(feature = "http")]
+mod http_api;
+mod line_api;
+mod program;
+mod run_loop;
 mod utc;
 
 pub use backoff::wait_ms;
-#[cfg(feature = "http")]
-pub use client::HttpOffice;
+pub use control_api::{ApiError, WarrenApi};
 pub use credential::{Credentials, place};
 pub use health::{DEFAULT_WEDGE_SIGNS, Health};
-pub use line::LineOffice;
-pub use office::{Office, Refusal};
-pub use shift::{Error, Settings, work};
+#[cfg(feature = "http")]
+pub use http_api::HttpApi;
+pub use line_api::LineApi;
+pub use run_loop::{Error, Settings, work};

@@ -12,7 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use warren_runner::{Credentials, LineOffice, Settings, place, work};
+use warren_runner::{Credentials, LineApi, Settings, place, work};
 
 const MAX_PLACED_BYTES: u64 = 64 << 10;
 
@@ -63,8 +63,8 @@ fn run(settings: &Settings) -> ExitCode {
         Err(error) => return complain(&error.to_string()),
     };
     let ended = runtime.block_on(async {
-        let office = LineOffice::new(tokio::io::stdin(), tokio::io::stdout());
-        work(&office, settings).await
+        let api = LineApi::new(tokio::io::stdin(), tokio::io::stdout());
+        work(&api, settings).await
     });
     // A thread may still wait for input that will not come.
     runtime.shutdown_background();

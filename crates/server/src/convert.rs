@@ -233,9 +233,9 @@ pub(crate) fn report_from(heartbeat: api::Heartbeat) -> Result<Report, Failure> 
 pub(crate) fn live_event(event: &model::NewEvent) -> api::LiveEvent {
     api::LiveEvent {
         at: event.at.to_string(),
-        kind: event.kind.as_str().to_owned(),
+        kind: event.kind().as_str().to_owned(),
         workspace_id: event.workspace_id.map(|id| id.to_string()),
-        data: event.data.clone(),
+        data: event.data.to_json(),
     }
 }
 
@@ -293,7 +293,7 @@ pub(crate) fn event(event: &model::Event) -> api::Event {
         kind: event.kind.as_str().to_owned(),
         workspace_id: event.workspace_id.map(|id| id.to_string()),
         principal: principal(&event.principal),
-        data: event.data.clone(),
+        data: event.data.as_value().clone(),
     }
 }
 

@@ -127,7 +127,7 @@ mod tests {
             org_id,
             workspace_id,
             principal: Principal::system("test"),
-            data: serde_json::json!({ "text": "two\nlines, data: one" }),
+            data: serde_json::json!({ "text": "two\nlines, data: one" }).into(),
         }
     }
 

@@ -28,7 +28,7 @@ use warren_exchange::Exchange;
 use warren_fleet::RunnerDoor;
 use warren_model::WorkspaceId;
 use warren_workspace::SecretVariables;
-use warren_workspace::shell::{Conversation, RunEvent, RunStream};
+use warren_workspace::shell::{Dialog, RunEvent, RunStream};
 
 /// All that is reached from a box.
 const REACHED: &str = "/api/v1/";
@@ -114,9 +114,9 @@ impl Door {
 
 #[async_trait]
 impl RunnerDoor for Door {
-    async fn attend(&self, workspace: WorkspaceId, talk: Conversation, secrets: SecretVariables) -> String {
+    async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String {
         self.bury_former(workspace).await;
-        let Conversation { input, said } = talk;
+        let Dialog { input, events: said } = talk;
         let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
         let mut under_way = FuturesUnordered::new();
         loop {
@@ -265,7 +265,7 @@ mod tests {
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
             Ok(RunEvent::Finished(RunResult { exit_code: Some(3), ..RunResult::default() }))
         });
-        let talk = Conversation { input, said: stream::iter(said).chain(end).boxed() };
+        let talk = Dialog { input, events: stream::iter(said).chain(end).boxed() };
         let how = door.attend(workspace(), talk, secrets).await;
         let mut answers: Vec<RunnerAnswer> = Vec::new();
         while let Ok(line) = heard.try_recv() {
@@ -370,7 +370,7 @@ mod tests {
         let (said, saying) = mpsc::channel::<Vec<u8>>(64);
         let saying = tokio_stream::wrappers::ReceiverStream::new(saying);
         let said_by_it = saying.map(|piece| Ok(RunEvent::Stdout(piece.into()))).boxed();
-        let talk = Conversation { input, said: said_by_it };
+        let talk = Dialog { input, events: said_by_it };
         let attending =
             tokio::spawn(async move { door.attend(workspace(), talk, SecretVariables::default()).await });
         said.send(line(1, "/api/v1/claim", &Value::Null)).await.unwrap();

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use warren_doors::{Entropy, Environment, OsEntropy};
+use warren_model::event::WorkspaceStatusChanged;
 use warren_model::{
-    CapabilitySet, EventKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig, Status,
-    Timestamp, Workspace, WorkspaceSpec,
+    CapabilitySet, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig, Status, Timestamp,
+    Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -138,11 +138,16 @@ async fn update_until(
 fn status_changed(workspace: &Workspace, generation: u64) -> NewEvent {
     NewEvent {
         at: NOW,
-        kind: EventKind::WorkspaceStatusChanged,
         org_id: workspace.org_id,
         workspace_id: Some(workspace.id),
         principal: Principal::system("reconciler"),
-        data: json!({"from": "provisioning", "to": "online", "reason": null, "generation": generation}),
+        data: WorkspaceStatusChanged {
+            from: Status::Provisioning,
+            to: Status::Online,
+            reason: None,
+            generation,
+        }
+        .into(),
     }
 }
 

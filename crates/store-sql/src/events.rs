@@ -37,15 +37,13 @@ impl PendingEvent {
     fn new(event: &NewEvent) -> Result<Self, Error> {
         let principal = event.principal.to_string();
         Value::from(principal.as_str()).check()?;
-        let data = serde_json::to_string(&event.data)
-            .map_err(|problem| Error::Refused(format!("an event cannot be written as JSON: {problem}")))?;
         Ok(Self {
             at: event.at.as_micros(),
-            kind: event.kind.as_str(),
+            kind: event.kind().as_str(),
             org_id: event.org_id,
             workspace_id: event.workspace_id,
             principal,
-            data,
+            data: event.data.to_json().to_string(),
         })
     }
 }

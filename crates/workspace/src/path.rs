@@ -93,6 +93,13 @@ impl WorkspacePath {
 }
 
 /// With the leading slash, as people see it.
+impl AsRef<[u8]> for WorkspacePath {
+    /// As `as_str`, for those who hand it to the kernel.
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.0)

@@ -33,11 +33,11 @@ pub struct RefusalLog(Arc<Inner>);
 struct Inner {
     sink: Arc<dyn RefusalSink>,
     started: Instant,
-    machine: Mutex<Machine>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Machine {
+struct State {
     refusals: Refusals<(WorkspaceId, RefusalKind)>,
     has_timer: bool,
 }
@@ -48,7 +48,7 @@ impl RefusalLog {
         Self(Arc::new(Inner {
             sink,
             started: Instant::now(),
-            machine: Mutex::new(Machine { refusals, has_timer: false }),
+            state: Mutex::new(State { refusals, has_timer: false }),
         }))
     }
 
@@ -56,10 +56,10 @@ impl RefusalLog {
     pub fn record(&self, workspace_id: WorkspaceId, tool: &str, refusal: &Refusal) {
         let inner = &self.0;
         let (lines, needs_timer) = {
-            let mut machine = inner.lock();
-            let lines = machine.refusals.note((workspace_id, refusal.kind), inner.now_ms());
-            let needs_timer = !machine.has_timer && machine.refusals.next_due_ms().is_some();
-            machine.has_timer |= needs_timer;
+            let mut state = inner.lock();
+            let lines = state.refusals.note((workspace_id, refusal.kind), inner.now_ms());
+            let needs_timer = !state.has_timer && state.refusals.next_due_ms().is_some();
+            state.has_timer |= needs_timer;
             (lines, needs_timer)
         };
         for line in lines {
@@ -79,9 +79,9 @@ async fn write_roll_ups(log: Weak<Inner>) {
     loop {
         let wait = {
             let Some(inner) = log.upgrade() else { return };
-            let mut machine = inner.lock();
-            let Some(due_ms) = machine.refusals.next_due_ms() else {
-                machine.has_timer = false;
+            let mut state = inner.lock();
+            let Some(due_ms) = state.refusals.next_due_ms() else {
+                state.has_timer = false;
                 return;
             };
             Duration::from_millis(due_ms.saturating_sub(inner.now_ms()))
@@ -94,8 +94,8 @@ async fn write_roll_ups(log: Weak<Inner>) {
 }
 
 impl Inner {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Machine> {
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now_ms(&self) -> u64 {

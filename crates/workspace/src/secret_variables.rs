@@ -19,8 +19,8 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::shell::{
-    Command, Conversation, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult,
-    RunStream, Shell, Signal, Start,
+    Command, Dialog, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult, RunStream,
+    Shell, Signal, Start,
 };
 
 /// The opened secrets of one workspace, for as long as they are needed. Cheap to clone; wiped with the last clone.
@@ -166,8 +166,8 @@ impl Shell for GuardedShell<'_> {
     }
 
     /// Whoever talks to it masks what it says, by what it means (`SecretVariables::mask_request`).
-    async fn converse(&self, command: Command) -> Result<Conversation, Error> {
-        self.shell.converse(self.secrets.complete(command)).await
+    async fn open_dialog(&self, command: Command) -> Result<Dialog, Error> {
+        self.shell.open_dialog(self.secrets.complete(command)).await
     }
 }
 

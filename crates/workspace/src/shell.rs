@@ -37,25 +37,25 @@ pub trait Shell: Send + Sync + std::fmt::Debug {
     fn runner(&self) -> Option<&'static str> {
         None
     }
-    /// Starts a program of Warren's own and talks to it for as long as it lives. It has no deadline, is in no list, and
-    /// what it says is kept nowhere: nobody else can listen.
-    async fn converse(&self, _command: Command) -> Result<Conversation, Error> {
+    /// Starts a program of Warren's own whose input and output stay open for as long as it lives. It has no deadline, is
+    /// in no list, and its output is kept nowhere: only the caller reads it.
+    async fn open_dialog(&self, _command: Command) -> Result<Dialog, Error> {
         let detail = "programs of this provider cannot be talked to; use `sandbox` or `docker`";
         Err(Error::permanent(ErrorCode::CapabilityMissing, detail))
     }
 }
 
-/// A program that is talked to. Dropping `said` kills it, with all it started.
-pub struct Conversation {
+/// A running program with open input and output. Dropping `events` kills it, with all it started.
+pub struct Dialog {
     /// Its input; dropped, the input ends.
     pub input: mpsc::Sender<Bytes>,
-    /// What it says, as it comes, and its end. The outputs of `Finished` are empty.
-    pub said: RunStream,
+    /// Its output as it comes, and its end. The outputs of `Finished` are empty.
+    pub events: RunStream,
 }
 
-impl std::fmt::Debug for Conversation {
+impl std::fmt::Debug for Dialog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conversation").finish_non_exhaustive()
+        f.debug_struct("Dialog").finish_non_exhaustive()
     }
 }
 

@@ -1858,12 +1858,48 @@ export interface components {
             created_at: string;
             expires_at: string;
         };
+        /** @description A question was decided, or nobody decided it in time; `state` says which. */
+        ApprovalDecidedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                action: string;
+                /** Format: uuid */
+                approval_id: string;
+                /** @enum {string} */
+                state: "pending" | "approved" | "denied" | "expired";
+            };
+            /** @enum {string} */
+            kind: "exchange.approval.decided";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.approval.decided";
+        };
         ApprovalPage: {
             items: components["schemas"]["Approval"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
             next_cursor?: string | null;
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A workspace asks for a person's decision. */
+        ApprovalRequestedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                action: string;
+                /** Format: uuid */
+                approval_id: string;
+                /** Format: date-time */
+                expires_at: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.approval.requested";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.approval.requested";
         };
         /** @enum {string} */
         ApprovalState: "pending" | "approved" | "denied" | "expired";
@@ -2091,10 +2127,41 @@ export interface components {
             created_at: string;
             created_by: components["schemas"]["Principal"];
         };
+        /** @description A door was made through which another system sends messages to a workspace. */
+        ChannelCreatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                channel_id: string;
+                name: string;
+            };
+            /** @enum {string} */
+            kind: "channel.door.created";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "channel.door.created";
+        };
         ChannelList: {
             items: components["schemas"]["Channel"][];
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description Such a door was removed. */
+        ChannelRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                channel_id: string;
+            };
+            /** @enum {string} */
+            kind: "channel.door.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "channel.door.removed";
         };
         /** @description One message of a conversation. It never changes; a later one has a greater id. */
         ChatMessage: {
@@ -2115,6 +2182,26 @@ export interface components {
             next_cursor?: string | null;
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A message stands in a conversation, under this id and no other. What it says is read from the conversation. */
+        ChatMessagePostedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                author: components["schemas"]["Principal"];
+                /** Format: uuid */
+                conversation_id: string;
+                /** Format: uuid */
+                message_id: string;
+                /** Format: uuid */
+                task_id: string | null;
+            };
+            /** @enum {string} */
+            kind: "chat.message.posted";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "chat.message.posted";
         };
         /** @description What came of asking; without a message, none came. */
         Claim: {
@@ -2174,11 +2261,58 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        /** @description A conversation has another title. */
+        ConversationChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                conversation_id: string;
+            };
+            /** @enum {string} */
+            kind: "chat.conversation.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "chat.conversation.changed";
+        };
+        /** @description A conversation with a workspace began. */
+        ConversationCreatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                conversation_id: string;
+            };
+            /** @enum {string} */
+            kind: "chat.conversation.created";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "chat.conversation.created";
+        };
         ConversationPage: {
             items: components["schemas"]["Conversation"][];
             next_cursor?: string | null;
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A conversation was deleted, with its messages. */
+        ConversationRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                conversation_id: string;
+                /** Format: int64 */
+                messages: number;
+            };
+            /** @enum {string} */
+            kind: "chat.conversation.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "chat.conversation.removed";
         };
         /** @description A door for messages from another system to a workspace. */
         CreateChannel: {
@@ -2335,6 +2469,48 @@ export interface components {
             updated_at: string;
             ended_at?: string | null;
         };
+        /** @description A delegation changed and has not ended. */
+        DelegationChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                delegation_id: string;
+                /** @enum {string} */
+                state: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
+                /** Format: uuid */
+                task_id: string;
+                /** Format: uuid */
+                to: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.delegation.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.delegation.changed";
+        };
+        /** @description A delegation ended, and its result is stitched to it; told to the one that handed it on. */
+        DelegationCompletedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                delegation_id: string;
+                /** @enum {string} */
+                state: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
+                /** Format: uuid */
+                task_id: string;
+                /** Format: uuid */
+                to: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.delegation.completed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.delegation.completed";
+        };
         DelegationPage: {
             items: components["schemas"]["Delegation"][];
             next_cursor?: string | null;
@@ -2346,6 +2522,27 @@ export interface components {
          * @enum {string}
          */
         DelegationState: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
+        /** @description A message was put back into the queue, to be tried again. */
+        DeliveryRequeuedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int32 */
+                attempts: number;
+                /** Format: uuid */
+                delivery_id: string;
+                /** @enum {string|null} */
+                reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
+                /** Format: uuid */
+                task_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.delivery.requeued";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.delivery.requeued";
+        };
         /**
          * @description Where a message is on its way.
          * @enum {string}
@@ -2411,20 +2608,7 @@ export interface components {
         /** @enum {string} */
         EntryKind: "file" | "directory" | "symlink" | "special";
         /** @description A fact that happened. */
-        Event: {
-            /**
-             * Format: int64
-             * @description Global, ascending.
-             */
-            seq: number;
-            /** @description RFC 3339. */
-            at: string;
-            /** @description `domain.subject.action`; see the reference. */
-            kind: string;
-            workspace_id?: string | null;
-            principal: components["schemas"]["Principal"];
-            data: Record<string, unknown>;
-        };
+        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
         EventFrame: {
             event: components["schemas"]["Event"];
@@ -2457,6 +2641,18 @@ export interface components {
             after: number;
             /** @enum {string} */
             type: "closing";
+        };
+        /** @description What every `Event` has, whatever its kind. */
+        EventHeader: {
+            /** @description RFC 3339. */
+            at: string;
+            principal: components["schemas"]["Principal"];
+            /**
+             * Format: int64
+             * @description Global, ascending.
+             */
+            seq: number;
+            workspace_id?: string | null;
         };
         EventPage: {
             items: components["schemas"]["Event"][];
@@ -2707,12 +2903,12 @@ export interface components {
             next_cursor?: string | null;
         };
         /** @description A fact that is told and not stored: it has no sequence, and whoever was not there missed it. */
-        LiveEvent: {
+        LiveEvent: components["schemas"]["WorkspaceHeartbeatEvent"];
+        /** @description What every `LiveEvent` has, whatever its kind. */
+        LiveEventHeader: {
             /** @description RFC 3339. */
             at: string;
-            kind: string;
             workspace_id?: string | null;
-            data: Record<string, unknown>;
         };
         /** @description Files and commands in a host directory, as the host user, without isolation. */
         LocalConfig: {
@@ -2777,6 +2973,24 @@ export interface components {
              */
             max_total_mb?: number | null;
         };
+        /** @description Something was forgotten. */
+        MemoryForgottenEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                key: string;
+                /** Format: uuid */
+                memory_id: string;
+                /** @enum {string} */
+                scope: "local" | "team" | "org";
+            };
+            /** @enum {string} */
+            kind: "exchange.memory.forgotten";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.memory.forgotten";
+        };
         MemoryPage: {
             items: components["schemas"]["Memory"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
@@ -2789,6 +3003,28 @@ export interface components {
          * @enum {string}
          */
         MemoryScope: "local" | "team" | "org";
+        /** @description Something was remembered, under a new key or in place of what was there. */
+        MemoryWrittenEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                key: string;
+                /** Format: int32 */
+                masked: number;
+                /** Format: uuid */
+                memory_id: string;
+                /** @enum {string} */
+                scope: "local" | "team" | "org";
+                /** Format: int64 */
+                version: number;
+            };
+            /** @enum {string} */
+            kind: "exchange.memory.written";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.memory.written";
+        };
         /** @description One part of a message: exactly one of `text`, `raw`, `url` and `data`. */
         MessagePart: {
             text?: string | null;
@@ -2799,6 +3035,21 @@ export interface components {
             media_type?: string | null;
             filename?: string | null;
             metadata?: Record<string, unknown>;
+        };
+        /** @description A message was refused because the agent is busy and keeps its own session: nothing was queued. */
+        MessageRefusedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized";
+            };
+            /** @enum {string} */
+            kind: "exchange.message.refused";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.message.refused";
         };
         /**
          * @description Which side speaks.
@@ -3121,6 +3372,56 @@ export interface components {
         };
         /** @enum {string} */
         PullPolicy: "missing" | "always" | "never";
+        /** @description Somebody does not want to be told about a task any more. */
+        PushConfigRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                config_id: string;
+                /** Format: uuid */
+                task_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.push_config.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.push_config.removed";
+        };
+        /** @description Somebody wants to be told about a task at an address of theirs. */
+        PushConfigSetEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                config_id: string;
+                /** Format: uuid */
+                task_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.push_config.set";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.push_config.set";
+        };
+        /** @description An address did not take what it was told about a task, as often as it was tried. */
+        PushGivenUpEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int32 */
+                attempts: number;
+                config_id: string;
+                /** Format: uuid */
+                task_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.push_config.given_up";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.push_config.given_up";
+        };
         QueuePage: {
             items: components["schemas"]["QueuedMessage"][];
             next_cursor?: string | null;
@@ -3382,6 +3683,70 @@ export interface components {
              */
             problem?: string | null;
         };
+        /** @description A schedule was made, changed, paused, resumed or removed; `change` says which. */
+        ScheduleChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                change: "created" | "changed" | "paused" | "resumed" | "removed" | "set_aside" | "unreadable" | "stopped";
+                name: string;
+                problem?: string;
+                /** Format: uuid */
+                schedule_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.schedule.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.schedule.changed";
+        };
+        /** @description A slot of a schedule could not be fired. */
+        ScheduleFailedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                reason: string;
+                /** Format: uuid */
+                run_id: string;
+                /** Format: uuid */
+                schedule_id: string;
+                /** Format: date-time */
+                slot: string | null;
+            };
+            /** @enum {string} */
+            kind: "exchange.schedule.failed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.schedule.failed";
+        };
+        /** @description A schedule fired: its message is on its way. */
+        ScheduleFiredEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                cause: "slot" | "missed" | "manual";
+                name: string;
+                /** Format: uuid */
+                run_id: string;
+                /** Format: uuid */
+                schedule_id: string;
+                /** Format: date-time */
+                slot: string | null;
+                /** Format: uuid */
+                task_id: string | null;
+            };
+            /** @enum {string} */
+            kind: "exchange.schedule.fired";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.schedule.fired";
+        };
         SchedulePage: {
             items: components["schemas"]["Schedule"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
@@ -3426,6 +3791,30 @@ export interface components {
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
         };
+        /** @description Slots of a schedule did not fire. */
+        ScheduleSkippedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string|null} */
+                reason: "missed" | "coalesced" | "catch_up_limit" | "overlap" | "queue_full" | "workspace_paused" | "own_scheduler" | null;
+                /** Format: uuid */
+                run_id: string;
+                /** Format: uuid */
+                schedule_id: string;
+                /** Format: date-time */
+                slot: string | null;
+                /** Format: int32 */
+                slots: number;
+            };
+            /** @enum {string} */
+            kind: "exchange.schedule.skipped";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.schedule.skipped";
+        };
         /** @description Something to be said to an agent again and again: by `cron`, or every so many seconds. */
         ScheduleSpec: {
             name: string;
@@ -3456,6 +3845,24 @@ export interface components {
             updated_at: string;
             updated_by: components["schemas"]["Principal"];
         };
+        /** @description All secrets are sealed under another key. */
+        SecretKeyRotatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                key_id: string;
+                /** Format: int64 */
+                resealed: number;
+                /** Format: int64 */
+                unreadable: number;
+            };
+            /** @enum {string} */
+            kind: "secret.key.rotated";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "secret.key.rotated";
+        };
         /**
          * @description Whose secret it is: an org's, for all its workspaces, or one workspace's own, which wins.
          * @enum {string}
@@ -3466,6 +3873,44 @@ export interface components {
             next_cursor?: string | null;
             /** @description Names of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A secret was removed. */
+        SecretRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string} */
+                owner: "org" | "workspace";
+                /** Format: int64 */
+                workspaces: number;
+            };
+            /** @enum {string} */
+            kind: "secret.value.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "secret.value.removed";
+        };
+        /** @description A secret was set, or got a new value. Workspaces that run with it get it by a restart, a few at a time. */
+        SecretSetEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string} */
+                owner: "org" | "workspace";
+                /** Format: int64 */
+                version: number;
+                /** Format: int64 */
+                workspaces: number;
+            };
+            /** @enum {string} */
+            kind: "secret.value.set";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "secret.value.set";
         };
         /** @description A message to a workspace. */
         SendMessage: {
@@ -3501,6 +3946,34 @@ export interface components {
             /** @description `sqlite` or `postgres`. */
             database: string;
             durability: string;
+        };
+        /** @description Warren started. */
+        ServerStartedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                version: string;
+            };
+            /** @enum {string} */
+            kind: "server.process.started";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "server.process.started";
+        };
+        /** @description Warren was asked to stop and is closing. */
+        ServerStoppingEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                version: string;
+            };
+            /** @enum {string} */
+            kind: "server.process.stopping";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "server.process.stopping";
         };
         /** @description Who is asking. */
         Session: {
@@ -3543,6 +4016,24 @@ export interface components {
         /** @description A signal for the process and all it started. */
         SignalProcess: {
             signal?: components["schemas"]["SignalName"];
+        };
+        /** @description Somebody opened a sign-in link. */
+        SignedInEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+                name: string;
+                /** Format: uuid */
+                token_id: string;
+            };
+            /** @enum {string} */
+            kind: "identity.session.started";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "identity.session.started";
         };
         /** @description A public key of the kind Ed25519 (RFC 8037). */
         SigningKey: {
@@ -3680,6 +4171,29 @@ export interface components {
             parts: components["schemas"]["MessagePart"][];
             metadata?: Record<string, unknown>;
         };
+        /** @description A task's state changed. */
+        TaskChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                delivery_id: string;
+                /** @enum {string} */
+                from: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
+                /** @enum {string|null} */
+                reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
+                /** Format: uuid */
+                task_id: string;
+                /** @enum {string} */
+                to: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
+            };
+            /** @enum {string} */
+            kind: "exchange.task.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.task.changed";
+        };
         /** @description One message. */
         TaskMessage: {
             /** @description Made by who sends it: the same id again is the same message. Absent: Warren makes one. */
@@ -3699,11 +4213,47 @@ export interface components {
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
         };
+        /** @description An agent said something about work under way; the first line of it. */
+        TaskProgressedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                line: string;
+                /** Format: uuid */
+                task_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.task.progressed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.task.progressed";
+        };
         /**
          * @description How a task is.
          * @enum {string}
          */
         TaskState: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
+        /** @description A message was accepted; `position` says how many are before it, if it has to wait. */
+        TaskSubmittedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                context_id: string;
+                /** Format: uuid */
+                delivery_id: string;
+                /** Format: int64 */
+                position: number | null;
+                /** Format: uuid */
+                task_id: string;
+            };
+            /** @enum {string} */
+            kind: "exchange.task.submitted";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "exchange.task.submitted";
+        };
         /** @description A stored template. */
         Template: {
             name: string;
@@ -3724,10 +4274,40 @@ export interface components {
             /** @description Names of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
         };
+        /** @description A template was removed. Workspaces made from it stay. */
+        TemplateRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                hash: string;
+                name: string;
+            };
+            /** @enum {string} */
+            kind: "fleet.template.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fleet.template.removed";
+        };
         /** @description Which template a workspace was made from, and which content it had then. */
         TemplateStamp: {
             name: string;
             hash: string;
+        };
+        /** @description A template was stored, under a new name or in place of what was there. */
+        TemplateStoredEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                hash: string;
+                name: string;
+            };
+            /** @enum {string} */
+            kind: "fleet.template.stored";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fleet.template.stored";
         };
         /** @description A template in a list. */
         TemplateSummary: {
@@ -3808,6 +4388,24 @@ export interface components {
             last_used_at?: string | null;
             revoked_at?: string | null;
         };
+        /** @description A token was made. */
+        TokenCreatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+                name: string;
+                /** Format: uuid */
+                token_id: string;
+            };
+            /** @enum {string} */
+            kind: "identity.token.created";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "identity.token.created";
+        };
         /**
          * @description What a token is for.
          * @enum {string}
@@ -3818,6 +4416,24 @@ export interface components {
             next_cursor?: string | null;
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A token was revoked. */
+        TokenRevokedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+                name: string;
+                /** Format: uuid */
+                token_id: string;
+            };
+            /** @enum {string} */
+            kind: "identity.token.revoked";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "identity.token.revoked";
         };
         /** @description A tool that a model can be given. */
         Tool: {
@@ -3925,6 +4541,26 @@ export interface components {
             created_at: string;
             ended_at?: string | null;
         };
+        /** @description An event could not be delivered to a webhook and is a dead letter now. Told to people, never to webhooks. */
+        WebhookCallDeadEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int32 */
+                attempts: number;
+                /** Format: uuid */
+                call_id: string;
+                reason: string | null;
+                /** Format: uuid */
+                webhook_id: string;
+            };
+            /** @enum {string} */
+            kind: "webhook.call.dead";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "webhook.call.dead";
+        };
         WebhookCallPage: {
             items: components["schemas"]["WebhookCall"][];
             next_cursor?: string | null;
@@ -3933,11 +4569,75 @@ export interface components {
         };
         /** @enum {string} */
         WebhookCallState: "queued" | "delivered" | "dead";
+        /** @description Somebody outside is told of events from now on. */
+        WebhookCreatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                origin: string;
+                /** Format: uuid */
+                webhook_id: string;
+            };
+            /** @enum {string} */
+            kind: "webhook.subscription.created";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "webhook.subscription.created";
+        };
         WebhookPage: {
             items: components["schemas"]["Webhook"][];
             next_cursor?: string | null;
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A webhook was removed, with what was owed to it. */
+        WebhookRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                webhook_id: string;
+            };
+            /** @enum {string} */
+            kind: "webhook.subscription.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "webhook.subscription.removed";
+        };
+        /** @description A webhook that was stopped goes on. */
+        WebhookResumedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                webhook_id: string;
+            };
+            /** @enum {string} */
+            kind: "webhook.subscription.resumed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "webhook.subscription.resumed";
+        };
+        /** @description A webhook was stopped, by a person or because its receiver said that it is gone. */
+        WebhookStoppedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                reason: "asked" | "gone";
+                /** Format: uuid */
+                webhook_id: string;
+            };
+            /** @enum {string} */
+            kind: "webhook.subscription.stopped";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "webhook.subscription.stopped";
         };
         /** @description A place for an agent to work. */
         Workspace: {
@@ -3999,11 +4699,130 @@ export interface components {
             updated_at: string;
             removed_at?: string | null;
         };
+        /** @description A workspace has spent its budget for the month. */
+        WorkspaceBudgetExhaustedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int64 */
+                limit_micros: number | null;
+                month: string;
+                /** Format: int64 */
+                spent_micros: number;
+            };
+            /** @enum {string} */
+            kind: "workspace.budget.exhausted";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.budget.exhausted";
+        };
+        /** @description A command in a workspace ended; `abandoned` if Warren ended it because nobody waited for it any more. `process` is the number of a background process. */
+        WorkspaceCommandFinishedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                abandoned: boolean;
+                /** Format: int64 */
+                duration_ms: number;
+                /** Format: int32 */
+                exit_code: number | null;
+                /** Format: int32 */
+                process: number | null;
+                program: string;
+                /** Format: int32 */
+                signal: number | null;
+                timed_out: boolean;
+            };
+            /** @enum {string} */
+            kind: "workspace.command.finished";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.command.finished";
+        };
+        /** @description A workspace was created. */
+        WorkspaceCreatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string} */
+                provider: "memory" | "local" | "sandbox" | "docker";
+                /** @enum {string} */
+                status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+                template: string | null;
+                /** @enum {string} */
+                tier: "basic" | "extended" | "privileged";
+            };
+            /** @enum {string} */
+            kind: "workspace.lifecycle.created";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.lifecycle.created";
+        };
+        /** @description A file of a workspace was written, moved or deleted through Warren. */
+        WorkspaceFileChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int64 */
+                bytes: number;
+                operation: string;
+                path: string;
+            };
+            /** @enum {string} */
+            kind: "workspace.file.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.file.changed";
+        };
         WorkspaceHealth: {
             workspace_id: string;
             status: components["schemas"]["Status"];
             reason?: string | null;
             registry?: components["schemas"]["RegistryDescription"] | null;
+        };
+        /** @description The runtime of a workspace reported. Never stored: it has no sequence, and only who asks for live events sees it. */
+        WorkspaceHeartbeatEvent: components["schemas"]["LiveEventHeader"] & {
+            data: {
+                /** Format: int32 */
+                active_tasks: number;
+                current_task: string | null;
+                /** Format: double */
+                error_rate: number;
+                runtime_state: string;
+                /** @enum {string} */
+                status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+                /** Format: int64 */
+                uptime_s: number | null;
+            };
+            /** @enum {string} */
+            kind: "workspace.heartbeat";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.heartbeat";
+        };
+        /** @description The image that a workspace is made from is another now: it is made anew. */
+        WorkspaceImageRefreshedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                from: string | null;
+                image: string;
+                to: string;
+            };
+            /** @enum {string} */
+            kind: "workspace.image.refreshed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.image.refreshed";
         };
         WorkspacePage: {
             items: components["schemas"]["Workspace"][];
@@ -4011,6 +4830,145 @@ export interface components {
             next_cursor?: string | null;
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
+        };
+        /** @description A runtime whose work shows no progress was asked whether it is there. `way` is `card`, `box` or `claims`; `found` is `answers`, `silent` or `unknown`. */
+        WorkspaceProbedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                found: string;
+                reason: string;
+                way: string;
+            };
+            /** @enum {string} */
+            kind: "workspace.runtime.probed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.runtime.probed";
+        };
+        /** @description A background process or terminal was started in a workspace; its end is a `workspace.command.finished`. */
+        WorkspaceProcessStartedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                has_pty: boolean;
+                /** Format: int32 */
+                process: number;
+                program: string;
+            };
+            /** @enum {string} */
+            kind: "workspace.process.started";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.process.started";
+        };
+        /** @description The runtime of a workspace registered; `boots` counts how often one did. */
+        WorkspaceRegisteredEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int64 */
+                boots: number;
+                version: string | null;
+            };
+            /** @enum {string} */
+            kind: "workspace.runtime.registered";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.runtime.registered";
+        };
+        /** @description A removed workspace could not be stopped: its files are kept, and it is tried again. */
+        WorkspaceRemovalFailedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int32 */
+                attempts: number;
+                reason: string;
+            };
+            /** @enum {string} */
+            kind: "workspace.removal.failed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.removal.failed";
+        };
+        /** @description A workspace was removed. */
+        WorkspaceRemovedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+                /** Format: int64 */
+                generation: number;
+                reason: string | null;
+                /** @enum {string} */
+                to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+            };
+            /** @enum {string} */
+            kind: "workspace.lifecycle.removed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.lifecycle.removed";
+        };
+        /** @description A workspace's name, parent or spec changed; its generation went up if the spec did. */
+        WorkspaceSpecChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                fields: string[];
+                /** Format: int64 */
+                generation: number;
+            };
+            /** @enum {string} */
+            kind: "workspace.spec.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.spec.changed";
+        };
+        /** @description A workspace's status changed; the reason is a public sentence. */
+        WorkspaceStatusChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+                /** Format: int64 */
+                generation: number;
+                reason: string | null;
+                /** @enum {string} */
+                to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+            };
+            /** @enum {string} */
+            kind: "workspace.status.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.status.changed";
+        };
+        /** @description A tool call was refused by policy, or several were: a roll-up carries their exact count. */
+        WorkspaceToolRefusedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: int64 */
+                count: number;
+                kind: string;
+                sentence?: string;
+                tool?: string;
+            };
+            /** @enum {string} */
+            kind: "workspace.tool.refused";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.tool.refused";
         };
     };
     responses: never;

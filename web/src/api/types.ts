@@ -12,6 +12,8 @@ export type ServerInfo = Schemas["ServerInfo"];
 export type ProviderInfo = Schemas["ProviderInfo"];
 export type Session = Schemas["Session"];
 export type WarrenEvent = Schemas["Event"];
+/** The data of the events of one kind. */
+export type EventData<K extends WarrenEvent["kind"]> = Extract<WarrenEvent, { kind: K }>["data"];
 export type EventPage = Schemas["EventPage"];
 export type EventFrame = Schemas["EventFrame"];
 export type Entry = Schemas["Entry"];

@@ -1,5 +1,5 @@
 //! Which crate may use which: the table of the design, as data. A new edge is a change of the design and belongs in
-//! `docs/decisions/`.
+//! `docs/decisions/`. A crate of the table need not exist yet.
 //!
 //! Read from `[dependencies]`, `[build-dependencies]` and their `[target.…]` forms. Dev-dependencies are free, for a
 //! test may stand anywhere; in return `testkit` may be nothing else.
@@ -37,6 +37,9 @@ const ASYNC_AND_IO: &[&str] = &[
     "tokio",
     "tokio-util",
 ];
+/// For what is linked into `init`, which must stay a small static program.
+const ASYNC_AND_DATABASES: &[&str] =
+    &["async-trait", "axum", "futures-util", "hyper", "reqwest", "rusqlite", "sqlx", "tokio", "tokio-util"];
 const DATABASES_AND_WEB: &[&str] = &["axum", "hyper", "rusqlite", "sqlx"];
 const DATABASES_AND_BACKENDS: &[&str] = &["bollard", "kube", "rquickjs", "rusqlite", "sqlx"];
 
@@ -56,33 +59,64 @@ const ROOMS: &[Room] = &[
         never_sees: &["axum", "bollard", "hyper", "kube", "rquickjs", "rusqlite", "sqlx"],
     },
     Room {
+        name: "service",
+        may_use: Only(&["doors", "model", "rules", "store"]),
+        never_sees: DATABASES_AND_WEB,
+    },
+    Room {
+        name: "outbound",
+        may_use: Only(&["doors", "model", "rules"]),
+        never_sees: &["axum", "rusqlite", "sqlx"],
+    },
+    Room { name: "confined-fs", may_use: Only(&[]), never_sees: ASYNC_AND_DATABASES },
+    Room {
         name: "providers",
-        may_use: Only(&["doors", "init", "model", "snapshots", "workspace"]),
+        may_use: Only(&["confined-fs", "doors", "init", "model", "snapshots", "workspace"]),
         never_sees: &["axum"],
     },
-    Room { name: "init", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
+    Room { name: "init", may_use: Only(&["confined-fs"]), never_sees: ASYNC_AND_DATABASES },
     Room { name: "probe", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
-    Room { name: "snapshots", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
-    Room { name: "llm", may_use: Only(&["doors", "model"]), never_sees: DATABASES_AND_WEB },
     Room {
-        name: "agent",
-        may_use: Only(&["doors", "llm", "model", "rules", "store", "workspace"]),
+        name: "snapshots",
+        may_use: Only(&["confined-fs", "doors", "model"]),
         never_sees: DATABASES_AND_WEB,
     },
     Room {
         name: "fleet",
-        may_use: Only(&["doors", "model", "rules", "store", "workspace"]),
+        may_use: Only(&["doors", "model", "rules", "service", "store", "workspace"]),
+        never_sees: DATABASES_AND_WEB,
+    },
+    Room {
+        name: "operations",
+        may_use: Only(&["doors", "fleet", "model", "rules", "service", "workspace"]),
         never_sees: DATABASES_AND_WEB,
     },
     Room {
         name: "exchange",
-        may_use: Only(&["doors", "fleet", "model", "rules", "store"]),
+        may_use: Only(&["doors", "fleet", "model", "outbound", "rules", "service", "store"]),
+        never_sees: DATABASES_AND_WEB,
+    },
+    Room { name: "llm", may_use: Only(&["doors", "model", "outbound"]), never_sees: DATABASES_AND_WEB },
+    Room {
+        name: "agent",
+        may_use: Only(&["doors", "exchange", "llm", "model", "operations", "rules", "service", "store"]),
         never_sees: DATABASES_AND_WEB,
     },
     Room { name: "api", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
     Room {
         name: "server",
-        may_use: Only(&["agent", "api", "doors", "exchange", "fleet", "model", "store", "workspace"]),
+        may_use: Only(&[
+            "agent",
+            "api",
+            "doors",
+            "exchange",
+            "fleet",
+            "model",
+            "operations",
+            "service",
+            "store",
+            "workspace",
+        ]),
         never_sees: DATABASES_AND_BACKENDS,
     },
     Room { name: "runner", may_use: Only(&["api", "doors", "model"]), never_sees: DATABASES_AND_WEB },
@@ -170,6 +204,26 @@ mod tests {
     fn an_edge_of_the_design_passes() {
         let manifest = "[dependencies]\nwarren-model.workspace = true\nserde_json.workspace = true\n";
         assert!(findings("crates/rules/Cargo.toml", manifest).is_empty());
+    }
+
+    #[test]
+    fn the_seams_of_the_design_hold() {
+        for (room, dependency) in [
+            ("outbound", "exchange"),
+            ("outbound", "store"),
+            ("llm", "exchange"),
+            ("exchange", "agent"),
+            ("fleet", "exchange"),
+            ("fleet", "outbound"),
+            ("operations", "exchange"),
+            ("service", "fleet"),
+            ("confined-fs", "model"),
+            ("snapshots", "providers"),
+        ] {
+            let manifest = format!("[dependencies]\nwarren-{dependency}.workspace = true\n");
+            let found = findings(&format!("crates/{room}/Cargo.toml"), &manifest);
+            assert!(found[0].contains(&format!("`{room}` must not use `{dependency}`")), "{found:?}");
+        }
     }
 
     #[test]

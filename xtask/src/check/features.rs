@@ -1,105 +1,146 @@
-//! `docs/features.md` is true: every id of the specification stands there once, what is called done names tests,
-//! and every named test exists.
+//! `docs/features.md` is true: every id of the specification stands there once with its whole sentence, what is called
+//! done names tests, and every named test exists.
 //!
 //! ```text
-//!   | id | state | what | tests | missing |
-//!   state    done · partly · not yet
-//!   tests    code spans, separated by commas:
-//!              `crate::module::test_name`   a Rust test; the crate by its folder, `tests/it/files.rs` as `it::files`
-//!              `web: title of a test`       a test in web/
-//!              `bench: words`               words in a benchmark's source
-//!   missing  for `partly`: what is not there yet
+//!   ### W1
+//!
+//!   > the sentence of the specification
+//!
+//!   **partly**: what is missing            state: done · partly · not yet; only `partly` says what is missing
+//!
+//!   - `crate::module::test_name`           a Rust test; the crate by its folder, `tests/it/files.rs` as `it::files`
+//!   - `web: title of a test`               a test in web/
+//!   - `bench: words`                       words in a benchmark's source
 //! ```
+//!
+//! Other paragraphs (where to read how it is used) are free.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::specification;
+use super::specification::{self, Promise};
 use crate::finding::Finding;
 use crate::tree::Tree;
 
 const PAGE: &str = "docs/features.md";
 
-/// One row of the page.
-#[derive(Debug, PartialEq, Eq)]
-struct Row<'a> {
+/// One section of the page.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Section<'a> {
     line: usize,
     id: &'a str,
+    sentence: String,
     state: &'a str,
-    what: &'a str,
+    missing: String,
     tests: Vec<&'a str>,
-    missing: &'a str,
 }
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = specification::check(tree);
     let Some(page) = tree.text(PAGE) else {
-        findings.push(Finding::in_file(PAGE, "missing", "write a row for every id of the specification"));
+        findings.push(Finding::in_file(PAGE, "missing", "write a section for every id of the specification"));
         return findings;
     };
-    let rows = rows(page);
+    let sections = sections(page);
     let known: Vec<&str> = specification::FILES.iter().flat_map(|file| file.ids).copied().collect();
-    findings.extend(check_ids(&rows, &known));
-    findings.extend(rows.iter().flat_map(|row| check_row(tree, row)));
+    findings.extend(check_ids(&sections, &known));
+    findings.extend(check_sentences(&sections, &specification::all_promises(tree)));
+    findings.extend(sections.iter().flat_map(|section| check_section(tree, section)));
     findings
 }
 
 /// How many ids are in each state.
 pub(crate) fn summary(tree: &Tree) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in rows(tree.text(PAGE).unwrap_or_default()) {
-        *counts.entry(row.state).or_default() += 1;
+    for section in sections(tree.text(PAGE).unwrap_or_default()) {
+        *counts.entry(section.state).or_default() += 1;
     }
     let count = |state| counts.get(state).copied().unwrap_or_default();
     format!("features: {} done, {} partly, {} not yet", count("done"), count("partly"), count("not yet"))
 }
 
-fn rows(page: &str) -> Vec<Row<'_>> {
-    let lines = page.lines().enumerate();
-    lines.filter_map(|(index, line)| row(index + 1, line)).collect()
-}
-
-/// A line of a table that is neither its head nor its ruler.
-fn row(line: usize, text: &str) -> Option<Row<'_>> {
-    let cells: Vec<&str> =
-        text.strip_prefix('|')?.trim_end().strip_suffix('|')?.split('|').map(str::trim).collect();
-    let cell = |index: usize| cells.get(index).copied().unwrap_or_default();
-    let id = cell(0);
-    if id == "id" || id.starts_with("---") {
-        return None;
+fn sections(page: &str) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    let mut is_missing = false;
+    for (index, line) in page.lines().enumerate() {
+        if let Some(id) = line.strip_prefix("### ") {
+            sections.push(Section { line: index + 1, id: id.trim(), ..Section::default() });
+            continue;
+        }
+        let Some(section) = sections.last_mut() else { continue };
+        // A table in a quote belongs to what is promised and is not part of the sentence.
+        if let Some(quoted) = line.strip_prefix("> ").filter(|quoted| !quoted.starts_with('|')) {
+            append(&mut section.sentence, quoted);
+        } else if let Some(test) = line.strip_prefix("- `").and_then(|rest| rest.strip_suffix('`')) {
+            section.tests.push(test);
+        } else if let Some((state, rest)) = line.strip_prefix("**").and_then(|rest| rest.split_once("**")) {
+            section.state = state;
+            is_missing = true;
+            append(&mut section.missing, rest.trim_start_matches(':'));
+            continue;
+        } else if is_missing && !line.is_empty() {
+            append(&mut section.missing, line);
+            continue;
+        }
+        is_missing = false;
     }
-    let tests = cell(3).split('`').skip(1).step_by(2).collect();
-    Some(Row { line, id, state: cell(1), what: cell(2), tests, missing: cell(4) })
+    sections
 }
 
-fn check_ids(rows: &[Row<'_>], known: &[&str]) -> Vec<Finding> {
+/// Joins wrapped lines with one space.
+fn append(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.trim().is_empty() {
+        text.push(' ');
+    }
+    text.push_str(more.trim());
+}
+
+fn check_ids(sections: &[Section<'_>], known: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut seen = BTreeSet::new();
-    for row in rows {
-        if !known.contains(&row.id) {
-            let what = format!("the specification has no id `{}`", row.id);
-            findings.push(Finding::at(PAGE, row.line, what, "remove the row, or correct its id"));
-        } else if !seen.insert(row.id) {
-            let what = format!("`{}` stands here twice", row.id);
-            findings.push(Finding::at(PAGE, row.line, what, "keep one row"));
+    for section in sections {
+        if !known.contains(&section.id) {
+            let what = format!("the specification has no id `{}`", section.id);
+            findings.push(Finding::at(PAGE, section.line, what, "remove the section, or correct its id"));
+        } else if !seen.insert(section.id) {
+            let what = format!("`{}` stands here twice", section.id);
+            findings.push(Finding::at(PAGE, section.line, what, "keep one section"));
         }
     }
     findings.extend(known.iter().filter(|id| !seen.contains(*id)).map(|id| {
         Finding::in_file(
             PAGE,
             format!("the id `{id}` is missing"),
-            "add its row; a new one begins as `not yet`",
+            "add its section; a new one begins as `not yet`",
         )
     }));
     findings
 }
 
-fn check_row(tree: &Tree, row: &Row<'_>) -> Vec<Finding> {
+/// Compares the quoted sentences with the specification, as far as that could be read.
+fn check_sentences(sections: &[Section<'_>], promises: &[Promise]) -> Vec<Finding> {
+    let promises: BTreeMap<&str, &str> =
+        promises.iter().map(|promise| (promise.id.as_str(), promise.sentence.as_str())).collect();
+    let differing = sections.iter().filter_map(|section| {
+        let sentence = promises.get(section.id)?;
+        (section.sentence != *sentence).then(|| {
+            let what = format!("`{}` is not quoted as the specification has it", section.id);
+            let remedy = format!("write: {sentence} (and look whether its state still holds)");
+            Finding::at(PAGE, section.line, what, remedy)
+        })
+    });
+    differing.collect()
+}
+
+fn check_section(tree: &Tree, section: &Section<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut add = |what: String, remedy: &str| findings.push(Finding::at(PAGE, row.line, what, remedy));
-    let id = row.id;
-    match (row.state, row.tests.as_slice()) {
+    let mut add = |what: String, remedy: &str| findings.push(Finding::at(PAGE, section.line, what, remedy));
+    let id = section.id;
+    match (section.state, section.tests.as_slice()) {
         ("done" | "partly", []) => {
-            add(format!("`{id}` is called {} and names no test", row.state), "name the test that shows it");
+            add(
+                format!("`{id}` is called {} and names no test", section.state),
+                "name the test that shows it",
+            );
         }
         ("not yet", [_, ..]) => {
             add(format!("`{id}` has tests and is called not yet"), "call it done or partly");
@@ -107,25 +148,22 @@ fn check_row(tree: &Tree, row: &Row<'_>) -> Vec<Finding> {
         ("done" | "partly" | "not yet", _) => {}
         (other, _) => add(format!("`{id}` has the state `{other}`"), "use done, partly or not yet"),
     }
-    if row.what.is_empty() {
-        add(format!("`{id}` says nothing about what it is"), "say it in a few words");
+    if section.sentence.is_empty() {
+        add(format!("`{id}` does not say what it promises"), "quote the sentence of the specification");
     }
-    if (row.state == "partly") == row.missing.is_empty() {
+    if (section.state == "partly") == section.missing.is_empty() {
+        let filled = if section.missing.is_empty() { "nothing" } else { "something" };
         add(
-            format!("`{id}` is {} and its last cell is {}", row.state, filled(row.missing)),
-            "the last cell says what a `partly` lacks, and nothing else",
+            format!("`{id}` is {} and says that {filled} is missing", section.state),
+            "a `partly` says what is missing, and nothing else does",
         );
     }
-    for test in &row.tests {
+    for test in &section.tests {
         if let Err(what) = find_test(tree, test) {
             add(format!("`{id}` names `{test}`: {what}"), "name a test that exists, or write it");
         }
     }
     findings
-}
-
-fn filled(cell: &str) -> &'static str {
-    if cell.is_empty() { "empty" } else { "filled" }
 }
 
 fn find_test(tree: &Tree, name: &str) -> Result<(), String> {
@@ -196,8 +234,6 @@ fn ends_word(text: &str, at: usize) -> bool {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "| id | state | what | tests | missing |\n|---|---|---|---|---|\n";
-
     fn tree(page: &str) -> Tree {
         Tree::of([
             (PAGE, page),
@@ -208,55 +244,91 @@ mod tests {
         ])
     }
 
-    fn row_findings(line: &str) -> Vec<String> {
-        let page = format!("{HEAD}{line}\n");
-        let found: Vec<_> = rows(&page).iter().flat_map(|row| check_row(&tree(&page), row)).collect();
+    /// A section in which the id promises "the table".
+    fn section(id: &str, state: &str, tests: &[&str]) -> String {
+        let tests: String = tests.iter().map(|test| format!("- `{test}`\n")).collect();
+        format!("### {id}\n\n> the table\n\n{state}\n\n{tests}")
+    }
+
+    fn section_findings(page: &str) -> Vec<String> {
+        let found: Vec<_> = sections(page).iter().flat_map(|one| check_section(&tree(page), one)).collect();
         found.iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn rows_with_tests_that_exist_pass() {
-        for line in [
-            "| F2 | done | the table | `rules::lifecycle::tests::removed_is_terminal` | |",
-            "| S40 | partly | the map | `web: shows the status` | zoom |",
-            "| P8 | done | heartbeats | `bench: grouped commits` | |",
-            "| A1 | not yet | agents as data | | |",
+    fn sections_with_tests_that_exist_pass() {
+        for (state, tests) in [
+            ("**done**", &["rules::lifecycle::tests::removed_is_terminal"][..]),
+            ("**partly**: zoom", &["web: shows the status"]),
+            ("**done**", &["bench: grouped commits"]),
+            ("**not yet**", &[]),
         ] {
-            assert_eq!(row_findings(line), Vec::<String>::new(), "{line}");
+            assert_eq!(section_findings(&section("F2", state, tests)), Vec::<String>::new(), "{state}");
         }
     }
 
     #[test]
-    fn a_row_that_is_not_true_is_found() {
-        for (line, expected) in [
-            ("| F2 | done | the table | | |", "names no test"),
-            ("| F2 | partly | the table | | half |", "names no test"),
-            ("| F2 | not yet | the table | `rules::lifecycle::removed_is_terminal` | |", "called not yet"),
-            ("| F2 | soon | the table | | |", "the state `soon`"),
-            ("| F2 | not yet | | | |", "says nothing"),
-            ("| F2 | partly | the table | `rules::removed_is_terminal` | |", "last cell is empty"),
-            ("| F2 | done | the table | `rules::removed_is_terminal` | a bit |", "last cell is filled"),
-            ("| F2 | done | the table | `rules::lifecycle::removed_is` | |", "no `fn removed_is`"),
-            ("| F2 | done | the table | `rules::sweep::removed_is_terminal` | |", "no module `sweep`"),
-            ("| F2 | done | the table | `attic::removed_is_terminal` | |", "no crate `attic`"),
-            ("| F2 | done | the table | `web: shows the stat` | |", "no such title"),
-            ("| F2 | done | the table | `bench: lone commits` | |", "no benchmark"),
-            ("| F2 | done | the table | `removed_is_terminal` | |", "not of the form"),
+    fn a_section_that_is_not_true_is_found() {
+        const EXISTS: &str = "rules::removed_is_terminal";
+        for (state, tests, expected) in [
+            ("**done**", &[][..], "names no test"),
+            ("**partly**: half", &[], "names no test"),
+            ("**not yet**", &["rules::lifecycle::removed_is_terminal"], "called not yet"),
+            ("**soon**", &[], "the state `soon`"),
+            ("**partly**", &[EXISTS], "says that nothing is missing"),
+            ("**done**: a bit", &[EXISTS], "says that something is missing"),
+            ("**done**", &["rules::lifecycle::removed_is"], "no `fn removed_is`"),
+            ("**done**", &["rules::sweep::removed_is_terminal"], "no module `sweep`"),
+            ("**done**", &["attic::removed_is_terminal"], "no crate `attic`"),
+            ("**done**", &["web: shows the stat"], "no such title"),
+            ("**done**", &["bench: lone commits"], "no benchmark"),
+            ("**done**", &["removed_is_terminal"], "not of the form"),
         ] {
-            let found = row_findings(line);
-            assert!(found.len() == 1 && found[0].contains(expected), "{line}: {found:?}");
-            assert!(found[0].contains("docs/features.md:3"), "{found:?}");
+            let found = section_findings(&section("F2", state, tests));
+            assert!(found.len() == 1 && found[0].contains(expected), "{state} {tests:?}: {found:?}");
+            assert!(found[0].contains("docs/features.md:1"), "{found:?}");
         }
+        let found = section_findings("### F2\n\n**not yet**\n");
+        assert!(found[0].contains("does not say what it promises"), "{found:?}");
+    }
+
+    #[test]
+    fn a_section_is_read_with_wrapped_lines_joined_and_other_paragraphs_left_out() {
+        let page = "# Features\n\n- `not a test`\n\n### O2\n\n> Each has\n> a page.\n>\n> | # | what |\n\n\
+                    **partly**: pages\nand tests\n\n- `web: a`\n- `web: b`\n\nHow to use it: see above.\n";
+        let expected = Section {
+            line: 5,
+            id: "O2",
+            sentence: "Each has a page.".to_owned(),
+            state: "partly",
+            missing: "pages and tests".to_owned(),
+            tests: vec!["web: a", "web: b"],
+        };
+        assert_eq!(sections(page), [expected]);
+    }
+
+    #[test]
+    fn a_sentence_that_differs_from_the_specification_is_found_and_shown() {
+        let page = section("F2", "**not yet**", &[]) + &section("F3", "**not yet**", &[]);
+        let promise = |id: &str, sentence: &str| Promise { id: id.to_owned(), sentence: sentence.to_owned() };
+        let found =
+            check_sentences(&sections(&page), &[promise("F2", "the table"), promise("F3", "a drawing")]);
+        let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        assert!(
+            shown[0].contains("`F3` is not quoted") && shown[0].contains("write: a drawing"),
+            "{shown:?}"
+        );
+        assert!(check_sentences(&sections(&page), &[]).is_empty(), "without a specification nothing differs");
     }
 
     #[test]
     fn an_id_that_is_missing_unknown_or_there_twice_is_found() {
-        let page =
-            format!("{HEAD}| W1 | not yet | a | | |\n| W1 | not yet | a | | |\n| Z9 | not yet | a | | |\n");
-        let found = check_ids(&rows(&page), &["W1", "W2"]);
+        let page: String = ["W1", "W1", "Z9"].iter().map(|id| section(id, "**not yet**", &[])).collect();
+        let found = check_ids(&sections(&page), &["W1", "W2"]);
         let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
-        assert!(shown[0].contains("features.md:4: `W1` stands here twice"), "{shown:?}");
-        assert!(shown[1].contains("features.md:5: the specification has no id `Z9`"), "{shown:?}");
+        assert!(shown[0].contains("features.md:7: `W1` stands here twice"), "{shown:?}");
+        assert!(shown[1].contains("features.md:13: the specification has no id `Z9`"), "{shown:?}");
         assert!(shown[2].contains("the id `W2` is missing"), "{shown:?}");
     }
 
@@ -267,8 +339,9 @@ mod tests {
 
     #[test]
     fn the_summary_counts_the_states() {
-        let page =
-            format!("{HEAD}| W1 | done | a | `x` | |\n| W2 | not yet | a | | |\n| W3 | not yet | a | | |\n");
+        let page = section("W1", "**done**", &["x"])
+            + &section("W2", "**not yet**", &[])
+            + &section("W3", "**not yet**", &[]);
         assert_eq!(summary(&tree(&page)), "features: 1 done, 0 partly, 2 not yet");
     }
 }

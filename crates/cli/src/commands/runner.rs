@@ -1,7 +1,7 @@
 //! `warren runner`: the runner for programs outside of boxes, over HTTP. In a box Warren starts the same one by itself.
 
 use warren_model::ErrorCode;
-use warren_runner::{Credentials, Error, HttpOffice, Settings, work};
+use warren_runner::{Credentials, Error, HttpApi, Settings, work};
 
 use crate::arguments::RunnerArguments;
 use crate::context::Context;
@@ -10,7 +10,7 @@ use crate::failure::{Outcome, Report};
 
 /// Until it is told to stop. What is under way then is let go of: its claim ends, and the message is given out again.
 pub(crate) async fn run(context: &Context, arguments: RunnerArguments) -> Outcome<Exit> {
-    let office = HttpOffice::new(context.url()?);
+    let api = HttpApi::new(context.url()?);
     let settings = Settings {
         command: arguments.command,
         credentials: Credentials {
@@ -20,7 +20,7 @@ pub(crate) async fn run(context: &Context, arguments: RunnerArguments) -> Outcom
         wedge_signs: arguments.wedge_sign,
     };
     let ended = tokio::select! {
-        ended = work(&office, &settings) => ended,
+        ended = work(&api, &settings) => ended,
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
     ended.map(|()| Exit::OK).map_err(|error| report(&error).into())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use warren_providers::DockerSettings;
-use warren_providers::docker::{Patience, Problem, look_for_daemon};
+use warren_providers::docker::{DaemonProblem, DaemonTimeouts, check_daemon};
 
 use super::Check;
 
@@ -14,8 +14,8 @@ pub(super) async fn check(settings: &DockerSettings) -> Check {
         Check::ok("host", "docker", finding)
             .effect("Keeps the containers of the `docker` provider; the others do without.")
     };
-    let patience = Patience { call: PATIENCE, ..Patience::default() };
-    match look_for_daemon(settings, patience).await {
+    let patience = DaemonTimeouts { call: PATIENCE, ..DaemonTimeouts::default() };
+    match check_daemon(settings, patience).await {
         Ok(found) => {
             let check = check(format!("version {} answers on {}", found.version, found.address));
             match found.remark {
@@ -23,10 +23,10 @@ pub(super) async fn check(settings: &DockerSettings) -> Check {
                 None => check,
             }
         }
-        Err(Problem::Address(problem)) => {
+        Err(DaemonProblem::Address(problem)) => {
             check("its address cannot be used".into()).warn(format!("{}.", sentence(&problem)))
         }
-        Err(Problem::NoAnswer { address, cause }) => check(format!("{address}: {cause}")).warn(
+        Err(DaemonProblem::NoAnswer { address, cause }) => check(format!("{address}: {cause}")).warn(
             "Install and start it: `apt-get install docker.io`, and add yourself to the group `docker`; or set \
              DOCKER_HOST to where it is.",
         ),

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 use warren_fleet::Error;
-use warren_model::{
-    ErrorCode, EventKind, Message, Part, Role, RunState, Schedule, ScheduleRun, TaskId, Timestamp,
-};
+use warren_model::event::{ScheduleFailed, ScheduleFired};
+use warren_model::{ErrorCode, Message, Part, Role, RunState, Schedule, ScheduleRun, TaskId, Timestamp};
 use warren_store::WriteTx;
 
 use super::event_of;
@@ -106,16 +105,15 @@ fn settle(
     if !tx.update_schedule_run(&run, RunState::Claimed, attempts)? {
         return Ok(());
     }
-    let data = json!({
-        "schedule_id": schedule.id.to_string(),
-        "run_id": run.id.to_string(),
-        "name": schedule.name,
-        "slot": run.slot.map(|slot| slot.to_string()),
-        "cause": run.cause.as_str(),
-        "task_id": task_id.map(|id| id.to_string()),
-    });
-    let kind = EventKind::ScheduleFired;
-    Ok(tx.append_event(&event_of(schedule, kind, &schedule.principal(), now, data))?)
+    let data = ScheduleFired {
+        schedule_id: schedule.id,
+        run_id: run.id,
+        name: schedule.name.clone(),
+        slot: run.slot,
+        cause: run.cause,
+        task_id,
+    };
+    Ok(tx.append_event(&event_of(schedule, &schedule.principal(), now, data))?)
 }
 
 /// Nobody will try again.
@@ -134,13 +132,12 @@ pub(super) fn fail(
         return Ok(());
     }
     let Some(schedule) = tx.schedule(run.schedule_id)? else { return Ok(()) };
-    let data = json!({
-        "schedule_id": schedule.id.to_string(),
-        "run_id": run.id.to_string(),
-        "name": schedule.name,
-        "slot": run.slot.map(|slot| slot.to_string()),
-        "reason": reason,
-    });
-    let kind = EventKind::ScheduleFailed;
-    Ok(tx.append_event(&event_of(&schedule, kind, &schedule.principal(), now, data))?)
+    let data = ScheduleFailed {
+        schedule_id: schedule.id,
+        run_id: run.id,
+        name: schedule.name.clone(),
+        slot: run.slot,
+        reason: reason.to_owned(),
+    };
+    Ok(tx.append_event(&event_of(&schedule, &schedule.principal(), now, data))?)
 }

@@ -10,10 +10,11 @@ use serde_json::json;
 use warren_fleet::access::Action;
 use warren_fleet::schedule_rules::{self, Clockwork, FIRE_LEASE_MS, Making};
 use warren_fleet::{Actor, Error, Identity};
+use warren_model::event::ScheduleChanged;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, MissedPolicy, NewEvent, OverlapPolicy, Principal,
-    RunCause, RunState, Schedule, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp, Timing,
-    WorkspaceId,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy, Principal,
+    RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp,
+    Timing, WorkspaceId,
 };
 use warren_store::{Page, ScheduleQuery, ScheduleRunQuery, WriteTx};
 
@@ -52,7 +53,7 @@ impl Exchange {
             min_seconds: limits.min_schedule_interval_seconds,
         };
         let schedule = schedule_rules::draft(wish, making).map_err(|problem| Error::from(&problem))?;
-        let (row, changed) = (schedule.clone(), Changed::by(who, "created", now));
+        let (row, changed) = (schedule.clone(), Changed::by(who, ScheduleChange::Created, now));
         self.store()
             .write(move |tx| {
                 let place = tx.workspace(row.workspace_id)?;
@@ -95,7 +96,7 @@ impl Exchange {
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = ScheduleQuery { org_id: who.visible_org(), workspace_id, after, limit };
         let page = self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
@@ -110,7 +111,7 @@ impl Exchange {
         let is_retimed = patch.timing.is_some() || patch.jitter_seconds.is_some();
         let min_seconds = self.fleet().limits().min_schedule_interval_seconds;
         let now = self.clock().now();
-        self.change_schedule(who, id, "changed", expected_version, move |row| {
+        self.change_schedule(who, id, ScheduleChange::Changed, expected_version, move |row| {
             let before = (row.next_slot, row.next_at);
             row.timing = patch.timing.clone().unwrap_or_else(|| row.timing.clone());
             row.prompt = patch.prompt.clone().unwrap_or_else(|| row.prompt.clone());
@@ -128,7 +129,7 @@ impl Exchange {
 
     /// No slot fires, and none is missed, until it is resumed.
     pub async fn pause_schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
-        self.change_schedule(who, id, "paused", None, |row| {
+        self.change_schedule(who, id, ScheduleChange::Paused, None, |row| {
             row.is_paused = true;
             (row.next_slot, row.next_at) = (None, None);
             Ok(())
@@ -138,7 +139,7 @@ impl Exchange {
 
     pub async fn resume_schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
         let now = self.clock().now();
-        self.change_schedule(who, id, "resumed", None, move |row| {
+        self.change_schedule(who, id, ScheduleChange::Resumed, None, move |row| {
             row.is_paused = false;
             // What was too frequent when it was made is its maker's business no more.
             schedule_rules::settle(row, now, 1).map_err(|problem| Error::from(&problem))
@@ -148,7 +149,7 @@ impl Exchange {
 
     pub async fn remove_schedule(&self, who: &Identity, id: ScheduleId) -> Result<(), Error> {
         self.schedule_for(who, Action::WriteWorkspaces, id).await?;
-        let changed = Changed::by(who, "removed", self.clock().now());
+        let changed = Changed::by(who, ScheduleChange::Removed, self.clock().now());
         self.store()
             .write(move |tx| {
                 let row = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
@@ -199,7 +200,7 @@ impl Exchange {
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = ScheduleRunQuery { schedule_id: id, before, limit };
         let page = self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// When a schedule with this timing would fire next.
@@ -245,7 +246,7 @@ impl Exchange {
         &self,
         who: &Identity,
         id: ScheduleId,
-        change: &'static str,
+        change: ScheduleChange,
         expected_version: Option<u64>,
         apply: impl Fn(&mut Schedule) -> Result<(), Error> + Send + 'static,
     ) -> Result<Schedule, Error> {
@@ -289,18 +290,17 @@ fn readable(schedule: Schedule) -> Result<Schedule, Error> {
 struct Changed {
     by: Principal,
     actor: Actor,
-    change: &'static str,
+    change: ScheduleChange,
     now: Timestamp,
 }
 
 impl Changed {
-    fn by(who: &Identity, change: &'static str, now: Timestamp) -> Self {
+    fn by(who: &Identity, change: ScheduleChange, now: Timestamp) -> Self {
         Self { by: who.principal.clone(), actor: Actor::of(who), change, now }
     }
 
     fn tell(&self, tx: &mut dyn WriteTx, row: &Schedule, action: AuditAction) -> Result<(), Error> {
-        let data = json!({ "schedule_id": row.id.to_string(), "name": row.name, "change": self.change });
-        tx.append_event(&event_of(row, EventKind::ScheduleChanged, &self.by, self.now, data))?;
+        tx.append_event(&event_of(row, &self.by, self.now, change_of(row, self.change)))?;
         let details =
             json!({ "name": row.name, "change": self.change, "workspace_id": row.workspace_id.to_string() });
         let kind = AuditTargetKind::Schedule;
@@ -309,21 +309,13 @@ impl Changed {
     }
 }
 
-fn event_of(
-    row: &Schedule,
-    kind: EventKind,
-    principal: &Principal,
-    at: Timestamp,
-    data: serde_json::Value,
-) -> NewEvent {
-    NewEvent {
-        at,
-        kind,
-        org_id: row.org_id,
-        workspace_id: Some(row.workspace_id),
-        principal: principal.clone(),
-        data,
-    }
+fn change_of(row: &Schedule, change: ScheduleChange) -> ScheduleChanged {
+    ScheduleChanged { schedule_id: row.id, name: row.name.clone(), change, problem: None }
+}
+
+fn event_of(row: &Schedule, principal: &Principal, at: Timestamp, data: impl Into<EventData>) -> NewEvent {
+    let (org_id, workspace_id) = (row.org_id, Some(row.workspace_id));
+    NewEvent { at, org_id, workspace_id, principal: principal.clone(), data: data.into() }
 }
 
 /// A run that nobody has decided about.

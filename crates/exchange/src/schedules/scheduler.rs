@@ -12,19 +12,19 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::sync::Notify;
 use warren_fleet::Error;
 use warren_fleet::schedule_rules::{
     self, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
 };
+use warren_model::event::{ScheduleChanged, ScheduleSkipped};
 use warren_model::{
-    ErrorCode, EventKind, OverlapPolicy, Principal, RunState, Schedule, ScheduleRun, SkipReason, Status,
+    ErrorCode, OverlapPolicy, Principal, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason, Status,
     Timestamp,
 };
 use warren_store::{ReadTx, WriteTx};
 
-use super::{event_of, new_run};
+use super::{change_of, event_of, new_run};
 use crate::Exchange;
 
 /// Schedules and runs of one transaction. What is left is taken up at once by the next.
@@ -79,7 +79,7 @@ impl Exchange {
                 .store()
                 .read(move |tx| Ok::<_, Error>((tx.next_schedule_moment()?, tx.waiting_runs(BATCH)?)))
                 .await?;
-            let waiting = self.fleet().readable(waiting);
+            let waiting = self.fleet().context().readable(waiting);
             let is_due = next.is_some_and(|at| at <= now);
             if is_due {
                 self.claim_due(now).await?;
@@ -148,10 +148,10 @@ impl Exchange {
         let clockwork = Clockwork::read(&schedule.timing, schedule.created_at);
         let (Ok(clockwork), Some(next)) = (clockwork, schedule.next_slot) else {
             // A zone or a spelling that an older Warren knew and this one does not.
-            return stop(tx, schedule, "unreadable", now);
+            return stop(tx, schedule, ScheduleChange::Unreadable, now);
         };
         if status == Status::Removed {
-            return stop(tx, schedule, "stopped", now);
+            return stop(tx, schedule, ScheduleChange::Stopped, now);
         }
         let plan = schedule_rules::plan(&clockwork, &Habits::of(&schedule, max), next, now);
         (schedule.next_slot, schedule.next_at) = (plan.next_slot, plan.next_at);
@@ -192,7 +192,7 @@ impl Exchange {
             .store()
             .write(move |tx| {
                 let mut taken = Vec::new();
-                for mut run in exchange.fleet().readable(tx.unfinished_runs(now, BATCH)?) {
+                for mut run in exchange.fleet().context().readable(tx.unfinished_runs(now, BATCH)?) {
                     let attempts = run.attempts;
                     if attempts >= MAX_FIRE_ATTEMPTS {
                         super::fire::fail(tx, run, "unreachable", now)?;
@@ -254,21 +254,17 @@ fn set_aside(tx: &mut dyn WriteTx, schedule: &Schedule, now: Timestamp) -> Resul
     if !tx.postpone_schedule(schedule.id, schedule.version, now.plus_ms(SET_ASIDE_MS))? {
         return Ok(());
     }
-    let data = json!({
-        "schedule_id": schedule.id.to_string(),
-        "name": schedule.name,
-        "change": "set_aside",
-        "problem": schedule.unreadable,
-    });
+    let problem = schedule.unreadable.clone();
+    let data = ScheduleChanged { problem, ..change_of(schedule, ScheduleChange::SetAside) };
     let by = Principal::system("scheduler");
-    Ok(tx.append_event(&event_of(schedule, EventKind::ScheduleChanged, &by, now, data))?)
+    Ok(tx.append_event(&event_of(schedule, &by, now, data))?)
 }
 
 /// Nobody is there to be spoken to, or nobody knows when.
 fn stop(
     tx: &mut dyn WriteTx,
     mut schedule: Schedule,
-    change: &str,
+    change: ScheduleChange,
     now: Timestamp,
 ) -> Result<Vec<ScheduleRun>, Error> {
     schedule.is_paused = true;
@@ -279,9 +275,8 @@ fn stop(
         Err(warren_store::Error::Conflict) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     }
-    let data = json!({ "schedule_id": schedule.id.to_string(), "name": schedule.name, "change": change });
     let by = Principal::system("scheduler");
-    tx.append_event(&event_of(&schedule, EventKind::ScheduleChanged, &by, now, data))?;
+    tx.append_event(&event_of(&schedule, &by, now, change_of(&schedule, change)))?;
     Ok(Vec::new())
 }
 
@@ -353,14 +348,13 @@ fn tell_skip(
     if run.state != RunState::Skipped {
         return Ok(());
     }
-    let data = json!({
-        "schedule_id": schedule.id.to_string(),
-        "run_id": run.id.to_string(),
-        "name": schedule.name,
-        "slot": run.slot.map(|slot| slot.to_string()),
-        "slots": run.slots,
-        "reason": run.reason,
-    });
-    let kind = EventKind::ScheduleSkipped;
-    Ok(tx.append_event(&event_of(schedule, kind, &schedule.principal(), now, data))?)
+    let data = ScheduleSkipped {
+        schedule_id: schedule.id,
+        run_id: run.id,
+        name: schedule.name.clone(),
+        slot: run.slot,
+        slots: run.slots,
+        reason: run.reason.as_deref().and_then(SkipReason::parse),
+    };
+    Ok(tx.append_event(&event_of(schedule, &schedule.principal(), now, data))?)
 }

@@ -3,9 +3,10 @@
 
 use serde_json::json;
 use warren_fleet::access::Action;
-use warren_fleet::{Actor, Fleet, Identity};
+use warren_fleet::{Actor, Identity};
+use warren_model::event::{ChannelCreated, ChannelRemoved};
 use warren_model::{
-    AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
+    AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, Network, Principal, WorkspaceId,
 };
 use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
 use warren_store::Batch;
@@ -53,11 +54,17 @@ impl Exchange {
                 }
                 tx.insert_channel(&row)?;
                 tx.insert_secret(&sealed)?;
-                let data = json!({ "channel_id": row.id, "name": row.name });
-                let (kind, by) = (EventKind::ChannelCreated, &row.created_by);
-                tx.append_event(&event(row.org_id, Some(workspace_id), kind, by, now, data.clone()))?;
+                let data = ChannelCreated { channel_id: row.id, name: row.name.clone() };
+                let event = event(row.org_id, Some(workspace_id), &row.created_by, now, data);
+                tx.append_event(&event)?;
                 let (action, kind) = (AuditAction::ChannelCreated, AuditTargetKind::Channel);
-                Ok(tx.append_audit(&actor.did(now, action, kind, &row.id.to_string(), data))?)
+                Ok(tx.append_audit(&actor.did(
+                    now,
+                    action,
+                    kind,
+                    &row.id.to_string(),
+                    event.data.to_json(),
+                ))?)
             })
             .await?;
         Ok((channel, secret))
@@ -66,7 +73,7 @@ impl Exchange {
     pub async fn channels(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
         self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let found = self.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
-        self.fleet().tell_unreadable(&found.unreadable);
+        self.fleet().context().tell_unreadable(&found.unreadable);
         Ok(found)
     }
 
@@ -83,9 +90,9 @@ impl Exchange {
                 let channel = tx.channel(id)?.filter(|channel| channel.workspace_id == workspace_id);
                 let channel = channel.ok_or_else(|| Error::new(ErrorCode::ChannelNotFound))?;
                 tx.delete_channel(id)?;
-                tx.delete_secret(Fleet::OWN_SECRETS, &secret_name(id))?;
-                let (data, kind) = (json!({ "channel_id": id }), EventKind::ChannelRemoved);
-                tx.append_event(&event(channel.org_id, Some(workspace_id), kind, &by, now, data))?;
+                tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
+                let data = ChannelRemoved { channel_id: id };
+                tx.append_event(&event(channel.org_id, Some(workspace_id), &by, now, data))?;
                 let (action, kind) = (AuditAction::ChannelRemoved, AuditTargetKind::Channel);
                 Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), json!({})))?)
             })
@@ -104,7 +111,7 @@ impl Exchange {
             .store()
             .read(move |tx| {
                 let Some(channel) = tx.channel(id)? else { return Ok(None) };
-                let sealed = tx.secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                let sealed = tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 Ok::<_, Error>(sealed.map(|sealed| (channel, sealed)))
             })
             .await?;

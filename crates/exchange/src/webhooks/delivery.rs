@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
-use warren_fleet::Fleet;
+use warren_model::event::{WebhookCallDead, WebhookStopped};
 use warren_model::{
-    ErrorCode, Event, EventKind, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
-    WebhookId,
+    ErrorCode, Event, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState, WebhookId,
+    WebhookStopReason,
 };
 use warren_rules::messages::webhooks::{Attempt, Next, after, is_owed};
 use warren_store::{Error as StoreError, EventQuery, WriteTx};
@@ -162,7 +162,7 @@ impl Exchange {
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.clock().now();
         let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if self.fleet().readable(webhooks).is_empty() {
+        if self.fleet().context().readable(webhooks).is_empty() {
             return Ok(false);
         }
         let (entropy, exchange) = (Arc::clone(&self.0.parts.entropy), self.clone());
@@ -172,7 +172,7 @@ impl Exchange {
                 let seen = tx.webhook_cursor()?;
                 let page =
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
-                let page = exchange.fleet().listed(page);
+                let page = exchange.fleet().context().listed(page);
                 // What cannot be read is owed to nobody, and keeps nobody waiting.
                 let last = page.next.or_else(|| page.rows.last().map(|event| event.seq));
                 let Some(last) = last else { return Ok(false) };
@@ -205,7 +205,7 @@ impl Exchange {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in exchange.fleet().readable(tx.due_webhook_calls(id, now, room)?) {
+                for call in exchange.fleet().context().readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };
@@ -241,7 +241,9 @@ impl Exchange {
         let id = webhook.id;
         let sealed = self
             .store()
-            .read(move |tx| tx.secret(Fleet::OWN_SECRETS, &secret_name(id)).map_err(Error::from))
+            .read(move |tx| {
+                tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id)).map_err(Error::from)
+            })
             .await;
         let secret = match sealed {
             Ok(Some(sealed)) => self.opened(&sealed),
@@ -305,14 +307,12 @@ fn settle(
     }
     let (by, id) = (Principal::system("exchange"), call.webhook_id);
     if matches!(next, Next::Dead | Next::Gone) {
-        let data = json!({
-            "webhook_id": id, "call_id": call.id, "attempts": attempts, "reason": call.last_error,
-        });
-        tx.append_event(&event(org_id, None, EventKind::WebhookCallDead, &by, now, data))?;
+        let data = WebhookCallDead { webhook_id: id, call_id: call.id, attempts, reason: call.last_error };
+        tx.append_event(&event(org_id, None, &by, now, data))?;
     }
     if next == Next::Gone && tx.set_webhook_active(id, false)? {
-        let data = json!({ "webhook_id": id, "reason": "gone" });
-        tx.append_event(&event(org_id, None, EventKind::WebhookStopped, &by, now, data))?;
+        let data = WebhookStopped { webhook_id: id, reason: WebhookStopReason::Gone };
+        tx.append_event(&event(org_id, None, &by, now, data))?;
     }
     Ok(())
 }

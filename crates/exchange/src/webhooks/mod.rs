@@ -18,11 +18,12 @@ pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified}
 use serde_json::json;
 use url::Url;
 use warren_fleet::access::Action;
-use warren_fleet::{Actor, Fleet, Identity};
+use warren_fleet::{Actor, Identity};
+use warren_model::event::{WebhookCreated, WebhookRemoved, WebhookResumed, WebhookStopped};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, Id, IdKind, Network, NewEvent, OrgId, Principal,
-    SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
-    WebhookId, WorkspaceId,
+    AuditAction, AuditTargetKind, ErrorCode, EventData, EventKind, Id, IdKind, Network, NewEvent, OrgId,
+    Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId,
+    WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
 };
 use warren_store::{Page, ReadTx, WebhookCallQuery, WriteTx};
 use zeroize::Zeroizing;
@@ -86,7 +87,7 @@ impl Exchange {
         let org_id = who.token.org_id;
         let page =
             self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     pub async fn webhook(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
@@ -112,12 +113,12 @@ impl Exchange {
                     skip_what_nobody_is_owed(tx)?;
                 }
                 if tx.set_webhook_active(id, is_active)? {
-                    let (kind, data) = if is_active {
-                        (EventKind::WebhookResumed, json!({ "webhook_id": id }))
+                    let data: EventData = if is_active {
+                        WebhookResumed { webhook_id: id }.into()
                     } else {
-                        (EventKind::WebhookStopped, json!({ "webhook_id": id, "reason": "asked" }))
+                        WebhookStopped { webhook_id: id, reason: WebhookStopReason::Asked }.into()
                     };
-                    tx.append_event(&event(webhook.org_id, None, kind, &by, now, data))?;
+                    tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
                     let details = json!({ "is_active": is_active });
                     let target = (AuditAction::WebhookChanged, AuditTargetKind::Webhook);
                     tx.append_audit(&actor.did(now, target.0, target.1, &id.to_string(), details))?;
@@ -135,9 +136,9 @@ impl Exchange {
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
                 tx.delete_webhook(id)?;
-                tx.delete_secret(Fleet::OWN_SECRETS, &secret_name(id))?;
-                let data = json!({ "webhook_id": id });
-                tx.append_event(&event(webhook.org_id, None, EventKind::WebhookRemoved, &by, now, data))?;
+                tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
+                let data = WebhookRemoved { webhook_id: id };
+                tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
                 let (action, kind) = (AuditAction::WebhookRemoved, AuditTargetKind::Webhook);
                 Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), json!({})))?)
             })
@@ -152,7 +153,7 @@ impl Exchange {
     ) -> Result<Page<WebhookCall, WebhookCallId>, Error> {
         self.webhook(who, query.webhook_id).await?;
         let page = self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Puts a call that has ended back into the queue, under the same id.
@@ -197,12 +198,12 @@ impl Exchange {
         now: Timestamp,
     ) -> SealedSecret {
         let value = SecretValue::new(Zeroizing::new(secret.reveal().to_owned())).expect("a secret is text");
-        self.fleet().seal_own(&secret_name(id), &value, by, now)
+        self.fleet().sealer().seal_system_secret(&secret_name(id), &value, by, now)
     }
 
     /// What was sealed for a webhook or channel.
     fn opened(&self, row: &SealedSecret) -> Result<SharedSecret, Error> {
-        let value = self.fleet().open_own(row)?;
+        let value = self.fleet().sealer().open_system_secret(row)?;
         SharedSecret::parse(value.reveal()).ok_or_else(|| Error::new(ErrorCode::SecretUnreadable))
     }
 }
@@ -226,18 +227,12 @@ fn insert(
     tx.insert_webhook(&webhook)?;
     tx.insert_secret(sealed)?;
     let origin = Url::parse(&webhook.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-    let data = json!({ "webhook_id": webhook.id, "name": webhook.name, "origin": origin });
+    let data = WebhookCreated { webhook_id: webhook.id, name: webhook.name.clone(), origin };
     let (at, by) = (webhook.created_at, &webhook.created_by);
-    tx.append_event(&event(
-        webhook.org_id,
-        webhook.workspace_id,
-        EventKind::WebhookCreated,
-        by,
-        at,
-        data.clone(),
-    ))?;
+    let event = event(webhook.org_id, webhook.workspace_id, by, at, data);
+    tx.append_event(&event)?;
     let (action, kind) = (AuditAction::WebhookCreated, AuditTargetKind::Webhook);
-    Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), data))?)
+    Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), event.data.to_json()))?)
 }
 
 /// While no webhook is active nobody looks at the events; whoever is the first again is not owed them.
@@ -277,16 +272,15 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Under which a webhook's or channel's secret is kept.
 fn secret_name<K: IdKind>(id: Id<K>) -> SecretName {
-    Fleet::own_secret_name(id)
+    warren_service::Sealer::system_secret_name(id)
 }
 
 fn event(
     org_id: OrgId,
     workspace_id: Option<WorkspaceId>,
-    kind: EventKind,
     by: &Principal,
     at: Timestamp,
-    data: serde_json::Value,
+    data: impl Into<EventData>,
 ) -> NewEvent {
-    NewEvent { at, kind, org_id, workspace_id, principal: by.clone(), data }
+    NewEvent { at, org_id, workspace_id, principal: by.clone(), data: data.into() }
 }

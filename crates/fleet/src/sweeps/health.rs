@@ -16,7 +16,7 @@ const AT_ONCE: usize = 32;
 impl Fleet {
     pub(super) async fn sweep_health(&self, tally: &mut Tally) -> Result<Ran, Error> {
         self.let_go_of_lost_boxes(tally).await?;
-        for (id, presence) in self.registry().look_at_open(AT_ONCE).await {
+        for (id, presence) in self.registry().check_presence_of_open(AT_ONCE).await {
             tally.looked_at += 1;
             match presence {
                 Presence::Here => {}

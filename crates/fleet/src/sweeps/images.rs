@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use serde_json::json;
-use warren_model::{EventKind, Principal, WorkspaceId};
+use warren_model::event::WorkspaceImageRefreshed;
+use warren_model::{Principal, WorkspaceId};
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::images::{Action, Look, Memory, is_outdated, plan, plan_asked, remember};
 use warren_workspace::registry::OpenImage;
@@ -50,7 +50,7 @@ impl Fleet {
     async fn look_at_images(&self, open: &[OpenImage]) -> BTreeMap<String, Look> {
         let mut looks = BTreeMap::new();
         for one in open {
-            if looks.contains_key(&one.name) || self.0.stopping.is_cancelled() {
+            if looks.contains_key(&one.name) || self.context().is_stopping() {
                 continue;
             }
             let look = match self.registry().refresh_image(&one.config).await {
@@ -68,13 +68,16 @@ impl Fleet {
 
     async fn make_anew(&self, one: &OpenImage, action: &Action) -> Result<(), Error> {
         let Action::Refresh { digest } = action else { return Ok(()) };
-        let data = json!({ "image": one.name, "from": one.made_from, "to": digest });
+        let data = WorkspaceImageRefreshed {
+            image: one.name.clone(),
+            from: one.made_from.clone(),
+            to: digest.clone(),
+        };
         let (id, moment): (WorkspaceId, _) = (one.id, self.moment(&Principal::system("images")));
         self.write_with_retries(true, move |tx| {
             let mut row = live_row(tx, id)?;
             row.raise_generation();
-            let kind = EventKind::WorkspaceImageRefreshed;
-            tx.append_event(&event_of(&row, kind, &moment.by, moment.now, data.clone()))?;
+            tx.append_event(&event_of(&row, &moment.by, moment.now, data.clone()))?;
             apply_signal(tx, &mut row, Signal::Restart, &moment, &Particulars::default())?;
             tx.update_workspace(&row, row.version)?;
             Ok(())

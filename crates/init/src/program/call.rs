@@ -3,22 +3,21 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use warren_init::{
-    Answer, Call, Failure, FailureKind, Greeting, PROTOCOL_VERSION, ProcessSummary, Request, Spawn,
+    Call, CallAnswer, Failure, FailureKind, Greeting, PROTOCOL_VERSION, ProcessSummary, Request, Spawn,
     TerminalSize,
 };
 
 use super::clock;
+use super::event_loop::EventLoop;
 use super::files;
-use super::input::Told;
-use super::job::{Ends, Job, Purpose, Stage};
+use super::input::InputReceipt;
+use super::job::{Job, OwnEnds, Purpose, Stage};
 use super::launch::{Plan, refused};
 use super::limits::{MAX_POLL_WAIT, MAX_POLLS};
-use super::serve::Serve;
 use super::terminal;
 
 /// A poll that waits for output.
@@ -34,13 +33,13 @@ pub(super) struct PendingPoll {
 /// Both sides of a new command's pipes or terminal.
 #[derive(Debug)]
 struct Stdio {
-    ours: Ends,
+    ours: OwnEnds,
     input: OwnedFd,
     stdout: OwnedFd,
     stderr: OwnedFd,
 }
 
-impl Serve {
+impl EventLoop {
     pub(super) fn answer(&mut self, request: Request) {
         let id = request.id;
         if let Call::File(_) = request.call {
@@ -68,9 +67,9 @@ impl Serve {
             Call::Signal { process, signal } => self.signal(id, process, signal),
             Call::List => {
                 let processes = self.summaries();
-                self.owner.send(id, Answer::Processes(processes));
+                self.owner.send(id, CallAnswer::Processes(processes));
             }
-            Call::Ping => self.owner.send(id, Answer::Done),
+            Call::Ping => self.owner.send(id, CallAnswer::Done),
             Call::Leave => self.leave(),
             // Asked above, as a whole.
             Call::File(_) => {}
@@ -79,7 +78,7 @@ impl Serve {
 
     pub(super) fn say_hello(&mut self, id: u32) {
         let greeting = Greeting { version: PROTOCOL_VERSION, facts: self.facts.clone() };
-        self.owner.send(id, Answer::Hello(greeting));
+        self.owner.send(id, CallAnswer::Hello(greeting));
     }
 
     /// A new owner on the same wire (a container's own stdio has but one): the former one's requests are void.
@@ -96,7 +95,7 @@ impl Serve {
         if self.files.is_none() {
             match files::start(&self.root) {
                 Ok(helper) => self.files = Some(helper),
-                Err(errno) => return self.owner.send(request.id, Answer::Failed(refused(errno))),
+                Err(errno) => return self.owner.send(request.id, CallAnswer::Failed(refused(errno))),
             }
         }
         let asked = self.files.as_mut().map_or(Ok(()), |files| files.ask(request));
@@ -117,7 +116,7 @@ impl Serve {
             return self.fail(id, FailureKind::TooMany);
         }
         if let Err(failure) = self.start(spawn, Purpose::run(id)) {
-            self.owner.send(id, Answer::Failed(failure));
+            self.owner.send(id, CallAnswer::Failed(failure));
         }
     }
 
@@ -131,8 +130,8 @@ impl Serve {
         let purpose =
             Purpose::background(process, program_name(&spawn.argv), clock::now(), spawn.terminal.is_some());
         let answer = match self.start(spawn, purpose) {
-            Ok(()) => Answer::Started { process },
-            Err(failure) => Answer::Failed(failure),
+            Ok(()) => CallAnswer::Started { process },
+            Err(failure) => CallAnswer::Failed(failure),
         };
         self.owner.send(id, answer);
     }
@@ -148,7 +147,7 @@ impl Serve {
         let plan = Plan {
             argv: spawn.argv,
             env: spawn.env,
-            directory: directory.as_ref().map_or(self.root.as_fd(), AsFd::as_fd),
+            directory: directory.as_ref().map_or(self.root.handle(), AsFd::as_fd),
             stdio: [stdio.input.as_fd(), stdio.stdout.as_fd(), stdio.stderr.as_fd()],
             has_terminal: spawn.terminal.is_some(),
             limits: spawn.limits,
@@ -161,8 +160,8 @@ impl Serve {
         };
         // Who has more to send hears how much of the beginning was taken.
         let told = match purpose {
-            Purpose::Run { request: Some(run), .. } if spawn.has_more_input => Told::Run(run),
-            Purpose::Run { .. } | Purpose::Background(_) => Told::Nobody,
+            Purpose::Run { request: Some(run), .. } if spawn.has_more_input => InputReceipt::Run(run),
+            Purpose::Run { .. } | Purpose::Background(_) => InputReceipt::Nobody,
         };
         let slot = self.table.insert(Job::new(purpose, leader, stdio.ours, started, deadline));
         self.with_job(slot, |job, context| {
@@ -181,10 +180,8 @@ impl Serve {
         if path.is_empty() {
             return Ok(None);
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let failed = |errno: Errno| Failure { kind: FailureKind::BadDirectory, errno: errno.raw_os_error() };
-        openat2(&self.root, path, flags, Mode::empty(), resolve).map(Some).map_err(failed)
+        self.root.directory(path).map(Some).map_err(failed)
     }
 
     /// With one log, errors and other output share a pipe: read from two, they could change places.
@@ -206,7 +203,8 @@ impl Serve {
         };
         // Only our sides: a program that is handed a non-blocking pipe may fail to write to it.
         rustix::io::ioctl_fionbio(&stdout_ours, true)?;
-        let ours = Ends { input: input_ours, stdout: stdout_ours, stderr: stderr_ours, is_terminal: false };
+        let ours =
+            OwnEnds { input: input_ours, stdout: stdout_ours, stderr: stderr_ours, is_terminal: false };
         Ok(Stdio { ours, input, stdout, stderr })
     }
 
@@ -216,13 +214,13 @@ impl Serve {
         let has_room = self.with_job(slot, |job, context| {
             if !job.input.is_open() {
                 let bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                context.owner.send(id, Answer::InputTaken { bytes });
+                context.owner.send(id, CallAnswer::InputTaken { bytes });
                 return true;
             }
             if !job.input.has_room(bytes.len()) {
                 return false;
             }
-            job.input.queue(bytes, is_last, Told::Run(id));
+            job.input.queue(bytes, is_last, InputReceipt::Run(id));
             job.input.feed(context.owner, context.epoll, context.token + 2);
             true
         });
@@ -262,7 +260,7 @@ impl Serve {
         };
         let failed = self.with_job(slot, |job, context| {
             if bytes.is_empty() && !close {
-                context.owner.send(id, Answer::Done);
+                context.owner.send(id, CallAnswer::Done);
                 return None;
             }
             if !job.input.is_open() {
@@ -271,7 +269,7 @@ impl Serve {
             if !job.input.has_room(bytes.len()) {
                 return Some(FailureKind::TooMany);
             }
-            job.input.queue(bytes, close, Told::Write(id));
+            job.input.queue(bytes, close, InputReceipt::Write(id));
             job.input.feed(context.owner, context.epoll, context.token + 2);
             None
         });
@@ -286,8 +284,8 @@ impl Serve {
         };
         let resized = self.with_job(slot, |job, _| job.resize(size));
         let answer = match resized {
-            Some(Err(failure)) => Answer::Failed(failure),
-            Some(Ok(())) | None => Answer::Done,
+            Some(Err(failure)) => CallAnswer::Failed(failure),
+            Some(Ok(())) | None => CallAnswer::Done,
         };
         self.owner.send(id, answer);
     }
@@ -304,7 +302,7 @@ impl Serve {
         } else {
             self.with_job(slot, |job, _| job.signal(signal));
         }
-        self.owner.send(id, Answer::Done);
+        self.owner.send(id, CallAnswer::Done);
     }
 
     fn summaries(&self) -> Vec<ProcessSummary> {
@@ -330,7 +328,7 @@ fn terminal_stdio(size: TerminalSize) -> Result<Stdio, Errno> {
     let again = || fcntl_dupfd_cloexec(&terminal.theirs, 3);
     let (input, stdout) = (again()?, again()?);
     let input_ours = fcntl_dupfd_cloexec(&terminal.ours, 3)?;
-    let ours = Ends { input: Some(input_ours), stdout: terminal.ours, stderr: None, is_terminal: true };
+    let ours = OwnEnds { input: Some(input_ours), stdout: terminal.ours, stderr: None, is_terminal: true };
     Ok(Stdio { ours, input, stdout, stderr: terminal.theirs })
 }
 

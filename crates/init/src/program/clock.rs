@@ -8,9 +8,3 @@ pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
-
-/// For names that nobody else has.
-#[expect(clippy::disallowed_methods, reason = "as above")]
-pub(super) fn now_nanos() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
-}

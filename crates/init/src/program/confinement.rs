@@ -3,7 +3,7 @@
 //! Order matters: the channel is taken, everything else is closed, signals are blocked; a socket for owners is made
 //! while it still may be; Landlock comes last, since it holds for init too.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -13,20 +13,21 @@ use landlock::{
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use warren_confined_fs::Root;
 use warren_init::Facts;
 
 use super::descriptors;
 use super::memory::OutOfMemoryScore;
 use super::options::{Channel, Landlock, Options};
 use super::own_filter;
-use super::owner::{self, Ends};
+use super::owner::{self, OwnerDescriptors};
 use super::signals;
 
 /// What the loop begins with.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) ends: Ends,
-    pub(super) root: OwnedFd,
+    pub(super) ends: OwnerDescriptors,
+    pub(super) root: Root,
     pub(super) nothing: OwnedFd,
     pub(super) signals: OwnedFd,
     pub(super) score: Option<OutOfMemoryScore>,
@@ -70,6 +71,7 @@ pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(&options.root, flags, Mode::empty())
+        .map(Root::from_handle)
         .map_err(|errno| SetupError::Root(options.root.clone(), errno))?;
     let landlock_abi = apply_landlock(options)?;
     descriptors::let_go_of_stderr(&nothing).map_err(SetupError::Channel)?;
@@ -79,22 +81,22 @@ pub(super) fn enter(options: &Options) -> Result<Prepared, SetupError> {
     Ok(Prepared { ends, root, nothing, signals, score, facts })
 }
 
-fn take_channel(channel: &Channel) -> Result<(Ends, OwnedFd), Errno> {
+fn take_channel(channel: &Channel) -> Result<(OwnerDescriptors, OwnedFd), Errno> {
     match channel {
         Channel::Inherited(number) => {
             let reading = descriptors::inherit(*number)?;
             let writing = descriptors::inherit(*number)?;
-            let nothing = descriptors::close_all_but(&[&reading, &writing])?;
-            Ok((Ends::Connected { reading, writing }, nothing))
+            let nothing = descriptors::close_all_but(&[reading.as_fd(), writing.as_fd()])?;
+            Ok((OwnerDescriptors::Connected { reading, writing }, nothing))
         }
         Channel::Stdio => {
             let (reading, writing) = (descriptors::inherit(0)?, descriptors::inherit(1)?);
-            let nothing = descriptors::close_all_but(&[&reading, &writing])?;
-            Ok((Ends::Connected { reading, writing }, nothing))
+            let nothing = descriptors::close_all_but(&[reading.as_fd(), writing.as_fd()])?;
+            Ok((OwnerDescriptors::Connected { reading, writing }, nothing))
         }
         Channel::Listen(path) => {
             let nothing = descriptors::close_all_but(&[])?;
-            Ok((Ends::Listening(owner::listen(path)?), nothing))
+            Ok((OwnerDescriptors::Listening(owner::listen(path)?), nothing))
         }
     }
 }

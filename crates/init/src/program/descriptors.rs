@@ -21,7 +21,7 @@ pub(super) fn inherit(number: RawFd) -> Result<OwnedFd, Errno> {
 /// Closes everything but `kept`, and puts nothing (in the sense of `/dev/null`) on 0 and 1. Tells that nothing.
 ///
 /// 2 stays until `let_go_of_stderr`: what goes wrong before the loop has no other way to be told.
-pub(super) fn close_all_but(kept: &[&OwnedFd]) -> Result<OwnedFd, Errno> {
+pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<OwnedFd, Errno> {
     let mut numbers: Vec<RawFd> = kept.iter().map(|handle| handle.as_raw_fd()).collect();
     numbers.sort_unstable();
     let mut from = FIRST_OF_OURS;

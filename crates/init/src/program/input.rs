@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use warren_init::{Answer, Failure, FailureKind};
+use warren_init::{CallAnswer, Failure, FailureKind};
 
 use super::limits::MAX_INPUT_BYTES;
 use super::owner::Owner;
@@ -29,12 +29,12 @@ pub(super) struct Input {
 struct Chunk {
     bytes: Vec<u8>,
     taken: usize,
-    told: Told,
+    told: InputReceipt,
 }
 
 /// Who hears that a chunk was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum InputReceipt {
     Nobody,
     /// The sender of a `Run`'s input may send so much more.
     Run(u32),
@@ -63,7 +63,7 @@ impl Input {
         self.queued_bytes + bytes <= MAX_INPUT_BYTES
     }
 
-    pub(super) fn queue(&mut self, mut bytes: Vec<u8>, is_last: bool, told: Told) {
+    pub(super) fn queue(&mut self, mut bytes: Vec<u8>, is_last: bool, told: InputReceipt) {
         if is_last && self.is_terminal {
             // A terminal stays open: this is what ends a line-wise reader's input.
             bytes.push(END_OF_TRANSMISSION);
@@ -86,17 +86,17 @@ impl Input {
                 Ok(count) => {
                     chunk.taken += count;
                     self.queued_bytes -= count;
-                    if let Told::Run(run) = chunk.told {
+                    if let InputReceipt::Run(run) = chunk.told {
                         owner.send(
                             run,
-                            Answer::InputTaken { bytes: u32::try_from(count).unwrap_or(u32::MAX) },
+                            CallAnswer::InputTaken { bytes: u32::try_from(count).unwrap_or(u32::MAX) },
                         );
                     }
                     if chunk.taken < chunk.bytes.len() {
                         continue;
                     }
-                    if let Told::Write(request) = chunk.told {
-                        owner.send(request, Answer::Done);
+                    if let InputReceipt::Write(request) = chunk.told {
+                        owner.send(request, CallAnswer::Done);
                     }
                     self.queue.pop_front();
                 }
@@ -134,15 +134,16 @@ impl Input {
         for chunk in self.queue.drain(..) {
             let left = chunk.bytes.len() - chunk.taken;
             match chunk.told {
-                Told::Nobody => {}
+                InputReceipt::Nobody => {}
                 // The sender of what nobody reads must not wait for room.
-                Told::Run(run) => {
-                    owner.send(run, Answer::InputTaken { bytes: u32::try_from(left).unwrap_or(u32::MAX) });
+                InputReceipt::Run(run) => {
+                    owner
+                        .send(run, CallAnswer::InputTaken { bytes: u32::try_from(left).unwrap_or(u32::MAX) });
                 }
-                Told::Write(request) => {
+                InputReceipt::Write(request) => {
                     owner.send(
                         request,
-                        Answer::Failed(Failure { kind: FailureKind::UnknownNumber, errno: 0 }),
+                        CallAnswer::Failed(Failure { kind: FailureKind::UnknownNumber, errno: 0 }),
                     );
                 }
             }
@@ -151,17 +152,17 @@ impl Input {
 
     /// Takes back what a `Write` has not handed over yet.
     pub(super) fn withdraw(&mut self, request: u32, owner: &mut Owner) {
-        let Some(at) = self.queue.iter().position(|chunk| chunk.told == Told::Write(request)) else {
+        let Some(at) = self.queue.iter().position(|chunk| chunk.told == InputReceipt::Write(request)) else {
             return;
         };
         if let Some(chunk) = self.queue.remove(at) {
             self.queued_bytes -= chunk.bytes.len() - chunk.taken;
-            owner.send(request, Answer::Failed(Failure { kind: FailureKind::UnknownNumber, errno: 0 }));
+            owner.send(request, CallAnswer::Failed(Failure { kind: FailureKind::UnknownNumber, errno: 0 }));
         }
     }
 
     /// The owner is gone: what it queued stays, but nobody is told.
     pub(super) fn forget_owner(&mut self) {
-        self.queue.iter_mut().for_each(|chunk| chunk.told = Told::Nobody);
+        self.queue.iter_mut().for_each(|chunk| chunk.told = InputReceipt::Nobody);
     }
 }

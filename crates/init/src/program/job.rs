@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
+use warren_confined_fs::OutputRing;
 use warren_init::{
-    Answer, BACKGROUND_OUTPUT_BYTES, Channel, Exit, Failure, FailureKind, MAX_PIECE_BYTES,
+    BACKGROUND_OUTPUT_BYTES, CallAnswer, Channel, Exit, Failure, FailureKind, MAX_PIECE_BYTES,
     OUTPUT_WINDOW_BYTES, Reply, TerminalSize, output_cost,
 };
 
@@ -19,7 +20,6 @@ use super::input::Input;
 use super::limits::{PIECES_PER_TURN, TERMINAL_PATIENCE};
 use super::output::{Output, Read};
 use super::owner::Owner;
-use super::ring::Ring;
 use super::terminal;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) struct Background {
     pub(super) process: u32,
     pub(super) program: Vec<u8>,
     pub(super) started_at: i64,
-    pub(super) output: Ring,
+    pub(super) output: OutputRing,
     pub(super) has_terminal: bool,
 }
 
@@ -71,7 +71,7 @@ pub(super) enum Stage {
 
 /// Our ends of a new command's pipes or terminal.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct OwnEnds {
     pub(super) input: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: Option<OwnedFd>,
@@ -100,7 +100,7 @@ impl Purpose {
         started_at: i64,
         has_terminal: bool,
     ) -> Self {
-        let output = Ring::new(BACKGROUND_OUTPUT_BYTES);
+        let output = OutputRing::new(BACKGROUND_OUTPUT_BYTES);
         Self::Background(Background { process, program, started_at, output, has_terminal })
     }
 
@@ -117,7 +117,7 @@ impl Job {
     pub(super) fn new(
         purpose: Purpose,
         leader: Pid,
-        ends: Ends,
+        ends: OwnEnds,
         now: Instant,
         deadline: Option<Instant>,
     ) -> Self {
@@ -285,9 +285,9 @@ impl Job {
                 context.buffer.truncate(count);
                 // Lent to the message and taken back: the buffer is made once.
                 let bytes = std::mem::take(context.buffer);
-                let reply = Reply { id: *request, answer: Answer::Output { channel, bytes } };
+                let reply = Reply { id: *request, answer: CallAnswer::Output { channel, bytes } };
                 context.owner.send_reply(&reply);
-                if let Answer::Output { bytes, .. } = reply.answer {
+                if let CallAnswer::Output { bytes, .. } = reply.answer {
                     *context.buffer = bytes;
                 }
             }
@@ -300,7 +300,7 @@ impl Job {
         if is_drained {
             self.stage = Stage::Ended;
             if let Purpose::Run { request: Some(request), .. } = self.purpose {
-                context.owner.send(request, Answer::Exited(self.exit()));
+                context.owner.send(request, CallAnswer::Exited(self.exit()));
             }
         }
         is_drained

@@ -52,12 +52,12 @@ struct Prepared {
     limits: [Option<(Resource, libc::rlimit)>; 4],
     dies_with_parent: bool,
     /// Written by the child: how far it came, and why no further.
-    step: Step,
+    step: LaunchStage,
     errno: c_int,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum LaunchStage {
     Prepare,
     EnterDirectory,
     Execute,
@@ -84,7 +84,7 @@ impl Launcher {
             has_terminal: plan.has_terminal,
             limits: limits(plan.limits),
             dies_with_parent: !self.is_process_1,
-            step: Step::Prepare,
+            step: LaunchStage::Prepare,
             errno: 0,
         };
         let top = self.stack.as_mut_ptr_range().end.cast::<c_void>();
@@ -136,9 +136,9 @@ unsafe fn prepare(prepared: &mut Prepared) -> Result<(), c_int> {
         if prepared.dies_with_parent {
             check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
         }
-        (&raw mut prepared.step).write_volatile(Step::EnterDirectory);
+        (&raw mut prepared.step).write_volatile(LaunchStage::EnterDirectory);
         check(libc::fchdir(prepared.directory))?;
-        (&raw mut prepared.step).write_volatile(Step::Prepare);
+        (&raw mut prepared.step).write_volatile(LaunchStage::Prepare);
         for (target, source) in prepared.stdio.iter().enumerate() {
             check(libc::dup2(*source, target as c_int))?;
         }
@@ -153,7 +153,7 @@ unsafe fn prepare(prepared: &mut Prepared) -> Result<(), c_int> {
         let mut none = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         check(libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut()))?;
-        (&raw mut prepared.step).write_volatile(Step::Execute);
+        (&raw mut prepared.step).write_volatile(LaunchStage::Execute);
     }
     Ok(())
 }
@@ -194,10 +194,10 @@ pub(super) fn refused(errno: Errno) -> Failure {
     system(errno.raw_os_error())
 }
 
-fn failure(step: Step, errno: c_int) -> Failure {
+fn failure(step: LaunchStage, errno: c_int) -> Failure {
     let kind = match errno {
-        _ if step == Step::Prepare => FailureKind::System,
-        _ if step == Step::EnterDirectory => FailureKind::BadDirectory,
+        _ if step == LaunchStage::Prepare => FailureKind::System,
+        _ if step == LaunchStage::EnterDirectory => FailureKind::BadDirectory,
         libc::ENOENT | libc::ENOTDIR => FailureKind::ProgramNotFound,
         libc::EACCES | libc::EPERM | libc::EISDIR | libc::ENOEXEC | libc::ELIBBAD => {
             FailureKind::ProgramNotExecutable

@@ -13,6 +13,7 @@ mod children;
 mod clock;
 mod confinement;
 mod descriptors;
+mod event_loop;
 mod files;
 mod input;
 mod job;
@@ -23,8 +24,6 @@ mod options;
 mod output;
 mod own_filter;
 mod owner;
-mod ring;
-mod serve;
 mod signals;
 mod system_v;
 mod table;
@@ -43,7 +42,7 @@ pub(super) fn main() -> ExitCode {
         Err(error) => return complain(&error.to_string(), USAGE),
     };
     match confinement::enter(&options) {
-        Ok(prepared) => serve::Serve::new(&options, prepared).map_or_else(
+        Ok(prepared) => event_loop::EventLoop::new(&options, prepared).map_or_else(
             |errno| complain(&format!("the loop could not be set up: {errno}"), SETUP),
             |mut serve| serve.run(),
         ),

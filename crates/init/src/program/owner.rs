@@ -9,7 +9,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use warren_init::{Answer, FrameReader, Reply, Request, encode_into};
+use warren_init::{CallAnswer, FrameReader, Reply, Request, encode_into};
 
 use super::limits::MAX_UNSENT_BYTES;
 
@@ -46,7 +46,7 @@ pub(super) struct Tokens {
 
 /// The descriptors that the owner is behind.
 #[derive(Debug)]
-pub(super) enum Ends {
+pub(super) enum OwnerDescriptors {
     Connected { reading: OwnedFd, writing: OwnedFd },
     Listening(OwnedFd),
 }
@@ -61,10 +61,12 @@ pub(super) enum Received {
 }
 
 impl Owner {
-    pub(super) fn new(ends: Ends) -> Result<Self, Errno> {
+    pub(super) fn new(ends: OwnerDescriptors) -> Result<Self, Errno> {
         let (connection, listener) = match ends {
-            Ends::Connected { reading, writing } => (Some(Connection::new(reading, writing)?), None),
-            Ends::Listening(listener) => (None, Some(listener)),
+            OwnerDescriptors::Connected { reading, writing } => {
+                (Some(Connection::new(reading, writing)?), None)
+            }
+            OwnerDescriptors::Listening(listener) => (None, Some(listener)),
         };
         let reader = FrameReader::default();
         Ok(Self { connection, listener, reader, unsent: Vec::new(), sent: 0, buffer: vec![0; READ_BYTES] })
@@ -90,7 +92,7 @@ impl Owner {
     }
 
     /// Puts a reply on its way. Without an owner it is nobody's.
-    pub(super) fn send(&mut self, id: u32, answer: Answer) {
+    pub(super) fn send(&mut self, id: u32, answer: CallAnswer) {
         self.send_reply(&Reply { id, answer });
     }
 

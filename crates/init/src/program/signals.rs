@@ -10,7 +10,7 @@ use super::descriptors::own;
 
 /// What a descriptor of signals told.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct SignalInfo {
     pub(super) child_changed: bool,
     /// `SIGTERM` from outside the box. Those inside could send one too; their process id gives them away.
     pub(super) asked_to_leave: bool,
@@ -43,11 +43,11 @@ pub(super) fn take_over() -> Result<OwnedFd, Errno> {
 }
 
 /// Reads what has come. One record of each kind at most is pending in the kernel.
-pub(super) fn read(signals: &OwnedFd, is_process_1: bool) -> Told {
+pub(super) fn read(signals: &OwnedFd, is_process_1: bool) -> SignalInfo {
     const RECORD: usize = size_of::<libc::signalfd_siginfo>();
     const SENDER: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_pid);
     const CODE: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_code);
-    let mut told = Told::default();
+    let mut told = SignalInfo::default();
     let mut buffer = [0; RECORD * 2];
     while let Ok(count @ RECORD..) = rustix::io::read(signals, &mut buffer[..]) {
         for record in buffer[..count].chunks_exact(RECORD) {

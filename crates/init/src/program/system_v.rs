@@ -7,15 +7,15 @@
 use libc::{c_int, c_long};
 
 /// Room for the largest structure that any of the calls fills.
-type Answer = [u64; 64];
+type KernelStruct = [u64; 64];
 
 /// One of the three kinds of things.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     /// How many there are, and the highest place in the kernel's table that is taken.
-    info: fn(&mut Answer) -> c_long,
+    info: fn(&mut KernelStruct) -> c_long,
     /// The number of what is at a place.
-    number_at: fn(c_int, &mut Answer) -> c_long,
+    number_at: fn(c_int, &mut KernelStruct) -> c_long,
     remove: fn(c_int) -> c_long,
     /// Which of the numbers (of 32 bits) in the answer says how many there are.
     count_at: usize,
@@ -56,7 +56,7 @@ const KINDS: [Kind; 3] = [
 /// Only where this namespace is the box's own, and no program lives.
 pub(super) fn remove_all() {
     for kind in KINDS {
-        let mut answer: Answer = [0; 64];
+        let mut answer: KernelStruct = [0; 64];
         let highest = (kind.info)(&mut answer);
         // Two to a word, the first in its lower half: all systems that this is built for are little-endian.
         let word = answer[kind.count_at / 2] >> (32 * (kind.count_at % 2));

@@ -1,22 +1,24 @@
 //! The files of the workspace over the channel (W83). What an owner builds on it is tested with the provider's side.
 
-use warren_init::{Answer, Call, Failure, FailureKind, FileAnswer, FileCall, FileChange, MAX_PIECE_BYTES};
+use warren_init::{
+    Call, CallAnswer, Failure, FailureKind, FileAnswer, FileCall, FileChange, MAX_PIECE_BYTES,
+};
 
 use crate::fixture::{Connection, Inside, eventually};
 
-fn ask(owner: &mut Connection, call: FileCall) -> Answer {
+fn ask(owner: &mut Connection, call: FileCall) -> CallAnswer {
     owner.call(Call::File(call))
 }
 
 fn open(owner: &mut Connection, call: FileCall) -> u32 {
     match ask(owner, call) {
-        Answer::File(FileAnswer::Opened { handle, .. }) => handle,
+        CallAnswer::File(FileAnswer::Opened { handle, .. }) => handle,
         other => panic!("{other:?}"),
     }
 }
 
-fn failed_with(answer: &Answer, errno: i32) -> bool {
-    matches!(answer, Answer::Failed(Failure { kind: FailureKind::System, errno: found }) if *found == errno)
+fn failed_with(answer: &CallAnswer, errno: i32) -> bool {
+    matches!(answer, CallAnswer::Failed(Failure { kind: FailureKind::System, errno: found }) if *found == errno)
 }
 
 // W83
@@ -27,17 +29,17 @@ fn what_is_staged_is_seen_whole_or_not_at_all() {
     let handle = open(&mut inside.owner, FileCall::Stage { path: path.clone(), create_new: true });
     let piece = vec![7; MAX_PIECE_BYTES];
     for _ in 0..5 {
-        assert_eq!(ask(&mut inside.owner, FileCall::Add { handle, bytes: piece.clone() }), Answer::Done);
+        assert_eq!(ask(&mut inside.owner, FileCall::Add { handle, bytes: piece.clone() }), CallAnswer::Done);
     }
     assert_eq!(std::fs::read_dir(inside.path("")).unwrap().count(), 0, "nobody sees it yet");
     let committed = ask(&mut inside.owner, FileCall::Commit { handle });
-    assert_eq!(committed, Answer::File(FileAnswer::Written { created: true }));
+    assert_eq!(committed, CallAnswer::File(FileAnswer::Written { created: true }));
     assert_eq!(std::fs::read(inside.path("new/folder/file")).unwrap().len(), 5 * piece.len());
     let again = ask(&mut inside.owner, FileCall::Stage { path: path.clone(), create_new: true });
     assert!(failed_with(&again, libc::EEXIST), "{again:?}");
     let handle = open(&mut inside.owner, FileCall::Open { path });
     match ask(&mut inside.owner, FileCall::Read { handle, offset: 100, max_bytes: u32::MAX }) {
-        Answer::File(FileAnswer::Piece { bytes }) => assert_eq!(bytes, piece),
+        CallAnswer::File(FileAnswer::Piece { bytes }) => assert_eq!(bytes, piece),
         other => panic!("{other:?}"),
     }
 }
@@ -82,12 +84,12 @@ fn commands_and_files_go_on_beside_each_other() {
     for _ in 0..20 {
         assert_eq!(inside.owner.run("exit 4").exit.exit_code, Some(4));
         let stat = ask(&mut inside.owner, FileCall::Stat { path: b"tree".to_vec() });
-        assert!(matches!(stat, Answer::File(FileAnswer::Entry(_))), "{stat:?}");
+        assert!(matches!(stat, CallAnswer::File(FileAnswer::Entry(_))), "{stat:?}");
     }
-    assert_eq!(inside.owner.reply(copying), Answer::Done);
+    assert_eq!(inside.owner.reply(copying), CallAnswer::Done);
     assert_eq!(inside.owner.run("ls copy | wc -l; cat copy/d300/f").text(), "300\nx\n");
     let removal = FileCall::Remove { path: b"copy".to_vec(), recursive: true };
-    assert_eq!(ask(&mut inside.owner, removal), Answer::Done);
+    assert_eq!(ask(&mut inside.owner, removal), CallAnswer::Done);
     assert!(!inside.path("copy").exists());
 }
 
@@ -99,7 +101,7 @@ fn changes_are_told_to_whoever_waits() {
     let waiting = inside.owner.send(Call::File(FileCall::Changes { handle }));
     inside.owner.run("echo x > new");
     match inside.owner.reply(waiting) {
-        Answer::File(FileAnswer::Changes(changes)) => {
+        CallAnswer::File(FileAnswer::Changes(changes)) => {
             assert_eq!(changes.first(), Some(&FileChange::Created(b"new".to_vec())));
         }
         other => panic!("{other:?}"),
@@ -108,12 +110,12 @@ fn changes_are_told_to_whoever_waits() {
     let mut all = Vec::new();
     eventually("the removal is told", || {
         match ask(&mut inside.owner, FileCall::Changes { handle }) {
-            Answer::File(FileAnswer::Changes(changes)) => all.extend(changes),
+            CallAnswer::File(FileAnswer::Changes(changes)) => all.extend(changes),
             other => panic!("{other:?}"),
         }
         all.contains(&FileChange::Removed(b"new".to_vec()))
     });
     let waiting = inside.owner.send(Call::File(FileCall::Changes { handle }));
-    assert_eq!(ask(&mut inside.owner, FileCall::Close { handle }), Answer::Done);
-    assert!(matches!(inside.owner.reply(waiting), Answer::Failed(_)), "nobody waits for a closed watch");
+    assert_eq!(ask(&mut inside.owner, FileCall::Close { handle }), CallAnswer::Done);
+    assert!(matches!(inside.owner.reply(waiting), CallAnswer::Failed(_)), "nobody waits for a closed watch");
 }

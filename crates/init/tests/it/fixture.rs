@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use warren_init::{
-    Answer, Call, Channel, Exit, Failure, FrameReader, Greeting, PROTOCOL_VERSION, PolledOutput,
+    Call, CallAnswer, Channel, Exit, Failure, FrameReader, Greeting, PROTOCOL_VERSION, PolledOutput,
     ProcessSummary, Reply, Request, Spawn, TerminalSize, encode, output_cost,
 };
 
@@ -193,7 +193,7 @@ impl Connection {
 
     pub(crate) fn greet(&mut self) -> Greeting {
         match self.call(Call::Hello { version: PROTOCOL_VERSION }) {
-            Answer::Hello(greeting) => greeting,
+            CallAnswer::Hello(greeting) => greeting,
             other => panic!("{other:?}"),
         }
     }
@@ -209,7 +209,7 @@ impl Connection {
     }
 
     /// The next reply to this request.
-    pub(crate) fn reply(&mut self, id: u32) -> Answer {
+    pub(crate) fn reply(&mut self, id: u32) -> CallAnswer {
         if let Some(at) = self.pending.iter().position(|reply| reply.id == id) {
             return self.pending.remove(at).unwrap().answer;
         }
@@ -238,7 +238,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn call(&mut self, call: Call) -> Answer {
+    pub(crate) fn call(&mut self, call: Call) -> CallAnswer {
         let id = self.send(call);
         self.reply(id)
     }
@@ -257,7 +257,7 @@ impl Connection {
         let mut outcome = Outcome::default();
         loop {
             match self.reply(id) {
-                Answer::Output { channel, bytes } => {
+                CallAnswer::Output { channel, bytes } => {
                     let granted = u32::try_from(output_cost(bytes.len())).unwrap();
                     self.send_as(id, Call::Grant { bytes: granted });
                     match channel {
@@ -265,12 +265,12 @@ impl Connection {
                         Channel::Stderr => outcome.stderr.extend(bytes),
                     }
                 }
-                Answer::InputTaken { .. } => {}
-                Answer::Exited(exit) => {
+                CallAnswer::InputTaken { .. } => {}
+                CallAnswer::Exited(exit) => {
                     outcome.exit = exit;
                     return Ok(outcome);
                 }
-                Answer::Failed(failure) => return Err(failure),
+                CallAnswer::Failed(failure) => return Err(failure),
                 other => panic!("{other:?}"),
             }
         }
@@ -281,8 +281,8 @@ impl Connection {
         let mut outcome = Outcome::default();
         loop {
             match self.reply(id) {
-                Answer::Output { bytes, .. } => outcome.stdout.extend(bytes),
-                Answer::Exited(exit) => return Outcome { exit, ..outcome },
+                CallAnswer::Output { bytes, .. } => outcome.stdout.extend(bytes),
+                CallAnswer::Exited(exit) => return Outcome { exit, ..outcome },
                 other => panic!("{other:?}"),
             }
         }
@@ -291,7 +291,7 @@ impl Connection {
     /// What a process has written so far.
     pub(crate) fn poll_now(&mut self, process: u32) -> Vec<u8> {
         match self.call(Call::Poll { process, offset: 0, max_bytes: 1 << 16, wait_ms: 0 }) {
-            Answer::Polled(polled) => polled.bytes,
+            CallAnswer::Polled(polled) => polled.bytes,
             other => panic!("{other:?}"),
         }
     }
@@ -302,7 +302,7 @@ impl Connection {
 
     pub(crate) fn start_spawn(&mut self, spawn: Spawn) -> u32 {
         match self.call(Call::Start(spawn)) {
-            Answer::Started { process } => process,
+            CallAnswer::Started { process } => process,
             other => panic!("{other:?}"),
         }
     }
@@ -310,7 +310,7 @@ impl Connection {
     pub(crate) fn poll(&mut self, process: u32, offset: u64) -> PolledOutput {
         let call = Call::Poll { process, offset, max_bytes: 1 << 16, wait_ms: 20_000 };
         match self.call(call) {
-            Answer::Polled(polled) => polled,
+            CallAnswer::Polled(polled) => polled,
             other => panic!("{other:?}"),
         }
     }
@@ -336,7 +336,7 @@ impl Connection {
 
     pub(crate) fn list(&mut self) -> Vec<ProcessSummary> {
         match self.call(Call::List) {
-            Answer::Processes(processes) => processes,
+            CallAnswer::Processes(processes) => processes,
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Output and input in any amount, with memory that stays as it is (W30; sec/S19).
 
-use warren_init::{Answer, BACKGROUND_OUTPUT_BYTES, Call, OUTPUT_WINDOW_BYTES, Spawn, output_cost};
+use warren_init::{BACKGROUND_OUTPUT_BYTES, Call, CallAnswer, OUTPUT_WINDOW_BYTES, Spawn, output_cost};
 
 use crate::fixture::{Inside, eventually, pause, shell};
 
@@ -20,7 +20,7 @@ fn a_gigabyte_of_output_takes_no_memory() {
     let (mut bytes_read, mut highest) = (0u64, 0);
     let exit = loop {
         match inside.owner.reply(run) {
-            Answer::Output { bytes, .. } => {
+            CallAnswer::Output { bytes, .. } => {
                 bytes_read += bytes.len() as u64;
                 let granted = u32::try_from(output_cost(bytes.len())).unwrap();
                 inside.owner.send_as(run, Call::Grant { bytes: granted });
@@ -28,7 +28,7 @@ fn a_gigabyte_of_output_takes_no_memory() {
                     highest = highest.max(resident_kb(&inside));
                 }
             }
-            Answer::Exited(exit) => break exit,
+            CallAnswer::Exited(exit) => break exit,
             other => panic!("{other:?}"),
         }
     };
@@ -70,12 +70,12 @@ fn a_program_that_writes_byte_by_byte_fills_the_window_all_the_same() {
     let mut held = 0;
     while held < OUTPUT_WINDOW_BYTES as usize {
         match inside.owner.reply(run) {
-            Answer::Output { bytes, .. } => held += output_cost(bytes.len()),
+            CallAnswer::Output { bytes, .. } => held += output_cost(bytes.len()),
             other => panic!("{other:?}"),
         }
     }
     assert!(held <= OUTPUT_WINDOW_BYTES as usize + output_cost(0), "{held}");
-    assert_eq!(inside.owner.call(Call::Ping), Answer::Done, "and nothing more of it comes");
+    assert_eq!(inside.owner.call(Call::Ping), CallAnswer::Done, "and nothing more of it comes");
     inside.owner.send_as(run, Call::Cancel);
     assert_eq!(inside.owner.outcome(run).unwrap().exit.signal, Some(9));
 }
@@ -88,14 +88,14 @@ fn a_stalled_stream_does_not_stall_the_others() {
     let mut held = 0;
     while held < OUTPUT_WINDOW_BYTES as usize {
         match inside.owner.reply(stalled) {
-            Answer::Output { bytes, .. } => held += output_cost(bytes.len()),
+            CallAnswer::Output { bytes, .. } => held += output_cost(bytes.len()),
             other => panic!("{other:?}"),
         }
     }
     assert!(held <= OUTPUT_WINDOW_BYTES as usize + output_cost(0), "not a piece beyond what was granted");
     let other = inside.owner.run("head -c 50000000 /dev/zero");
     assert_eq!(other.stdout.len(), 50_000_000);
-    assert_eq!(inside.owner.call(Call::Ping), Answer::Done);
+    assert_eq!(inside.owner.call(Call::Ping), CallAnswer::Done);
     inside.owner.send_as(stalled, Call::Cancel);
     assert_eq!(inside.owner.outcome(stalled).unwrap().exit.signal, Some(9));
 }
@@ -120,7 +120,7 @@ fn an_owner_that_does_not_read_blocks_nothing_in_the_box() {
         assert!(outcome.exit.timed_out && outcome.exit.duration_us < 10_000_000, "{:?}", outcome.exit);
         assert!(!outcome.stdout.is_empty(), "what was written is not lost");
     }
-    assert!(matches!(inside.owner.reply(process), Answer::Started { .. }));
+    assert!(matches!(inside.owner.reply(process), CallAnswer::Started { .. }));
 }
 
 // W30
@@ -134,16 +134,16 @@ fn input_that_nobody_reads_is_bounded() {
         let bytes = vec![b'x'; 512 << 10];
         waiting.push(inside.owner.send(Call::Write { process, bytes, close: false }));
     }
-    assert_eq!(inside.owner.call(Call::Ping), Answer::Done);
+    assert_eq!(inside.owner.call(Call::Ping), CallAnswer::Done);
     for request in &waiting[4..] {
-        refused += usize::from(matches!(inside.owner.reply(*request), Answer::Failed(_)));
+        refused += usize::from(matches!(inside.owner.reply(*request), CallAnswer::Failed(_)));
     }
     assert!(refused >= 1, "more than is kept is refused");
     // One that nobody waits for any more is taken back; those behind it end with the process.
     inside.owner.send_as(waiting[1], Call::Cancel);
-    assert!(matches!(inside.owner.reply(waiting[1]), Answer::Failed(_)));
+    assert!(matches!(inside.owner.reply(waiting[1]), CallAnswer::Failed(_)));
     inside.owner.call(Call::Signal { process, signal: 9 });
-    assert!(matches!(inside.owner.reply(waiting[0]), Answer::Failed(_)));
+    assert!(matches!(inside.owner.reply(waiting[0]), CallAnswer::Failed(_)));
 }
 
 // W30
@@ -154,16 +154,16 @@ fn a_poll_waits_as_long_as_it_may() {
     let poll = |wait_ms| Call::Poll { process, offset: 0, max_bytes: 100, wait_ms };
     for wait_ms in [0, 50] {
         match inside.owner.call(poll(wait_ms)) {
-            Answer::Polled(polled) => assert!(polled.bytes.is_empty() && polled.exit.is_none()),
+            CallAnswer::Polled(polled) => assert!(polled.bytes.is_empty() && polled.exit.is_none()),
             other => panic!("{other:?}"),
         }
     }
     let waiting = inside.owner.send(poll(600_000));
     let also = inside.owner.send(poll(600_000));
     inside.owner.send_as(also, Call::Cancel);
-    assert!(matches!(inside.owner.reply(also), Answer::Polled(polled) if polled.bytes.is_empty()));
+    assert!(matches!(inside.owner.reply(also), CallAnswer::Polled(polled) if polled.bytes.is_empty()));
     inside.owner.call(Call::Write { process, bytes: b"hello\n".to_vec(), close: false });
-    assert!(matches!(inside.owner.reply(waiting), Answer::Polled(polled) if polled.bytes == b"hello\n"));
+    assert!(matches!(inside.owner.reply(waiting), CallAnswer::Polled(polled) if polled.bytes == b"hello\n"));
 }
 
 // W30: those that ended first are forgotten first.
@@ -181,7 +181,8 @@ fn a_bounded_number_of_ended_processes_is_kept() {
     assert_eq!(listed.len(), 64);
     assert!(listed.iter().any(|summary| summary.process == last));
     assert!(listed.iter().all(|summary| summary.process != first));
-    let running: Vec<Answer> = (0..70).map(|_| inside.owner.call(Call::Start(shell("sleep 300")))).collect();
-    let started = running.iter().filter(|answer| matches!(answer, Answer::Started { .. })).count();
+    let running: Vec<CallAnswer> =
+        (0..70).map(|_| inside.owner.call(Call::Start(shell("sleep 300")))).collect();
+    let started = running.iter().filter(|answer| matches!(answer, CallAnswer::Started { .. })).count();
     assert_eq!(started, 64, "the rest was refused");
 }

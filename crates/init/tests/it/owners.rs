@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-use warren_init::{Answer, Call, Failure, FailureKind, PROTOCOL_VERSION, Request, encode};
+use warren_init::{Call, CallAnswer, Failure, FailureKind, PROTOCOL_VERSION, Request, encode};
 
 use crate::fixture::{Connection, Inside, argv, eventually, invoke, shell, start_stdio, wait_for_end};
 
@@ -43,7 +43,7 @@ fn another_version_is_refused() {
         Call::Ping,
     ] {
         let mut inside = Inside::start_silent(&[]);
-        let refused = Answer::Failed(Failure { kind: FailureKind::Version, errno: 0 });
+        let refused = CallAnswer::Failed(Failure { kind: FailureKind::Version, errno: 0 });
         assert_eq!(inside.owner.call(call), refused);
         assert_eq!(inside.owner.next_reply(), None, "the connection is closed");
         inside.wait_for_end();
@@ -108,7 +108,7 @@ fn a_box_that_lingers_is_met_again_with_its_processes() {
     let process = owner.start("echo one; read line; echo two; read line");
     owner.output(process, "one");
     let run = owner.send(Call::Run(shell("echo up; sleep 300")));
-    assert!(matches!(owner.reply(run), Answer::Output { .. }));
+    assert!(matches!(owner.reply(run), CallAnswer::Output { .. }));
     drop(owner);
 
     let mut owner = Connection::to(&socket);
@@ -131,12 +131,12 @@ fn a_new_owner_hears_nothing_of_the_former_ones_requests() {
         for _ in 0..8 {
             owner.send(Call::Run(shell("sleep 300 & setsid sleep 300")));
         }
-        assert_eq!(owner.call(Call::Ping), Answer::Done);
+        assert_eq!(owner.call(Call::Ping), CallAnswer::Done);
     }
     let mut owner = Connection::to(&socket);
     for id in 0..20 {
         owner.send_as(id, Call::Hello { version: PROTOCOL_VERSION });
-        assert!(matches!(owner.reply(id), Answer::Hello(_)));
+        assert!(matches!(owner.reply(id), CallAnswer::Hello(_)));
     }
     owner.send(Call::Leave);
     wait_for_end(&mut launcher);
@@ -161,7 +161,7 @@ fn there_is_one_owner_at_a_time() {
     owner.greet();
     let mut second = Connection::to(&socket);
     assert_eq!(second.next_reply(), None);
-    assert_eq!(owner.call(Call::Ping), Answer::Done);
+    assert_eq!(owner.call(Call::Ping), CallAnswer::Done);
     owner.send(Call::Leave);
     wait_for_end(&mut launcher);
 }
@@ -205,13 +205,13 @@ fn frames_go_over_stdio_and_nothing_else_does() {
     let mut owner = Connection::over(child.stdout.take().unwrap());
     let mut send = |id, call| input.write_all(&encode(&Request { id, call }).unwrap()).unwrap();
     send(1, Call::Hello { version: PROTOCOL_VERSION });
-    assert!(matches!(owner.reply(1), Answer::Hello(_)));
+    assert!(matches!(owner.reply(1), CallAnswer::Hello(_)));
     send(2, Call::Run(shell("echo noise; echo noise > /proc/1/fd/1; exit 4")));
     assert_eq!(owner.outcome_unpaced(2).exit.exit_code, Some(4));
     // A new owner on the same wire.
     send(3, Call::Run(shell("sleep 300")));
     send(1, Call::Hello { version: PROTOCOL_VERSION });
-    assert!(matches!(owner.reply(1), Answer::Hello(_)));
+    assert!(matches!(owner.reply(1), CallAnswer::Hello(_)));
     drop(input);
     eventually("it ends", || child.try_wait().unwrap().is_some());
     drop(root);
@@ -266,7 +266,7 @@ fn landlock_keeps_writes_in_the_workspace() {
 fn a_request_from_outside_to_end_is_followed() {
     let mut inside = Inside::start_with(&["--linger-ms", "forever"]);
     inside.owner.run("kill -TERM 1; kill -INT 1; kill -HUP 1");
-    assert_eq!(inside.owner.call(Call::Ping), Answer::Done);
+    assert_eq!(inside.owner.call(Call::Ping), CallAnswer::Done);
     let pid = rustix::process::Pid::from_raw(i32::try_from(inside.init_pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     inside.wait_for_end();
@@ -287,6 +287,6 @@ fn a_request_to_end_that_claims_to_come_from_outside_means_nothing() {
         taken.split(' ').any(|answer| answer == "0"),
         "no forged signal was taken, so that nothing is shown: {taken}"
     );
-    assert_eq!(inside.owner.call(Call::Ping), Answer::Done);
+    assert_eq!(inside.owner.call(Call::Ping), CallAnswer::Done);
     assert_eq!(inside.owner.run("echo alive").text(), "alive\n");
 }

@@ -1,15 +1,15 @@
 //! Processes that stay when their request ends, and terminals (W30).
 
-use warren_init::{Answer, Call, Failure, FailureKind, TerminalSize};
+use warren_init::{Call, CallAnswer, Failure, FailureKind, TerminalSize};
 
 use crate::fixture::{Connection, Inside, terminal};
 
-fn write(owner: &mut Connection, process: u32, text: &str, close: bool) -> Answer {
+fn write(owner: &mut Connection, process: u32, text: &str, close: bool) -> CallAnswer {
     owner.call(Call::Write { process, bytes: text.into(), close })
 }
 
-fn is_failed(answer: &Answer, kind: FailureKind) -> bool {
-    matches!(answer, Answer::Failed(Failure { kind: found, .. }) if *found == kind)
+fn is_failed(answer: &CallAnswer, kind: FailureKind) -> bool {
+    matches!(answer, CallAnswer::Failed(Failure { kind: found, .. }) if *found == kind)
 }
 
 // W30
@@ -34,9 +34,9 @@ fn a_background_process_takes_input() {
     let mut inside = Inside::start();
     let owner = &mut inside.owner;
     let process = owner.start("read line; echo \"got $line\"; cat; echo end");
-    assert_eq!(write(owner, process, "hello\n", false), Answer::Done);
+    assert_eq!(write(owner, process, "hello\n", false), CallAnswer::Done);
     owner.output(process, "got hello");
-    assert_eq!(write(owner, process, "more", true), Answer::Done);
+    assert_eq!(write(owner, process, "more", true), CallAnswer::Done);
     let (all, exit) = owner.end_of(process);
     assert_eq!((all.as_str(), exit.exit_code), ("got hello\nmoreend\n", Some(0)));
     assert!(is_failed(&write(owner, process, "x", false), FailureKind::UnknownNumber));
@@ -52,10 +52,10 @@ fn a_terminal_is_a_terminal() {
     let (first, _) = owner.output(process, "33 99");
     assert!(first.contains("is a tty"), "{first}");
     let size = TerminalSize { rows: 40, columns: 120 };
-    assert_eq!(owner.call(Call::Resize { process, size }), Answer::Done);
+    assert_eq!(owner.call(Call::Resize { process, size }), CallAnswer::Done);
     write(owner, process, "\n", false);
     owner.output(process, "/dev/pts");
-    assert_eq!(write(owner, process, "", true), Answer::Done, "ends the line-wise reader's input");
+    assert_eq!(write(owner, process, "", true), CallAnswer::Done, "ends the line-wise reader's input");
     let (all, exit) = owner.end_of(process);
     assert!(all.contains("40 120") && all.contains("over"), "{all}");
     assert_eq!(exit.exit_code, Some(0));
@@ -85,10 +85,14 @@ fn a_signal_reaches_a_process_and_is_told() {
     for signal in [15, 9, 2] {
         let process = owner.start("echo up; exec sleep 100");
         owner.output(process, "up");
-        assert_eq!(owner.call(Call::Signal { process, signal }), Answer::Done);
+        assert_eq!(owner.call(Call::Signal { process, signal }), CallAnswer::Done);
         let (_, exit) = owner.end_of(process);
         assert_eq!((exit.exit_code, exit.signal), (None, Some(signal)));
-        assert_eq!(owner.call(Call::Signal { process, signal }), Answer::Done, "ended already is success");
+        assert_eq!(
+            owner.call(Call::Signal { process, signal }),
+            CallAnswer::Done,
+            "ended already is success"
+        );
         assert!(is_failed(&owner.call(Call::Signal { process, signal: 700 }), FailureKind::Invalid));
     }
 }

@@ -1,6 +1,6 @@
 //! Commands whose caller waits (W30, W77).
 
-use warren_init::{Answer, Call, Failure, FailureKind, Spawn};
+use warren_init::{Call, CallAnswer, Failure, FailureKind, Spawn};
 
 use crate::fixture::{Inside, argv, shell};
 
@@ -54,7 +54,7 @@ fn input_can_follow_and_is_paced() {
         sent += 1;
         while sent * piece.len() - taken > 256 << 10 {
             match inside.owner.reply(id) {
-                Answer::InputTaken { bytes } => taken += bytes as usize,
+                CallAnswer::InputTaken { bytes } => taken += bytes as usize,
                 other => panic!("{other:?}"),
             }
         }
@@ -72,7 +72,7 @@ fn input_that_came_with_the_command_is_paced_too() {
     let mut taken = 0;
     while taken < 256 << 10 {
         match inside.owner.reply(id) {
-            Answer::InputTaken { bytes } => taken += bytes,
+            CallAnswer::InputTaken { bytes } => taken += bytes,
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use warren_init::{Answer, Call, Spawn};
+use warren_init::{Call, CallAnswer, Spawn};
 
 use crate::fixture::{Inside, argv, eventually, shell, start_plainly};
 
@@ -227,7 +227,7 @@ except OSError as error: print('memory', error.errno)
     let outcome = inside.owner.run_spawn(python(text));
     let text = outcome.text();
     assert!(text.contains("traced -1 1") && text.contains("memory 13"), "{text} {outcome:?}");
-    assert_eq!(inside.owner.call(Call::Ping), Answer::Done);
+    assert_eq!(inside.owner.call(Call::Ping), CallAnswer::Done);
 }
 
 // W32: a tracer hides the death of the program it traces from everyone but itself.
@@ -274,7 +274,7 @@ fn output_that_another_command_holds_open_is_not_waited_for() {
 fn a_cancelled_run_ends_with_its_children() {
     let mut inside = Inside::start();
     let run = inside.owner.send(Call::Run(shell("setsid sleep 300 & echo up; yes")));
-    assert!(matches!(inside.owner.reply(run), Answer::Output { .. }));
+    assert!(matches!(inside.owner.reply(run), CallAnswer::Output { .. }));
     inside.owner.send_as(run, Call::Cancel);
     let outcome = inside.owner.outcome(run).unwrap();
     assert_eq!((outcome.exit.signal, outcome.exit.timed_out), (Some(9), false));

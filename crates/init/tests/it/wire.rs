@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use proptest::prelude::*;
 use warren_init::{
-    Answer, Call, FileCall, FrameReader, MAX_FRAME_BYTES, PROTOCOL_VERSION, Reply, Request, Spawn,
+    Call, CallAnswer, FileCall, FrameReader, MAX_FRAME_BYTES, PROTOCOL_VERSION, Reply, Request, Spawn,
     SpawnLimits, TerminalSize, encode,
 };
 
@@ -166,7 +166,7 @@ fn lengths_are_checked_before_anything_is_kept() {
     assert!(reader.next::<Reply>().is_err());
     let longest = Reply {
         id: 1,
-        answer: Answer::Output { channel: warren_init::Channel::Stdout, bytes: vec![0; MAX_FRAME_BYTES] },
+        answer: CallAnswer::Output { channel: warren_init::Channel::Stdout, bytes: vec![0; MAX_FRAME_BYTES] },
     };
     assert!(encode(&longest).is_err());
     // A list that claims four thousand million elements.
@@ -215,7 +215,7 @@ fn half_a_frame_and_silence_stops_nothing_in_the_box() {
     inside.owner.stream.write_all(&frame[..frame.len() - 1]).unwrap();
     crate::fixture::eventually("the process goes on", || inside.path("done").exists());
     inside.owner.stream.write_all(&frame[frame.len() - 1..]).unwrap();
-    assert_eq!(inside.owner.reply(900), Answer::Done);
+    assert_eq!(inside.owner.reply(900), CallAnswer::Done);
     assert_eq!(inside.owner.list()[0].process, process);
 }
 
@@ -281,9 +281,9 @@ fn a_greeting_is_answered_though_much_follows_it() {
     }
     wire.extend(encode(&Request { id: 2_000, call: Call::Run(shell("exit 3")) }).unwrap());
     inside.owner.stream.write_all(&wire).unwrap();
-    assert!(matches!(inside.owner.reply(1), Answer::Hello(_)));
+    assert!(matches!(inside.owner.reply(1), CallAnswer::Hello(_)));
     for id in 2..2_000 {
-        assert_eq!(inside.owner.reply(id), Answer::Done);
+        assert_eq!(inside.owner.reply(id), CallAnswer::Done);
     }
     assert_eq!(inside.owner.outcome(2_000).unwrap().exit.exit_code, Some(3));
 }

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use warren_init::{
-    Answer, Call, FrameReader, Greeting, OUTPUT_WINDOW_BYTES, PROTOCOL_VERSION, Reply, Request, encode,
+    Call, CallAnswer, FrameReader, Greeting, OUTPUT_WINDOW_BYTES, PROTOCOL_VERSION, Reply, Request, encode,
     output_cost,
 };
 use warren_workspace::Presence;
@@ -94,7 +94,7 @@ struct Requests {
 
 #[derive(Debug)]
 struct Inbox {
-    replies: mpsc::UnboundedSender<Answer>,
+    replies: mpsc::UnboundedSender<CallAnswer>,
     unread: Arc<AtomicUsize>,
 }
 
@@ -116,7 +116,7 @@ impl Channel {
         let lifetime = Arc::new(Lifetime(shared.gone.clone()));
         let channel = Self { shared, _lifetime: lifetime };
         match channel.call(Call::Hello { version: PROTOCOL_VERSION }, patience).await? {
-            Answer::Hello(greeting) if greeting.version == PROTOCOL_VERSION => Ok((channel, greeting)),
+            CallAnswer::Hello(greeting) if greeting.version == PROTOCOL_VERSION => Ok((channel, greeting)),
             _ => Err(ChannelError::Version),
         }
     }
@@ -146,11 +146,11 @@ impl Channel {
     }
 
     /// A call with one answer.
-    pub(crate) async fn call(&self, call: Call, patience: Duration) -> Result<Answer, ChannelError> {
-        let mut conversation = self.converse(call)?;
-        match tokio::time::timeout(patience, conversation.next()).await {
+    pub(crate) async fn call(&self, call: Call, patience: Duration) -> Result<CallAnswer, ChannelError> {
+        let mut active = self.start_call(call)?;
+        match tokio::time::timeout(patience, active.next()).await {
             Ok(Some(answer)) => {
-                conversation.has_ended = true;
+                active.has_ended = true;
                 Ok(answer)
             }
             Ok(None) => Err(ChannelError::Gone),
@@ -158,17 +158,17 @@ impl Channel {
         }
     }
 
-    /// A call with many answers. Dropping the conversation before its end cancels it.
-    pub(crate) fn converse(&self, call: Call) -> Result<Conversation, ChannelError> {
+    /// A call with many answers. Dropping the call before its end cancels it.
+    pub(crate) fn start_call(&self, call: Call) -> Result<ActiveCall, ChannelError> {
         let (sender, replies) = mpsc::unbounded_channel();
         let unread = Arc::new(AtomicUsize::new(0));
         let id = self.shared.requests().add(Inbox { replies: sender, unread: Arc::clone(&unread) });
-        let conversation = Conversation { channel: self.clone(), id, replies, unread, has_ended: false };
+        let active = ActiveCall { channel: self.clone(), id, replies, unread, has_ended: false };
         if let Err(error) = self.shared.send(id, call) {
             self.shared.requests().under_way.remove(&id);
             return Err(error);
         }
-        Ok(conversation)
+        Ok(active)
     }
 
     /// A call that is not answered.
@@ -180,17 +180,17 @@ impl Channel {
 
 /// One request and its replies.
 #[derive(Debug)]
-pub(crate) struct Conversation {
+pub(crate) struct ActiveCall {
     channel: Channel,
     id: u32,
-    replies: mpsc::UnboundedReceiver<Answer>,
+    replies: mpsc::UnboundedReceiver<CallAnswer>,
     unread: Arc<AtomicUsize>,
     pub(crate) has_ended: bool,
 }
 
-impl Conversation {
+impl ActiveCall {
     /// The next reply; absent once the box is gone.
-    pub(crate) async fn next(&mut self) -> Option<Answer> {
+    pub(crate) async fn next(&mut self) -> Option<CallAnswer> {
         let answer = tokio::select! {
             biased;
             answer = self.replies.recv() => answer?,
@@ -211,7 +211,7 @@ impl Conversation {
     }
 }
 
-impl Drop for Conversation {
+impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.channel.shared.requests().under_way.remove(&self.id);
         if !self.has_ended {
@@ -311,10 +311,10 @@ impl Outbox {
 }
 
 /// What a reply takes while nobody has read it.
-fn cost(answer: &Answer) -> usize {
+fn cost(answer: &CallAnswer) -> usize {
     output_cost(match answer {
-        Answer::Output { bytes, .. } => bytes.len(),
-        Answer::Polled(polled) => polled.bytes.len(),
+        CallAnswer::Output { bytes, .. } => bytes.len(),
+        CallAnswer::Polled(polled) => polled.bytes.len(),
         // They must not pile up either.
         _ => 0,
     })

@@ -53,7 +53,7 @@ impl<'a> From<&'a DockerConfig> for BoxConfig<'a> {
 
 /// How one open box is described besides its config.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Described<'a> {
+pub(crate) struct BoxDescription<'a> {
     /// In words.
     pub(crate) isolation: &'a str,
     pub(crate) confinement: &'a serde_json::Value,
@@ -91,7 +91,7 @@ impl BoxConfig<'_> {
     }
 
     /// For `describe()`.
-    pub(crate) fn told(&self, described: Described<'_>) -> serde_json::Value {
+    pub(crate) fn told(&self, described: BoxDescription<'_>) -> serde_json::Value {
         serde_json::json!({
             "isolation": described.isolation,
             "box": described.confinement,

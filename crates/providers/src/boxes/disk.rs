@@ -18,7 +18,7 @@ use warren_model::{ErrorCode, MIB, WorkspaceId};
 use warren_workspace::Error;
 
 use super::shell::EndBox;
-use crate::directory::{Room, blocking};
+use crate::directory::{SpaceCheck, blocking};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Less than this may be anybody's.
@@ -56,9 +56,9 @@ impl DiskMeter {
     }
 
     /// For file operations of our own, which must not add to a workspace that is over its limit.
-    pub(crate) fn room(self: &Arc<Self>) -> Room {
+    pub(crate) fn room(self: &Arc<Self>) -> SpaceCheck {
         let meter = Arc::clone(self);
-        Room(Arc::new(move |adding| meter.check_now(adding)))
+        SpaceCheck(Arc::new(move |adding| meter.check_now(adding)))
     }
 
     /// Refuses while the workspace is over its limit; looks again first.

@@ -19,7 +19,7 @@ use futures_util::{StreamExt, stream};
 use rustix::io::Errno;
 use tokio::sync::Mutex;
 use warren_init::{
-    Answer, Call, Failure, FailureKind, FileAnswer, FileCall, FileChange, FileEntry, FileKind,
+    Call, CallAnswer, Failure, FailureKind, FileAnswer, FileCall, FileChange, FileEntry, FileKind,
     MAX_PIECE_BYTES,
 };
 use warren_model::{ErrorCode, Timestamp};
@@ -70,7 +70,7 @@ impl BoxFs {
         Self { channel, limits, max_copy_bytes, changes: Arc::default() }
     }
 
-    async fn ask(&self, call: FileCall, path: &WorkspacePath) -> Result<Answer, Error> {
+    async fn ask(&self, call: FileCall, path: &WorkspacePath) -> Result<CallAnswer, Error> {
         self.ask_patiently(call, path, PATIENCE).await
     }
 
@@ -79,10 +79,10 @@ impl BoxFs {
         call: FileCall,
         path: &WorkspacePath,
         patience: Duration,
-    ) -> Result<Answer, Error> {
+    ) -> Result<CallAnswer, Error> {
         let may_be_repeated = !changes_something(&call);
         match self.channel.call(Call::File(call), patience).await {
-            Ok(Answer::Failed(failure)) => Err(refusal(&failure, path)),
+            Ok(CallAnswer::Failed(failure)) => Err(refusal(&failure, path)),
             Ok(answer) => Ok(answer),
             Err(ChannelError::TooLong) => {
                 Err(Error::operation(ErrorCode::InvalidPath, format!("{path} is too long for the box")))
@@ -97,14 +97,14 @@ impl BoxFs {
 
     async fn done(&self, call: FileCall, path: &WorkspacePath) -> Result<(), Error> {
         match self.ask_patiently(call, path, TREE_PATIENCE).await? {
-            Answer::Done => Ok(()),
+            CallAnswer::Done => Ok(()),
             _ => Err(nonsense()),
         }
     }
 
     async fn open(&self, call: FileCall, path: &WorkspacePath) -> Result<(Handle, FileEntry, bool), Error> {
         match self.ask(call, path).await? {
-            Answer::File(FileAnswer::Opened { handle, entry, created }) => {
+            CallAnswer::File(FileAnswer::Opened { handle, entry, created }) => {
                 Ok((Handle { channel: self.channel.clone(), number: handle }, entry, created))
             }
             _ => Err(nonsense()),
@@ -121,7 +121,7 @@ impl BoxFs {
         let max_bytes = u32::try_from(length.min(MAX_PIECE_BYTES as u64)).unwrap_or(u32::MAX);
         match self.ask(FileCall::Read { handle: handle.number, offset, max_bytes }, path).await? {
             // More than was asked for would be somebody else's mistake in our answer.
-            Answer::File(FileAnswer::Piece { bytes }) if bytes.len() as u64 <= length => Ok(bytes.into()),
+            CallAnswer::File(FileAnswer::Piece { bytes }) if bytes.len() as u64 <= length => Ok(bytes.into()),
             _ => Err(nonsense()),
         }
     }
@@ -151,7 +151,7 @@ impl BoxFs {
         for piece in contents.chunks(MAX_PIECE_BYTES) {
             let call = FileCall::Add { handle: handle.number, bytes: piece.to_vec() };
             match self.ask(call, path).await? {
-                Answer::Done => {}
+                CallAnswer::Done => {}
                 _ => return Err(nonsense()),
             }
         }
@@ -160,7 +160,7 @@ impl BoxFs {
 
     async fn commit(&self, handle: &Handle, path: &WorkspacePath) -> Result<bool, Error> {
         match self.ask(FileCall::Commit { handle: handle.number }, path).await? {
-            Answer::File(FileAnswer::Written { created }) => Ok(created),
+            CallAnswer::File(FileAnswer::Written { created }) => Ok(created),
             _ => Err(nonsense()),
         }
     }
@@ -190,7 +190,7 @@ impl BoxFs {
     /// One page as the box gives it, and whether there is more.
     async fn page(&self, path: &WorkspacePath, call: FileCall) -> Result<(Vec<FileEntry>, bool), Error> {
         match self.ask(call, path).await? {
-            Answer::File(FileAnswer::Listing { entries, has_more }) => {
+            CallAnswer::File(FileAnswer::Listing { entries, has_more }) => {
                 let goes_on = has_more && !entries.is_empty();
                 Ok((entries, goes_on))
             }
@@ -274,7 +274,7 @@ impl Fs for BoxFs {
 
     async fn stat(&self, path: &WorkspacePath) -> Result<Entry, Error> {
         match self.ask(FileCall::Stat { path: bytes_of(path) }, path).await? {
-            Answer::File(FileAnswer::Entry(entry)) => Ok(entry_of(&entry)),
+            CallAnswer::File(FileAnswer::Entry(entry)) => Ok(entry_of(&entry)),
             _ => Err(nonsense()),
         }
     }
@@ -383,10 +383,10 @@ impl Fs for BoxFs {
                     return Some((Ok(change_of(change)), (channel, handle, pending)));
                 }
                 let call = Call::File(FileCall::Changes { handle: handle.number });
-                let mut conversation = channel.converse(call).ok()?;
-                let answer = conversation.next().await?;
-                conversation.has_ended = true;
-                let Answer::File(FileAnswer::Changes(changes)) = answer else {
+                let mut active = channel.start_call(call).ok()?;
+                let answer = active.next().await?;
+                active.has_ended = true;
+                let CallAnswer::File(FileAnswer::Changes(changes)) = answer else {
                     return None;
                 };
                 pending.extend(changes);

@@ -11,6 +11,7 @@
 
 pub(crate) mod channel;
 pub(crate) mod config;
+mod dialog;
 pub(crate) mod disk;
 pub(crate) mod files;
 pub(crate) mod mounts;
@@ -19,4 +20,3 @@ pub(crate) mod program;
 pub(crate) mod reference;
 pub(crate) mod shell;
 pub(crate) mod syscalls;
-mod talk;

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{getegid, geteuid};
-
-use crate::directory::Owner;
+use warren_confined_fs::Owner;
 
 /// Far above people, system services, and the ranges that are handed out for rootless containers.
 const FIRST: u32 = 2_000_000_000;

@@ -17,20 +17,20 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use warren_doors::{Clock, Environment};
 use warren_init::{
-    Answer, Call, Channel as OutputChannel, Exit, Failure, FailureKind, OUTPUT_WINDOW_BYTES, ProcessSummary,
-    Spawn, SpawnLimits, TerminalSize, WORKSPACE_ROOT, output_cost,
+    Call, CallAnswer, Channel as OutputChannel, Exit, Failure, FailureKind, OUTPUT_WINDOW_BYTES,
+    ProcessSummary, Spawn, SpawnLimits, TerminalSize, WORKSPACE_ROOT, output_cost,
 };
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::shell::{
-    Command, Conversation, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
+    Command, Dialog, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
     RunResult, RunStream, Shell, Signal, Start,
 };
 use warren_workspace::{Error, WorkspacePath};
 
-use super::channel::{Channel, ChannelError, Conversation as Exchange};
+use super::channel::{ActiveCall, Channel, ChannelError};
+use super::dialog;
 use super::disk::DiskMeter;
-use super::talk;
-use crate::directory::{Place, blocking, open_emptied};
+use crate::directory::{OpenDirectory, blocking, open_emptied};
 use crate::process::{Arguments, HeadTail, Sources, Spill, build_environment, program_name};
 
 /// Whatever the config says, one command's kept output stays small enough to answer with.
@@ -55,7 +55,7 @@ const STDIN_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) type OpenSpill =
     Arc<dyn Fn(WorkspacePath) -> BoxFuture<'static, Result<Spill, Error>> + Send + Sync>;
 /// Where a box's files are in a folder of the host.
-pub(crate) fn spill_opener(place: Arc<Place>) -> OpenSpill {
+pub(crate) fn spill_opener(place: Arc<OpenDirectory>) -> OpenSpill {
     Arc::new(move |path| {
         let place = Arc::clone(&place);
         Box::pin(blocking(move || open_emptied(&place, &path).map(Spill::new)))
@@ -204,11 +204,11 @@ impl BoxShell {
         let mut input = command.stdin.clone();
         spawn.input = input.split_to(input.len().min(INPUT_WINDOW_BYTES)).to_vec();
         spawn.has_more_input = !input.is_empty();
-        let conversation = self.channel.converse(Call::Run(spawn)).map_err(lost_before)?;
+        let call = self.channel.start_call(Call::Run(spawn)).map_err(lost_before)?;
         let max_output =
             usize::try_from(self.rules.max_output_bytes.min(MAX_OUTPUT_BYTES)).unwrap_or(usize::MAX);
         Ok(Running {
-            conversation,
+            call,
             command,
             input,
             stdout: HeadTail::new(max_output),
@@ -226,8 +226,8 @@ impl BoxShell {
     async fn simple(&self, process: ProcessId, call: Call, patience: Duration) -> Result<(), Error> {
         self.check_open()?;
         match self.channel.call(call, patience).await {
-            Ok(Answer::Done) => Ok(()),
-            Ok(Answer::Failed(failure)) => Err(process_failure(process, &failure)),
+            Ok(CallAnswer::Done) => Ok(()),
+            Ok(CallAnswer::Failed(failure)) => Err(process_failure(process, &failure)),
             Ok(_) => Err(nonsense()),
             Err(error) => Err(lost_before(error)),
         }
@@ -249,7 +249,7 @@ impl BoxShell {
 
 /// A command under way.
 struct Running {
-    conversation: Exchange,
+    call: ActiveCall,
     command: Command,
     /// What was not sent yet.
     input: Bytes,
@@ -273,19 +273,21 @@ impl Running {
         loop {
             let answer = tokio::select! {
                 biased;
-                answer = self.conversation.next() => answer,
+                answer = self.call.next() => answer,
                 () = closing.cancelled() => return Err(closed_meanwhile()),
                 () = &mut overrun => return self.overrun().await,
             };
             match answer {
-                Some(Answer::Output { channel, bytes }) => self.take_output(channel, bytes.into()).await?,
-                Some(Answer::InputTaken { bytes }) => self.send_input(bytes).map_err(lost_meanwhile)?,
-                Some(Answer::Exited(exit)) => {
-                    self.conversation.has_ended = true;
+                Some(CallAnswer::Output { channel, bytes }) => {
+                    self.take_output(channel, bytes.into()).await?
+                }
+                Some(CallAnswer::InputTaken { bytes }) => self.send_input(bytes).map_err(lost_meanwhile)?,
+                Some(CallAnswer::Exited(exit)) => {
+                    self.call.has_ended = true;
                     return self.result(exit).await;
                 }
-                Some(Answer::Failed(failure)) => {
-                    self.conversation.has_ended = true;
+                Some(CallAnswer::Failed(failure)) => {
+                    self.call.has_ended = true;
                     return Err(start_failure(&self.command, &failure));
                 }
                 Some(_) => return Err(nonsense()),
@@ -320,7 +322,7 @@ impl Running {
         self.ungranted = self.ungranted.saturating_add(length);
         if self.ungranted >= OUTPUT_WINDOW_BYTES / 2 {
             let bytes = std::mem::take(&mut self.ungranted);
-            self.conversation.add(Call::Grant { bytes }).map_err(lost_meanwhile)?;
+            self.call.add(Call::Grant { bytes }).map_err(lost_meanwhile)?;
         }
         Ok(())
     }
@@ -331,7 +333,7 @@ impl Running {
         }
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(INPUT_WINDOW_BYTES);
         let piece = self.input.split_to(self.input.len().min(room));
-        self.conversation.add(Call::Input { bytes: piece.to_vec(), last: self.input.is_empty() })
+        self.call.add(Call::Input { bytes: piece.to_vec(), last: self.input.is_empty() })
     }
 
     async fn result(mut self, exit: Exit) -> Result<RunResult, Error> {
@@ -353,8 +355,8 @@ impl Running {
         tracing::warn!("a box did not end a command at its deadline; the box is ended");
         (self.end_box)();
         // Now, not when its end is noticed: the next command is for the next box.
-        self.conversation.shut_channel();
-        self.conversation.has_ended = true;
+        self.call.shut_channel();
+        self.call.has_ended = true;
         self.result(Exit { exit_code: None, signal: Some(9), timed_out: true, duration_us: 0 }).await
     }
 }
@@ -400,8 +402,8 @@ impl Shell for BoxShell {
         let mut input = command.stdin.clone();
         spawn.input = input.split_to(input.len().min(INPUT_WINDOW_BYTES)).to_vec();
         let process = match self.channel.call(Call::Start(spawn), PATIENCE).await {
-            Ok(Answer::Started { process }) => ProcessId(process),
-            Ok(Answer::Failed(failure)) => return Err(start_failure(command, &failure)),
+            Ok(CallAnswer::Started { process }) => ProcessId(process),
+            Ok(CallAnswer::Failed(failure)) => return Err(start_failure(command, &failure)),
             Ok(_) => return Err(nonsense()),
             Err(error) => return Err(lost_before(error)),
         };
@@ -434,8 +436,8 @@ impl Shell for BoxShell {
             wait_ms: u32::try_from(wait_ms).unwrap_or(u32::MAX),
         };
         let polled = match self.channel.call(call, Duration::from_millis(wait_ms) + PATIENCE).await {
-            Ok(Answer::Polled(polled)) => polled,
-            Ok(Answer::Failed(failure)) => return Err(process_failure(process, &failure)),
+            Ok(CallAnswer::Polled(polled)) => polled,
+            Ok(CallAnswer::Failed(failure)) => return Err(process_failure(process, &failure)),
             Ok(_) => return Err(nonsense()),
             Err(error) => return Err(lost_before(error)),
         };
@@ -459,13 +461,13 @@ impl Shell for BoxShell {
             let call = Call::Write { process: process.0, bytes: piece.to_vec(), close: close && is_last };
             self.check_open()?;
             match self.channel.call(call, until.saturating_duration_since(Instant::now())).await {
-                Ok(Answer::Done) if is_last => return Ok(()),
-                Ok(Answer::Done) => {}
-                Ok(Answer::Failed(failure)) if failure.kind == FailureKind::System => {
+                Ok(CallAnswer::Done) if is_last => return Ok(()),
+                Ok(CallAnswer::Done) => {}
+                Ok(CallAnswer::Failed(failure)) if failure.kind == FailureKind::System => {
                     let detail = format!("the input of process {} is closed", process.0);
                     return Err(Error::operation(ErrorCode::ProcessNotFound, detail));
                 }
-                Ok(Answer::Failed(failure)) => return Err(process_failure(process, &failure)),
+                Ok(CallAnswer::Failed(failure)) => return Err(process_failure(process, &failure)),
                 Ok(_) => return Err(nonsense()),
                 Err(ChannelError::Silent) => {
                     let detail = "the process does not read its input";
@@ -496,7 +498,7 @@ impl Shell for BoxShell {
     async fn list(&self) -> Result<Vec<ProcessInfo>, Error> {
         self.check_open()?;
         match self.channel.call(Call::List, PATIENCE).await {
-            Ok(Answer::Processes(processes)) => Ok(processes.iter().map(info_of).collect()),
+            Ok(CallAnswer::Processes(processes)) => Ok(processes.iter().map(info_of).collect()),
             Ok(_) => Err(nonsense()),
             Err(error) => Err(lost_before(error)),
         }
@@ -506,11 +508,11 @@ impl Shell for BoxShell {
         Some(self.runner)
     }
 
-    async fn converse(&self, command: Command) -> Result<Conversation, Error> {
+    async fn open_dialog(&self, command: Command) -> Result<Dialog, Error> {
         self.check_open()?;
         self.check_disk().await?;
         let spawn = self.spawn_of(&command, None, 0)?;
-        talk::begin(&self.channel, command, spawn, self.closing.clone(), &self.runs)
+        dialog::begin(&self.channel, command, spawn, self.closing.clone(), &self.runs)
     }
 }
 
@@ -519,25 +521,25 @@ impl Running {
     async fn first(&mut self) -> Result<Option<Exit>, Error> {
         let closing = self.closing.clone();
         let answer = tokio::select! {
-            answer = self.conversation.next() => answer,
+            answer = self.call.next() => answer,
             () = closing.cancelled() => return Err(closed_meanwhile()),
             // Silent so far: it runs.
             () = tokio::time::sleep(FIRST_SIGN) => return Ok(None),
         };
         match answer {
-            Some(Answer::Failed(failure)) => {
-                self.conversation.has_ended = true;
+            Some(CallAnswer::Failed(failure)) => {
+                self.call.has_ended = true;
                 Err(start_failure(&self.command, &failure))
             }
-            Some(Answer::Exited(exit)) => {
-                self.conversation.has_ended = true;
+            Some(CallAnswer::Exited(exit)) => {
+                self.call.has_ended = true;
                 Ok(Some(exit))
             }
-            Some(Answer::Output { channel, bytes }) => {
+            Some(CallAnswer::Output { channel, bytes }) => {
                 self.take_output(channel, bytes.into()).await?;
                 Ok(None)
             }
-            Some(Answer::InputTaken { bytes }) => {
+            Some(CallAnswer::InputTaken { bytes }) => {
                 self.send_input(bytes).map_err(lost_meanwhile)?;
                 Ok(None)
             }

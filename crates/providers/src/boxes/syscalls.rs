@@ -291,7 +291,7 @@ const PLAIN_X86_64: &[&str] = &[
 ];
 
 /// A call that is allowed only with certain values of one argument.
-struct Narrow {
+struct ArgumentRule {
     call: &'static str,
     argument: u8,
     values: Values,
@@ -303,22 +303,22 @@ enum Values {
     WithoutBits(u32),
 }
 
-const NARROW: &[Narrow] = &[
+const NARROW: &[ArgumentRule] = &[
     // Local sockets, and the internet's, which lead nowhere: a box has no network.
-    Narrow {
+    ArgumentRule {
         call: "socket",
         argument: 0,
         values: Values::OneOf(&[libc::AF_UNIX as u32, libc::AF_INET as u32, libc::AF_INET6 as u32]),
     },
-    Narrow { call: "socketpair", argument: 0, values: Values::OneOf(&[libc::AF_UNIX as u32]) },
+    ArgumentRule { call: "socketpair", argument: 0, values: Values::OneOf(&[libc::AF_UNIX as u32]) },
     // No namespace of any kind.
-    Narrow { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES) },
+    ArgumentRule { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES) },
     // Nothing that types into a terminal or pastes there: TIOCSTI, TIOCLINUX.
-    Narrow { call: "ioctl", argument: 1, values: Values::NoneOf(&[0x5412, 0x541c]) },
+    ArgumentRule { call: "ioctl", argument: 1, values: Values::NoneOf(&[0x5412, 0x541c]) },
     // A program's own limits, not those of process 1, which is of the same user.
-    Narrow { call: "prlimit64", argument: 0, values: Values::OneOf(&[0]) },
+    ArgumentRule { call: "prlimit64", argument: 0, values: Values::OneOf(&[0]) },
     // Linux as it is, without randomized addresses, and asking.
-    Narrow {
+    ArgumentRule {
         call: "personality",
         argument: 0,
         values: Values::OneOf(&[0, 0x0002_0000, 0x0004_0000, 0xffff_ffff]),
@@ -374,7 +374,7 @@ pub(crate) fn filters() -> Result<Vec<Vec<u8>>, Error> {
 }
 
 /// When a call is refused for its argument; the conditions of one rule hold together.
-fn refused_arguments(narrow: &Narrow) -> Vec<Value> {
+fn refused_arguments(narrow: &ArgumentRule) -> Vec<Value> {
     let condition = |operator: Value, value: u32| json!({ "index": narrow.argument, "type": "dword", "op": operator, "val": value });
     let rule = |conditions: Vec<Value>| json!({ "syscall": narrow.call, "args": conditions });
     match narrow.values {

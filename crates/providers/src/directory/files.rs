@@ -10,21 +10,21 @@ use warren_workspace::fs::{
 };
 use warren_workspace::{Error, WorkspacePath};
 
-use super::place::Place;
+use super::open_directory::OpenDirectory;
 use super::{blocking, find, listing, read, tree, watch, write};
 
 #[derive(Debug)]
-pub struct DirectoryFs(Arc<Place>);
+pub struct DirectoryFs(Arc<OpenDirectory>);
 
 impl DirectoryFs {
-    pub const fn new(place: Arc<Place>) -> Self {
+    pub const fn new(place: Arc<OpenDirectory>) -> Self {
         Self(place)
     }
 
     /// Runs `operation` where it may block. The place is checked first: a closed workspace serves nobody.
     async fn on_disk<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&Arc<Place>) -> Result<T, Error> + Send + 'static,
+        operation: impl FnOnce(&Arc<OpenDirectory>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         self.0.check_open()?;
         let place = Arc::clone(&self.0);
@@ -32,12 +32,12 @@ impl DirectoryFs {
     }
 
     /// The same for what adds to the workspace.
-    async fn with_room<T: Send + 'static>(
+    async fn with_space_check<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&Arc<Place>) -> Result<T, Error> + Send + 'static,
+        operation: impl FnOnce(&Arc<OpenDirectory>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         self.on_disk(move |place| {
-            place.check_room()?;
+            place.check_space()?;
             operation(place)
         })
         .await
@@ -57,18 +57,18 @@ impl Fs for DirectoryFs {
         contents: ByteStream,
         mode: WriteMode,
     ) -> Result<Written, Error> {
-        self.on_disk(|place| place.check_room()).await?;
+        self.on_disk(|place| place.check_space()).await?;
         write::write(Arc::clone(&self.0), path, contents, mode).await
     }
 
     async fn append(&self, path: &WorkspacePath, contents: Bytes) -> Result<Written, Error> {
         let path = path.clone();
-        self.with_room(move |place| write::append(place, &path, &contents)).await
+        self.with_space_check(move |place| write::append(place, &path, &contents)).await
     }
 
     async fn edit(&self, path: &WorkspacePath, edit: &Edit) -> Result<Edited, Error> {
         let (path, edit) = (path.clone(), edit.clone());
-        self.with_room(move |place| write::apply_edit(place, &path, &edit)).await
+        self.with_space_check(move |place| write::apply_edit(place, &path, &edit)).await
     }
 
     async fn stat(&self, path: &WorkspacePath) -> Result<Entry, Error> {
@@ -93,7 +93,7 @@ impl Fs for DirectoryFs {
 
     async fn mkdir(&self, path: &WorkspacePath) -> Result<(), Error> {
         let path = path.clone();
-        self.with_room(move |place| tree::mkdir(place, &path)).await
+        self.with_space_check(move |place| tree::mkdir(place, &path)).await
     }
 
     async fn rm(&self, path: &WorkspacePath, recursive: bool) -> Result<(), Error> {
@@ -108,7 +108,7 @@ impl Fs for DirectoryFs {
 
     async fn cp(&self, from: &WorkspacePath, to: &WorkspacePath, options: CpOptions) -> Result<(), Error> {
         let (from, to) = (from.clone(), to.clone());
-        self.with_room(move |place| tree::cp(place, &from, &to, options)).await
+        self.with_space_check(move |place| tree::cp(place, &from, &to, options)).await
     }
 
     async fn watch(&self, path: &WorkspacePath) -> Result<ChangeStream, Error> {

@@ -7,24 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::FileType;
 use rustix::io::Errno;
+use warren_confined_fs::{Smallest, open_regular, open_stated_regular, size_of};
 use warren_workspace::fs::{GlobQuery, GlobResult, GrepQuery, GrepResult};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::beneath::{READ_FLAGS, refuse_special};
 use super::blocking;
-use super::place::Place;
-use super::walk::{Found, Walk, as_path, read_small};
-use super::write::size_of;
-use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Smallest, Source};
+use super::open_directory::OpenDirectory;
+use super::walk::{FoundFile, Walk, as_path, read_small};
+use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Source};
 
 /// A glob over more than this can list is answered with `truncated`.
 const GLOB_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an answer waits for workers that are in the middle of a file when the time is up.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-pub(super) async fn glob(place: Arc<Place>, query: &GlobQuery) -> Result<GlobResult, Error> {
+pub(super) async fn glob(place: Arc<OpenDirectory>, query: &GlobQuery) -> Result<GlobResult, Error> {
     let globs = Globs::whole_path(&query.pattern)?;
     let start = blocking({
         let (place, query) = (Arc::clone(&place), query.clone());
@@ -78,7 +77,7 @@ impl GlobSearch {
     }
 }
 
-pub(super) async fn grep(place: Arc<Place>, query: &GrepQuery) -> Result<GrepResult, Error> {
+pub(super) async fn grep(place: Arc<OpenDirectory>, query: &GrepQuery) -> Result<GrepResult, Error> {
     let plan = GrepPlan::compile(query, place.max_grep_file_bytes)?;
     let deadline = tokio::time::Instant::from_std(plan.deadline + PATIENCE);
     let findings = Arc::new(Findings::new(plan.max_matches));
@@ -162,15 +161,13 @@ impl GrepSearch {
 }
 
 /// A regular file of the walk. Links are not followed: what they name is searched where it is.
-fn open(found: &Found<'_>) -> Option<(std::fs::File, u64)> {
-    if found.kind == FileType::Unknown {
-        refuse_special(&statat(found.directory, found.name, AtFlags::SYMLINK_NOFOLLOW).ok()?).ok()?;
-    } else if found.kind != FileType::RegularFile {
-        return None;
-    }
-    let file = openat(found.directory, found.name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()).ok()?;
-    let stat = fstat(&file).ok()?;
-    refuse_special(&stat).ok()?;
+fn open(found: &FoundFile<'_>) -> Option<(std::fs::File, u64)> {
+    let opened = match found.kind {
+        FileType::RegularFile => open_stated_regular(found.directory, found.name),
+        FileType::Unknown => open_regular(found.directory, found.name),
+        _ => return None,
+    };
+    let (file, stat) = opened.ok()?;
     Some((file.into(), size_of(&stat)))
 }
 
@@ -179,7 +176,7 @@ enum Start {
     File(std::fs::File, u64),
 }
 
-fn start(place: &Place, root: &WorkspacePath, respects_ignore_files: bool) -> Result<Start, Error> {
+fn start(place: &OpenDirectory, root: &WorkspacePath, respects_ignore_files: bool) -> Result<Start, Error> {
     let failed = |errno| place.failure(errno, root);
     match place.root.directory(root) {
         Ok(directory) => {
@@ -196,7 +193,7 @@ fn start(place: &Place, root: &WorkspacePath, respects_ignore_files: bool) -> Re
 }
 
 /// The ignore files of the directories that `root` is in, from the workspace root down.
-fn rules_above(place: &Place, root: &WorkspacePath) -> IgnoreChain {
+fn rules_above(place: &OpenDirectory, root: &WorkspacePath) -> IgnoreChain {
     let mut above = Vec::new();
     let mut here = root.parent();
     while let Some(directory) = here {

@@ -1,7 +1,6 @@
 //! Listing: page by page, with memory for a page (sec/F13), sorted by path byte by byte.
 //!
-//! Within a directory the entries are keyed by their name and the subtrees by their name and a slash. All paths of a
-//! subtree share that prefix, so walking the keys in order yields all paths in order: `a`, `a-b`, `a/x`.
+//! How that order comes about without reading everything is told in `confined_fs::sorted_keys`.
 //!
 //! Surprise: sorting a page means reading the whole directory, and the kernel takes a third of a second to tell a
 //! million names. So a directory with more than [`MAX_SORTED`] entries that is listed alone comes in its own order,
@@ -13,18 +12,17 @@ use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, statat};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{AtFlags, FileType, Mode, Stat, fstat, fstatfs, openat, statat};
 use rustix::io::Errno;
+use warren_confined_fs::{Attributes, DIRECTORY_FLAGS, Kind, read_link, scan, size_of, sorted_keys};
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::fs::{Entry, EntryKind, Listing, LsQuery};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::beneath::read_link;
-use super::entries::{for_each_entry, scan};
-use super::place::Place;
+use super::open_directory::OpenDirectory;
 use crate::cursor;
-use crate::search::{MAX_PATHS, Smallest};
+use crate::search::MAX_PATHS;
 
 /// Directories open at once on the way down.
 const MAX_DEPTH: u32 = 128;
@@ -35,16 +33,15 @@ const LEAST_ENTRY_BYTES: u64 = 8;
 /// ext4, XFS and btrfs: a position is a hash, a block address or an index, and stays with its entry.
 const STABLE_POSITIONS: [u64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-pub(super) fn stat(place: &Place, path: &WorkspacePath) -> Result<Entry, Error> {
+pub(super) fn stat(place: &OpenDirectory, path: &WorkspacePath) -> Result<Entry, Error> {
     let (stat, target) = place.root.stat(path).map_err(|errno| place.failure(errno, path))?;
     Ok(entry(path.as_str().as_bytes(), &stat, target))
 }
 
-pub(super) fn ls(place: &Place, path: &WorkspacePath, query: &LsQuery) -> Result<Listing, Error> {
+pub(super) fn ls(place: &OpenDirectory, path: &WorkspacePath, query: &LsQuery) -> Result<Listing, Error> {
     let failed = |errno| place.failure(errno, path);
     let limit = query.limit.clamp(1, MAX_PATHS) as usize;
-    let directory =
-        place.root.directory(path).and_then(|directory| readable(directory.as_fd())).map_err(failed)?;
+    let directory = place.root.listed_directory(path).map_err(failed)?;
     let prefix = match path.as_str() {
         "" => Vec::new(),
         path => [path.as_bytes(), b"/"].concat(),
@@ -101,7 +98,7 @@ impl Cursor {
 /// Whether a directory has more entries than are worth sorting, on a filesystem whose positions outlive the handle.
 /// Counts no further than it must, and not at all where the directory is too small to hold so many.
 fn is_crowded(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
-    if super::write::size_of(&fstat(directory)?) < MAX_SORTED as u64 * LEAST_ENTRY_BYTES
+    if size_of(&fstat(directory)?) < MAX_SORTED as u64 * LEAST_ENTRY_BYTES
         || !STABLE_POSITIONS.contains(&u64::try_from(fstatfs(directory)?.f_type).unwrap_or(0))
     {
         return Ok(false);
@@ -156,35 +153,15 @@ impl Page {
         Ok(())
     }
 
-    /// The keys of one directory that this page may need, in order. Of the smallest `2n + 2`, at least `n` are entries:
-    /// a subtree's key comes after its entry's, save for the one subtree that the cursor is in.
     fn keys(&self, directory: BorrowedFd<'_>, prefix: &[u8], depth: u32) -> Result<Vec<Vec<u8>>, Errno> {
         // What the cursor says about this directory. One that is past it as a whole is not visited.
         let after = self.after.as_deref().and_then(|after| after.strip_prefix(prefix));
-        let mut keys = Smallest::new(2 * (self.wanted - self.entries.len()) + 2);
-        let mut subtree = Vec::new();
-        for_each_entry(directory, |name, kind| {
-            let name = name.as_bytes();
-            if after.is_none_or(|after| name > after) {
-                keys.offer_bytes(name);
-            }
-            if depth > 1 && is_directory(directory, name, kind) {
-                subtree.clear();
-                subtree.extend_from_slice(name);
-                subtree.push(b'/');
-                if after.is_none_or(|after| subtree.as_slice() > after || after.starts_with(&subtree)) {
-                    keys.offer_bytes(&subtree);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(keys.into_sorted())
+        sorted_keys(directory, after, self.wanted - self.entries.len(), depth > 1)
     }
 
     /// What vanished or cannot be read meanwhile is left out: a listing never breaks on one entry.
     fn visit_below(&mut self, directory: BorrowedFd<'_>, prefix: &[u8], name: &[u8], depth: u32) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if let Ok(inner) = openat(directory, OsStr::from_bytes(name), flags, Mode::empty()) {
+        if let Ok(inner) = openat(directory, OsStr::from_bytes(name), DIRECTORY_FLAGS, Mode::empty()) {
             let _ = self.visit(inner.as_fd(), &[prefix, name, b"/"].concat(), depth - 1);
         }
     }
@@ -200,43 +177,20 @@ fn entry_in(directory: BorrowedFd<'_>, prefix: &[u8], name: &OsStr) -> Option<(V
     Some((path, entry))
 }
 
-/// Not every filesystem tells the kind with the name.
-pub(super) fn is_directory(directory: BorrowedFd<'_>, name: &[u8], kind: FileType) -> bool {
-    match kind {
-        FileType::Unknown => statat(directory, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()),
-        kind => kind.is_dir(),
-    }
-}
-
-/// A handle that can be listed, from one that only names a place.
-pub(super) fn readable(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(directory, ".", flags, Mode::empty())
-}
-
 pub(super) fn entry(path: &[u8], stat: &Stat, link_target: Option<OsString>) -> Entry {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => EntryKind::File,
-        FileType::Directory => EntryKind::Directory,
-        FileType::Symlink => EntryKind::Symlink,
-        FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => EntryKind::Special,
-    };
-    let micros = i128::from(stat.st_mtime) * 1_000_000 + i128::from(stat.st_mtime_nsec) / 1_000;
+    let attributes = Attributes::from(stat);
     Entry {
         path: String::from_utf8_lossy(path).into_owned(),
         is_lossy: str::from_utf8(path).is_err(),
-        kind,
-        bytes: match kind {
-            EntryKind::File | EntryKind::Symlink => super::write::size_of(stat),
-            EntryKind::Directory | EntryKind::Special => 0,
+        kind: match attributes.kind {
+            Kind::File => EntryKind::File,
+            Kind::Directory => EntryKind::Directory,
+            Kind::Symlink => EntryKind::Symlink,
+            Kind::Special => EntryKind::Special,
         },
-        modified_at: Timestamp::from_micros(i64::try_from(micros).unwrap_or(i64::MAX)),
-        mode: stat.st_mode & 0o7777,
+        bytes: attributes.bytes,
+        modified_at: Timestamp::from_micros(attributes.modified_micros),
+        mode: attributes.mode,
         link_target: link_target.map(|target| String::from_utf8_lossy(&target.into_vec()).into_owned()),
     }
 }

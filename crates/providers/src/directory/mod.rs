@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   local ────┐                                       ┌── Root     a handle; paths resolve in the kernel, beneath it
-//!   sandbox ──┼──▶ DirectoryFs ──▶ Place ─────────────┼── Staging  where things are made before they appear
+//!   sandbox ──┼──▶ DirectoryFs ──▶ OpenDirectory ─────────────┼── Staging  where things are made before they appear
 //!   docker ───┘    (the Fs trait)  (one open directory)└── Owner    to whom everything made in it belongs
 //! ```
 //!
@@ -11,33 +11,37 @@
 //! what is made for another uid is made in staging, given away there through its handle, and then renamed into place.
 //! Until that rename nobody else can reach it; after it we do not touch it again.
 //!
-//! Surprise: a `Place` without an owner changes no ownership at all, and needs no privilege.
+//! Surprise: a `OpenDirectory` without an owner changes no ownership at all, and needs no privilege.
 
-mod beneath;
-mod delete;
-mod entries;
 pub mod errno;
 mod files;
 mod find;
 mod listing;
-mod place;
+mod open_directory;
 mod read;
-mod sparse;
-mod staging;
 mod tree;
 mod walk;
 mod watch;
 mod write;
 
+use std::path::Path;
+
+use rustix::io::Errno;
+use warren_confined_fs::Staging;
 use warren_model::ErrorCode;
 use warren_workspace::Error;
 
-pub use beneath::{Resolution, Root};
 pub use files::DirectoryFs;
-pub use place::{FileLimits, Owner, Place, Room};
-pub use staging::Staging;
+pub use open_directory::{FileLimits, OpenDirectory, SpaceCheck};
 pub use tree::working_directory;
 pub use write::open_emptied;
+
+/// The staging of one provider's folder; see `confined_fs::Staging`.
+pub(crate) fn open_staging(base: &Path, instance: String) -> Result<Staging, Errno> {
+    Staging::open(base, instance, |errno| {
+        tracing::warn!(%errno, "a temp file could not be deleted; the next sweep will");
+    })
+}
 
 /// Runs what may block on the threads that are for it.
 pub async fn blocking<T: Send + 'static>(

@@ -6,18 +6,22 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
+use warren_confined_fs::size_of;
 use warren_workspace::fs::{ByteRange, FileContents};
 use warren_workspace::{Error, WorkspacePath};
 
 use super::blocking;
 use super::errno;
 use super::listing::entry;
-use super::place::Place;
-use super::write::size_of;
+use super::open_directory::OpenDirectory;
 
 const CHUNK_BYTES: u64 = 64 << 10;
 
-pub(super) fn read(place: &Place, path: &WorkspacePath, range: ByteRange) -> Result<FileContents, Error> {
+pub(super) fn read(
+    place: &OpenDirectory,
+    path: &WorkspacePath,
+    range: ByteRange,
+) -> Result<FileContents, Error> {
     let (file, stat) = place.root.file(path).map_err(|errno| place.failure(errno, path))?;
     let size = size_of(&stat);
     let offset = range.offset.min(size);

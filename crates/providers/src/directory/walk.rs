@@ -12,11 +12,9 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode, openat};
+use warren_confined_fs::{DIRECTORY_FLAGS, is_directory, open_regular, scan, size_of};
 
-use super::beneath::{READ_FLAGS, refuse_special};
-use super::entries::scan;
-use super::listing::is_directory;
 use crate::search::{IgnoreChain, MAX_IGNORE_FILE_BYTES};
 
 const BATCH: usize = 64;
@@ -77,7 +75,7 @@ struct Name {
 
 /// A file the walk came by: everything that is not a directory.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundFile<'a> {
     pub(super) directory: BorrowedFd<'a>,
     pub(super) name: &'a OsStr,
     /// From the workspace root.
@@ -104,7 +102,7 @@ impl Walk {
     }
 
     /// Works until nothing is left or `visit` says no. Called by several threads at once.
-    pub(super) fn work(&self, mut visit: impl FnMut(Found<'_>) -> bool) {
+    pub(super) fn work(&self, mut visit: impl FnMut(FoundFile<'_>) -> bool) {
         while let Some(task) = self.next() {
             let mut busy = Busy { walk: self, goes_on: false };
             let goes_on = match task {
@@ -141,8 +139,7 @@ impl Walk {
 
     /// A directory that vanished or may not be read is left out.
     fn open(&self, parent: &OwnedFd, name: &OsStr, path: Vec<u8>, outer: &IgnoreChain) -> Option<Listing> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let directory = openat(parent, name, flags, Mode::empty()).map(Arc::new).ok()?;
+        let directory = openat(parent, name, DIRECTORY_FLAGS, Mode::empty()).map(Arc::new).ok()?;
         let ignore = if self.respects_ignore_files {
             outer.descend(as_path(&path), |name| read_small(directory.as_fd(), name))
         } else {
@@ -152,33 +149,33 @@ impl Walk {
     }
 
     /// Lists one directory, or as much of it as there is room for.
-    fn list(&self, listing: Listing, visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
+    fn list(&self, listing: Listing, visit: &mut impl FnMut(FoundFile<'_>) -> bool) -> bool {
         let Listing { directory, path: above, ignore, from } = listing;
         let mut files = Vec::new();
         let (mut goes_on, mut rest) = (true, None);
-        let _ = scan(directory.as_fd(), from, |told| {
-            let path = join(&above, told.name.as_bytes());
+        let _ = scan(directory.as_fd(), from, |entry| {
+            let path = join(&above, entry.name.as_bytes());
             if path.len() > MAX_PATH_BYTES {
                 return Ok(ControlFlow::Continue(()));
             }
-            let is_directory = is_directory(directory.as_fd(), told.name.as_bytes(), told.kind);
+            let is_directory = is_directory(directory.as_fd(), entry.name, entry.kind);
             if self.respects_ignore_files && ignore.ignores(as_path(&path), is_directory) {
                 return Ok(ControlFlow::Continue(()));
             }
             if is_directory {
                 let waiting = self.push(Task::Directory {
                     parent: Arc::clone(&directory),
-                    name: told.name.to_owned(),
+                    name: entry.name.to_owned(),
                     path,
                     ignore: ignore.clone(),
                 });
                 if waiting < MAX_WAITING {
                     return Ok(ControlFlow::Continue(()));
                 }
-                rest = Some(told.next);
+                rest = Some(entry.next);
                 return Ok(ControlFlow::Break(()));
             }
-            files.push(Name { name: told.name.to_owned(), path, kind: told.kind });
+            files.push(Name { name: entry.name.to_owned(), path, kind: entry.kind });
             if files.len() == BATCH {
                 goes_on = self.hand_over(&directory, std::mem::take(&mut files), visit);
             }
@@ -197,7 +194,7 @@ impl Walk {
         &self,
         directory: &Arc<OwnedFd>,
         files: Vec<Name>,
-        visit: &mut impl FnMut(Found<'_>) -> bool,
+        visit: &mut impl FnMut(FoundFile<'_>) -> bool,
     ) -> bool {
         let (waiting, is_stopped) = {
             let waiting = self.lock();
@@ -214,7 +211,7 @@ impl Walk {
         true
     }
 
-    /// Tells how much is waiting then.
+    /// Returns how much is waiting then.
     fn push(&self, task: Task) -> usize {
         let mut waiting = self.lock();
         waiting.tasks.push(task);
@@ -244,18 +241,16 @@ impl Drop for Busy<'_> {
     }
 }
 
-fn visit_all(directory: &OwnedFd, files: &[Name], visit: &mut impl FnMut(Found<'_>) -> bool) -> bool {
+fn visit_all(directory: &OwnedFd, files: &[Name], visit: &mut impl FnMut(FoundFile<'_>) -> bool) -> bool {
     files.iter().all(|file| {
-        visit(Found { directory: directory.as_fd(), name: &file.name, path: &file.path, kind: file.kind })
+        visit(FoundFile { directory: directory.as_fd(), name: &file.name, path: &file.path, kind: file.kind })
     })
 }
 
 /// A small regular file in an open directory; `None` for anything else.
 pub(super) fn read_small(directory: BorrowedFd<'_>, name: &str) -> Option<Vec<u8>> {
-    let file = openat(directory, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()).ok()?;
-    let stat = rustix::fs::fstat(&file).ok()?;
-    refuse_special(&stat).ok()?;
-    if super::write::size_of(&stat) > MAX_IGNORE_FILE_BYTES {
+    let (file, stat) = open_regular(directory, OsStr::new(name)).ok()?;
+    if size_of(&stat) > MAX_IGNORE_FILE_BYTES {
         return None;
     }
     let mut contents = Vec::new();

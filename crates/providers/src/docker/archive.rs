@@ -3,7 +3,7 @@
 //! Surprise: the users of boxes have numbers that do not fit the seven octal digits of the format, so that numbers are
 //! written in its binary form where they must be, as GNU's and Go's implementations read it.
 
-use crate::directory::Owner;
+use warren_confined_fs::Owner;
 
 const BLOCK: usize = 512;
 

@@ -67,24 +67,27 @@ pub(super) async fn wait_for<F: Future<Output = bool>>(
 
 /// A process 1 that answers.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct ConnectedInit {
     pub(super) channel: Channel,
     pub(super) greeting: Greeting,
     /// The number that it has here; absent where it cannot be seen from here.
     pub(super) process: Option<u32>,
 }
 
-pub(super) async fn greet(stream: UnixStream) -> Result<Met, ChannelError> {
+pub(super) async fn greet(stream: UnixStream) -> Result<ConnectedInit, ChannelError> {
     let process = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
     let (reading, writing) = stream.into_split();
     let (channel, greeting) = Channel::open(Box::new(reading), Box::new(writing), GREETING_PATIENCE).await?;
-    Ok(Met { channel, greeting, process: process.filter(|&number| number != 0) })
+    Ok(ConnectedInit { channel, greeting, process: process.filter(|&number| number != 0) })
 }
 
 /// By the container's input and output, taken before it was started.
-pub(super) async fn greet_through_daemon(reading: Reading, writing: Writing) -> Result<Met, ChannelError> {
+pub(super) async fn greet_through_daemon(
+    reading: Reading,
+    writing: Writing,
+) -> Result<ConnectedInit, ChannelError> {
     let (channel, greeting) = Channel::open(reading, writing, START_PATIENCE).await?;
-    Ok(Met { channel, greeting, process: None })
+    Ok(ConnectedInit { channel, greeting, process: None })
 }
 
 #[cfg(test)]

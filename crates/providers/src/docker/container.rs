@@ -10,40 +10,41 @@
 use std::time::Duration;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
+use warren_confined_fs::Owner;
 use warren_init::Facts as BoxFacts;
 use warren_model::{DockerConfig, ErrorCode, PullPolicy, Reuse, WorkspaceId};
 use warren_workspace::Error;
 
-use super::connect::{self, Met};
+use super::config_drift::{self, ConfigDrift};
+use super::connect::{self, ConnectedInit};
 use super::daemon::{Daemon, DaemonError, ImageFacts};
-use super::drift::{self, Drift};
 use super::folders::Folders;
 use super::identity::Identity;
 use super::image::Image;
 use super::reaper::Listed;
-use super::spec::{self, Furnishing, Granted};
+use super::spec::{self, BoxSource, CheckedMount};
 use crate::boxes::channel::{Channel, ChannelError};
 use crate::boxes::mounts;
-use crate::directory::{Owner, blocking};
+use crate::directory::blocking;
 
 /// How long a started container's process 1 may take to listen.
 const SOCKET_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What making a container needs to know of the provider.
 #[derive(Debug, Clone)]
-pub(super) struct Maker {
+pub(super) struct ContainerMaker {
     pub(super) daemon: std::sync::Arc<Daemon>,
     pub(super) folders: std::sync::Arc<Folders>,
     pub(super) seccomp: std::sync::Arc<str>,
     /// Folders of Warren's own that no mount may reach.
     pub(super) private: std::sync::Arc<[std::path::PathBuf]>,
-    /// Held while volumes are furnished: what one replaces, another may be about to start.
+    /// BoxUse while volumes are furnished: what one replaces, another may be about to start.
     pub(super) furnishing: std::sync::Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A container whose process 1 answers.
 #[derive(Debug)]
-pub(super) struct Entered {
+pub(super) struct RunningContainer {
     pub(super) id: String,
     pub(super) generation: u64,
     pub(super) channel: Channel,
@@ -55,13 +56,13 @@ pub(super) struct Entered {
     pub(super) is_reconnected: bool,
 }
 
-impl Maker {
+impl ContainerMaker {
     pub(super) async fn enter(
         &self,
         workspace: WorkspaceId,
         config: &DockerConfig,
         owner: Owner,
-    ) -> Result<Entered, Error> {
+    ) -> Result<RunningContainer, Error> {
         let image = Image::parse(&config.image)?;
         let grants = self.grants(config).await?;
         let there = self.containers_of(workspace).await?;
@@ -82,11 +83,11 @@ impl Maker {
         Box::pin(plan.make(&facts)).await
     }
 
-    async fn grants(&self, config: &DockerConfig) -> Result<Vec<Granted>, Error> {
+    async fn grants(&self, config: &DockerConfig) -> Result<Vec<CheckedMount>, Error> {
         let (wanted, private) = (config.mounts.clone(), std::sync::Arc::clone(&self.private));
         blocking(move || {
             let private: Vec<_> = private.iter().map(std::path::PathBuf::as_path).collect();
-            let granted = mounts::open(&wanted, &private)?.into_iter().map(|grant| Granted {
+            let granted = mounts::open(&wanted, &private)?.into_iter().map(|grant| CheckedMount {
                 source: grant.source.to_string_lossy().into_owned(),
                 target: grant.target,
                 is_writable: grant.is_writable,
@@ -190,12 +191,12 @@ fn pull_failure(image: &Image, error: DaemonError) -> Error {
 
 /// One workspace's container.
 pub(super) struct Plan<'a> {
-    pub(super) maker: &'a Maker,
+    pub(super) maker: &'a ContainerMaker,
     pub(super) workspace: WorkspaceId,
     pub(super) config: &'a DockerConfig,
     pub(super) image: &'a Image,
     pub(super) owner: Owner,
-    pub(super) grants: &'a [Granted],
+    pub(super) grants: &'a [CheckedMount],
 }
 
 impl Plan<'_> {
@@ -203,12 +204,12 @@ impl Plan<'_> {
         let folders = &self.maker.folders;
         if self.maker.daemon.is_remote() {
             let [files, program] = self.volumes().map(|volume| volume.name());
-            let furnishing = Furnishing::Volumes { files: &files, program: &program };
+            let furnishing = BoxSource::Volumes { files: &files, program: &program };
             return spec::request(self.config, &self.facts(identity, image, furnishing));
         }
         let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
         let furnishing =
-            Furnishing::Folders { files: &files, run: &run, init: &folders.init, runner: &folders.runner };
+            BoxSource::Folders { files: &files, run: &run, init: &folders.init, runner: &folders.runner };
         spec::request(self.config, &self.facts(identity, image, furnishing))
     }
 
@@ -216,7 +217,7 @@ impl Plan<'_> {
         &'b self,
         identity: &'b Identity,
         image: &'b ImageFacts,
-        furnishing: Furnishing<'b>,
+        furnishing: BoxSource<'b>,
     ) -> spec::Facts<'b> {
         spec::Facts {
             identity,
@@ -230,7 +231,7 @@ impl Plan<'_> {
     }
 
     /// Absent: it has ended in the meantime.
-    async fn reconnect(&self, running: &Listed) -> Result<Option<Entered>, Error> {
+    async fn reconnect(&self, running: &Listed) -> Result<Option<RunningContainer>, Error> {
         let daemon = &self.maker.daemon;
         let step = |error: DaemonError| error.into_opening("looking at the living container");
         let Some(real) = daemon.inspect(&running.id).await.map_err(step)? else {
@@ -238,7 +239,7 @@ impl Plan<'_> {
         };
         let image = daemon.image(self.image).await.map_err(step)?;
         let image = image.unwrap_or(ImageFacts { volumes: Vec::new(), digest: String::new() });
-        let drift = drift::between(&self.request(&running.identity, &image), &real);
+        let drift = config_drift::between(&self.request(&running.identity, &image), &real);
         if !drift.fields.is_empty() {
             tracing::warn!(workspace.id = %self.workspace, fields = ?drift.fields, "a living container has drifted");
             let detail = format!(
@@ -270,7 +271,7 @@ impl Plan<'_> {
         }
     }
 
-    async fn make(&self, image: &ImageFacts) -> Result<Entered, Error> {
+    async fn make(&self, image: &ImageFacts) -> Result<RunningContainer, Error> {
         let folders = &self.maker.folders;
         match self.maker.daemon.is_remote() {
             true => {
@@ -334,11 +335,11 @@ impl Plan<'_> {
         made: &Listed,
         request: &ContainerCreateBody,
         image: &ImageFacts,
-    ) -> Result<Entered, Error> {
+    ) -> Result<RunningContainer, Error> {
         let daemon = &self.maker.daemon;
         let step = |error: DaemonError| error.into_opening("starting the container");
         let real = daemon.inspect(&made.id).await.map_err(step)?.ok_or_else(gone)?;
-        let drift = drift::between(request, &real);
+        let drift = config_drift::between(request, &real);
         if !drift.fields.is_empty() {
             tracing::error!(fields = ?drift.fields, "the Docker daemon made another container than was asked for");
             let detail = format!(
@@ -362,7 +363,7 @@ impl Plan<'_> {
         Ok(self.entered(made, met, drift, false))
     }
 
-    async fn start_here(&self, id: &str) -> Result<Met, Error> {
+    async fn start_here(&self, id: &str) -> Result<ConnectedInit, Error> {
         let daemon = &self.maker.daemon;
         daemon.start(id).await.map_err(|error| error.into_opening("starting the container"))?;
         let run = self.maker.folders.run(self.workspace);
@@ -389,7 +390,7 @@ impl Plan<'_> {
     }
 
     /// Its input and output are taken before there is anything to miss.
-    async fn start_elsewhere(&self, id: &str) -> Result<Met, Error> {
+    async fn start_elsewhere(&self, id: &str) -> Result<ConnectedInit, Error> {
         let daemon = &self.maker.daemon;
         let step = |error: DaemonError| error.into_opening("starting the container");
         let (reading, writing) = daemon.attach(id).await.map_err(step)?;
@@ -439,11 +440,17 @@ impl Plan<'_> {
         Error::transient(ErrorCode::WorkspaceFailed, detail)
     }
 
-    fn entered(&self, container: &Listed, met: Met, drift: Drift, is_reconnected: bool) -> Entered {
+    fn entered(
+        &self,
+        container: &Listed,
+        met: ConnectedInit,
+        drift: ConfigDrift,
+        is_reconnected: bool,
+    ) -> RunningContainer {
         if !drift.unenforced.is_empty() {
             tracing::warn!(limits = ?drift.unenforced, "this host does not enforce some of a container's limits");
         }
-        Entered {
+        RunningContainer {
             id: container.id.clone(),
             generation: container.identity.generation,
             channel: met.channel,

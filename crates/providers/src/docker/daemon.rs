@@ -33,7 +33,7 @@ use crate::boxes::channel::{Reading, Writing};
 
 /// How long the daemon may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct DaemonTimeouts {
     /// For one call.
     pub call: Duration,
     /// For a pull to say anything.
@@ -42,7 +42,7 @@ pub struct Patience {
     pub pull: Duration,
 }
 
-impl Default for Patience {
+impl Default for DaemonTimeouts {
     fn default() -> Self {
         Self {
             call: Duration::from_secs(30),
@@ -124,12 +124,12 @@ pub(super) struct PathFacts {
 pub(super) struct Daemon {
     /// Or why there is none to be used.
     host: Result<Host, String>,
-    patience: Patience,
+    patience: DaemonTimeouts,
     client: Mutex<Option<Docker>>,
 }
 
 impl Daemon {
-    pub(super) fn new(host: Result<Host, String>, patience: Patience) -> Self {
+    pub(super) fn new(host: Result<Host, String>, patience: DaemonTimeouts) -> Self {
         Self { host, patience, client: Mutex::default() }
     }
 

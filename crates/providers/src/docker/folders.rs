@@ -24,13 +24,14 @@ use std::sync::Arc;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, chown, fchown, fstat, mkdirat, open};
 use rustix::io::Errno;
+use warren_confined_fs::{Owner, Root, Staging};
 use warren_doors::Entropy;
 use warren_model::{ErrorCode, WorkspaceId};
 use warren_workspace::Error;
 
 use crate::boxes::owner::{self, Owners};
 use crate::boxes::program::{self, Program};
-use crate::directory::{Owner, Root, Staging, errno};
+use crate::directory::{errno, open_staging};
 use crate::process;
 
 const BOXES: &str = ".boxes";
@@ -60,7 +61,7 @@ impl Folders {
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o755).create(base.join(name));
             made.map_err(failed("the containers' folder cannot be used"))?;
         }
-        let staging = Staging::open(&base, process::random_mark(entropy))
+        let staging = open_staging(&base, process::random_mark(entropy))
             .map_err(|errno| errno::opening(errno, "the containers' folder cannot be used"))?;
         let unwritable = failed("the containers' folder cannot be written");
         Ok(Self {

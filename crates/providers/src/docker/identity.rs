@@ -28,11 +28,11 @@ pub(super) const FURNISHER: u64 = 0;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnVolume {
     pub(super) instance: String,
-    pub(super) holds: Holds,
+    pub(super) holds: VolumeContents,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum VolumeContents {
     Files(WorkspaceId),
     /// The process 1 with this mark.
     Program(String),
@@ -41,32 +41,32 @@ pub(super) enum Holds {
 impl OwnVolume {
     pub(super) fn name(&self) -> String {
         match &self.holds {
-            Holds::Files(workspace) => format!("warren-{}-{workspace}", self.instance),
-            Holds::Program(mark) => format!("warren-{}-program-{mark}", self.instance),
+            VolumeContents::Files(workspace) => format!("warren-{}-{workspace}", self.instance),
+            VolumeContents::Program(mark) => format!("warren-{}-program-{mark}", self.instance),
         }
     }
 
     pub(super) fn labels(&self) -> HashMap<String, String> {
-        let held = match &self.holds {
-            Holds::Files(workspace) => (WORKSPACE.to_owned(), workspace.to_string()),
-            Holds::Program(mark) => (PROGRAM.to_owned(), mark.clone()),
+        let label = match &self.holds {
+            VolumeContents::Files(workspace) => (WORKSPACE.to_owned(), workspace.to_string()),
+            VolumeContents::Program(mark) => (PROGRAM.to_owned(), mark.clone()),
         };
-        HashMap::from([(INSTANCE.to_owned(), self.instance.clone()), held])
+        HashMap::from([(INSTANCE.to_owned(), self.instance.clone()), label])
     }
 
     /// Whose files it holds, if any.
     pub(super) const fn workspace(&self) -> Option<WorkspaceId> {
         match self.holds {
-            Holds::Files(workspace) => Some(workspace),
-            Holds::Program(_) => None,
+            VolumeContents::Files(workspace) => Some(workspace),
+            VolumeContents::Program(_) => None,
         }
     }
 
     /// Absent: not a volume that `instance` made.
     pub(super) fn read(instance: &str, name: &str, labels: &HashMap<String, String>) -> Option<Self> {
         let holds = match (labels.get(WORKSPACE), labels.get(PROGRAM)) {
-            (Some(workspace), None) => Holds::Files(workspace.parse().ok()?),
-            (None, Some(mark)) => Holds::Program(mark.clone()),
+            (Some(workspace), None) => VolumeContents::Files(workspace.parse().ok()?),
+            (None, Some(mark)) => VolumeContents::Program(mark.clone()),
             _ => return None,
         };
         let instance = labels.get(INSTANCE).filter(|label| *label == instance)?.clone();
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn only_a_volume_whose_name_and_labels_agree_is_ours() {
         let workspace: WorkspaceId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
-        for holds in [Holds::Files(workspace), Holds::Program("0011".into())] {
+        for holds in [VolumeContents::Files(workspace), VolumeContents::Program("0011".into())] {
             let volume = OwnVolume { instance: "0a1b".into(), holds };
             let (name, labels) = (volume.name(), volume.labels());
             assert_eq!(OwnVolume::read("0a1b", &name, &labels), Some(volume));

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   open ─▶ check (image, relax, mounts) ─▶ container (spec ─▶ daemon ─▶ drift) ─▶ connect ─▶ workspace
-//!   reap ─▶ reaper (identity, held)                 folders: what is kept on the host
+//!   reap ─▶ reaper (identity, open_boxes)                 folders: what is kept on the host
 //! ```
 //!
 //! The container is entered once, when it is opened; a command is a fork of its process 1 and does not pass the daemon, so
@@ -14,16 +14,16 @@
 //! daemon, and end with their connection to it.
 
 mod archive;
+mod config_drift;
 mod connect;
 mod container;
 mod daemon;
-mod drift;
+mod daemon_status;
 mod folders;
-mod found;
-mod held;
 mod host;
 mod identity;
 mod image;
+mod open_boxes;
 mod provider;
 mod reaper;
 mod relax;
@@ -31,6 +31,6 @@ mod spec;
 mod volumes;
 mod workspace;
 
-pub use daemon::Patience;
-pub use found::{Found, Problem, look_for_daemon};
+pub use daemon::DaemonTimeouts;
+pub use daemon_status::{DaemonProblem, DaemonStatus, check_daemon};
 pub use provider::{DockerProvider, DockerSettings};

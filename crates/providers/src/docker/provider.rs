@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use warren_confined_fs::{Owner, Root};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
 use warren_model::{
@@ -13,13 +14,13 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
-use super::container::{Entered, Maker};
-use super::daemon::{Daemon, DaemonError, Patience};
+use super::container::{ContainerMaker, RunningContainer};
+use super::daemon::{Daemon, DaemonError, DaemonTimeouts};
 use super::folders::{Folders, is_root};
-use super::held::HeldBoxes;
 use super::host::{Access, Host};
-use super::identity::{Holds, OwnVolume};
+use super::identity::{OwnVolume, VolumeContents};
 use super::image::Image;
+use super::open_boxes::OpenBoxes;
 use super::spec::RUNNER;
 use super::workspace::{Boxed, DockerWorkspace, Files};
 use super::{reaper, relax};
@@ -28,7 +29,7 @@ use crate::boxes::disk::{self, DiskKeeper, DiskMeter, HiddenBytes};
 use crate::boxes::files::BoxFs;
 use crate::boxes::shell::{BoxParts, BoxShell, EndBox, OpenSpill, spill_opener};
 use crate::boxes::{program, reference, syscalls};
-use crate::directory::{DirectoryFs, Owner, Place, Root, blocking, errno};
+use crate::directory::{DirectoryFs, OpenDirectory, blocking, errno};
 
 /// What is the same for all containers of a Warren.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +40,7 @@ pub struct DockerSettings {
     pub certificates: Option<PathBuf>,
     /// Whether a daemon on another machine may be spoken to in the clear.
     pub allow_plain_tcp: bool,
-    pub patience: Patience,
+    pub patience: DaemonTimeouts,
     /// Folders of Warren's own that no mount may reach.
     pub private: Vec<PathBuf>,
 }
@@ -54,8 +55,8 @@ impl DockerSettings {
 
 #[derive(Debug)]
 pub struct DockerProvider {
-    maker: Maker,
-    held: HeldBoxes,
+    maker: ContainerMaker,
+    open_boxes: OpenBoxes,
     disks: DiskKeeper,
     environment: Arc<Environment>,
     clock: Arc<dyn Clock>,
@@ -96,14 +97,14 @@ impl DockerProvider {
         let daemon = Daemon::new(host, settings.patience);
         let private = settings.private.into_iter().chain([folders.base.clone()]);
         Ok(Self {
-            maker: Maker {
+            maker: ContainerMaker {
                 private: private.collect(),
                 daemon: Arc::new(daemon),
                 folders: Arc::new(folders),
                 seccomp: syscalls::docker_profile().to_string().into(),
                 furnishing: Arc::default(),
             },
-            held: HeldBoxes::default(),
+            open_boxes: OpenBoxes::default(),
             disks: DiskKeeper::default(),
             environment: Arc::new(environment),
             clock,
@@ -119,7 +120,7 @@ impl DockerProvider {
     ) -> Result<Arc<dyn Workspace>, Error> {
         let is_remote = self.maker.daemon.is_remote();
         let entered = if is_remote || declared.contains(Capability::Shell) {
-            let opening = self.held.begin(id);
+            let opening = self.open_boxes.begin(id);
             let entered = self.maker.enter(id, config, owner).await?;
             opening.finish(&entered.id);
             Some(entered)
@@ -151,7 +152,7 @@ impl DockerProvider {
         id: WorkspaceId,
         config: &DockerConfig,
         owner: Owner,
-        entered: Option<Entered>,
+        entered: Option<RunningContainer>,
     ) -> Result<(Files, Option<Boxed>), Error> {
         let folder = self.maker.folders.files(id);
         let root = Root::open(&folder)
@@ -159,7 +160,8 @@ impl DockerProvider {
         let meter = self.disks.meter_of(id, &folder, config.limits.disk_mb);
         let staging = Arc::clone(&self.maker.folders.staging);
         let limits = BoxConfig::from(config).file_limits();
-        let place = Place::new(root, staging, limits, is_root().then_some(owner)).with_room(meter.room());
+        let place = OpenDirectory::new(root, staging, limits, is_root().then_some(owner))
+            .with_space_check(meter.room());
         let place = Arc::new(place);
         let boxed = entered.map(|entered| {
             let end_box = self.killer(&entered);
@@ -172,7 +174,7 @@ impl DockerProvider {
     }
 
     /// Files in a volume of the daemon, reached through the box.
-    fn elsewhere(&self, config: &DockerConfig, entered: Entered) -> (Files, Option<Boxed>) {
+    fn elsewhere(&self, config: &DockerConfig, entered: RunningContainer) -> (Files, Option<Boxed>) {
         let bounds = BoxConfig::from(config);
         let fs = BoxFs::new(entered.channel.clone(), bounds.file_limits(), bounds.disk_bytes());
         let boxed = self.boxed(config, entered, fs.spill_opener(), None);
@@ -182,7 +184,7 @@ impl DockerProvider {
     fn boxed(
         &self,
         config: &DockerConfig,
-        entered: Entered,
+        entered: RunningContainer,
         open_spill: OpenSpill,
         meter: Option<Arc<DiskMeter>>,
     ) -> Boxed {
@@ -199,12 +201,12 @@ impl DockerProvider {
             Some(meter) => shell.with_disk(meter),
             None => shell,
         };
-        let (daemon, held) = (Arc::clone(&self.maker.daemon), self.held.clone());
-        Boxed { shell, has_shell: true, channel: entered.channel, container: entered.id, daemon, held }
+        let (daemon, open_boxes) = (Arc::clone(&self.maker.daemon), self.open_boxes.clone());
+        Boxed { shell, has_shell: true, channel: entered.channel, container: entered.id, daemon, open_boxes }
     }
 
     /// Ends the whole container, now; its channel ends with it, or at once.
-    fn killer(&self, entered: &Entered) -> EndBox {
+    fn killer(&self, entered: &RunningContainer) -> EndBox {
         let daemon = Arc::clone(&self.maker.daemon);
         let (container, end) = (entered.id.clone(), entered.channel.end());
         Arc::new(move || {
@@ -219,7 +221,7 @@ impl DockerProvider {
     }
 
     fn volume_of(&self, workspace: WorkspaceId) -> OwnVolume {
-        OwnVolume { instance: self.maker.folders.instance.clone(), holds: Holds::Files(workspace) }
+        OwnVolume { instance: self.maker.folders.instance.clone(), holds: VolumeContents::Files(workspace) }
     }
 
     /// A ref that was made with a daemon of the other sort leads to files that this one does not have.
@@ -256,10 +258,10 @@ impl DockerProvider {
         }
         let listed = daemon.volumes(&folders.instance).await;
         let listed = listed.map_err(|error| error.into_opening("listing volumes"))?;
-        let held = self.held.snapshot();
+        let open_boxes = self.open_boxes.snapshot();
         let is_kept = |workspace| folders.files(workspace).exists();
         let mut left: BTreeSet<WorkspaceId> = listed.iter().filter_map(OwnVolume::workspace).collect();
-        for volume in reaper::left_over_volumes(&listed, live, &held, is_kept, &program::mark()) {
+        for volume in reaper::left_over_volumes(&listed, live, &open_boxes, is_kept, &program::mark()) {
             match daemon.remove_volume(volume).await {
                 Ok(()) => {
                     report.removed += 1;
@@ -288,9 +290,9 @@ impl DockerProvider {
         let listed = self.maker.daemon.list(&folders.instance).await;
         let listed = listed.map_err(|error| error.into_opening("listing containers"))?;
         // After the listing: what is begun from here on is not in it.
-        let held = self.held.snapshot();
+        let open_boxes = self.open_boxes.snapshot();
         let mut removed = BTreeSet::new();
-        for id in reaper::left_over(&listed, live, &held) {
+        for id in reaper::left_over(&listed, live, &open_boxes) {
             match self.maker.daemon.remove(id).await {
                 Ok(()) => drop(removed.insert(id)),
                 Err(error) => {
@@ -308,7 +310,7 @@ impl DockerProvider {
         };
         for workspace in known {
             let is_needed = live.contains(&workspace)
-                || held.contains_key(&workspace)
+                || open_boxes.contains_key(&workspace)
                 || with_volume.contains(&workspace)
                 || has_container(&workspace);
             if !is_needed && let Err(errno) = folders.delete_box(workspace) {
@@ -330,7 +332,12 @@ fn audit(id: WorkspaceId, config: &DockerConfig) {
 }
 
 /// What really holds, for `describe()`.
-fn confinement(config: &DockerConfig, owner: Owner, entered: &Entered, is_remote: bool) -> serde_json::Value {
+fn confinement(
+    config: &DockerConfig,
+    owner: Owner,
+    entered: &RunningContainer,
+    is_remote: bool,
+) -> serde_json::Value {
     let by = |limit: &str| match entered.unenforced.iter().any(|name| name == limit) {
         true => "nothing: this host cannot",
         false => "control groups",

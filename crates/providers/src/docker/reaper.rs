@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warren_model::WorkspaceId;
 
-use super::identity::{Holds, Identity, OwnVolume};
+use super::identity::{Identity, OwnVolume, VolumeContents};
 
 /// A container of this instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,42 +16,42 @@ pub(super) struct Listed {
 
 /// What this process knows of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum BoxUse {
     /// A container is being made or looked for: anything of this workspace may be the one.
     Opening,
     /// This container is in use.
     Open(String),
 }
 
-/// Ids of containers that belong to nobody: their workspace is neither live nor held here; or another container is in use
+/// Ids of containers that belong to nobody: their workspace is neither live nor open here; or another container is in use
 /// in their place; or they have ended and nobody has taken them up.
 pub(super) fn left_over<'a>(
     listed: &'a [Listed],
     live: &BTreeSet<WorkspaceId>,
-    held: &BTreeMap<WorkspaceId, Held>,
+    open_boxes: &BTreeMap<WorkspaceId, BoxUse>,
 ) -> Vec<&'a str> {
-    let is_left_over = |container: &Listed| match held.get(&container.identity.workspace) {
-        Some(Held::Opening) => false,
-        Some(Held::Open(id)) => *id != container.id,
+    let is_left_over = |container: &Listed| match open_boxes.get(&container.identity.workspace) {
+        Some(BoxUse::Opening) => false,
+        Some(BoxUse::Open(id)) => *id != container.id,
         None => !container.is_running || !live.contains(&container.identity.workspace),
     };
     listed.iter().filter(|container| is_left_over(container)).map(|container| container.id.as_str()).collect()
 }
 
-/// Volumes that belong to nobody: files of a workspace that is neither live nor held here, nor kept (`is_kept`: it has a
+/// Volumes that belong to nobody: files of a workspace that is neither live nor open here, nor kept (`is_kept`: it has a
 /// record on this host), and programs of other versions, which those that still use them do not give up.
 pub(super) fn left_over_volumes<'a>(
     listed: &'a [OwnVolume],
     live: &BTreeSet<WorkspaceId>,
-    held: &BTreeMap<WorkspaceId, Held>,
+    open_boxes: &BTreeMap<WorkspaceId, BoxUse>,
     is_kept: impl Fn(WorkspaceId) -> bool,
     program: &str,
 ) -> Vec<&'a OwnVolume> {
     let is_left_over = |volume: &OwnVolume| match &volume.holds {
-        Holds::Files(workspace) => {
-            !live.contains(workspace) && !held.contains_key(workspace) && !is_kept(*workspace)
+        VolumeContents::Files(workspace) => {
+            !live.contains(workspace) && !open_boxes.contains_key(workspace) && !is_kept(*workspace)
         }
-        Holds::Program(mark) => mark != program,
+        VolumeContents::Program(mark) => mark != program,
     };
     listed.iter().filter(|volume| is_left_over(volume)).collect()
 }
@@ -80,14 +80,14 @@ mod tests {
             listed("being made", 5, false),
         ];
         let live = [2, 3].map(workspace).into();
-        let open = |id: &str| Held::Open(id.into());
-        let held = BTreeMap::from([
+        let open = |id: &str| BoxUse::Open(id.into());
+        let open_boxes = BTreeMap::from([
             (workspace(3), open("in use")),
             (workspace(4), open("in use, row not seen yet")),
-            (workspace(5), Held::Opening),
+            (workspace(5), BoxUse::Opening),
         ]);
         assert_eq!(
-            left_over(&all, &live, &held),
+            left_over(&all, &live, &open_boxes),
             ["orphan", "orphan, never started", "of a live workspace, ended", "replaced"]
         );
     }
@@ -96,13 +96,13 @@ mod tests {
     #[test]
     fn files_of_a_workspace_that_is_live_held_or_kept_are_never_left_over() {
         let workspace = |last: u8| format!("01890a5d-ac96-774b-bcce-b302099a80{last:02x}").parse().unwrap();
-        let volume = |holds: Holds| OwnVolume { instance: "i".into(), holds };
-        let files = (1..=4).map(|number| volume(Holds::Files(workspace(number))));
-        let programs = ["now", "before"].map(|mark| volume(Holds::Program(mark.into())));
+        let volume = |holds: VolumeContents| OwnVolume { instance: "i".into(), holds };
+        let files = (1..=4).map(|number| volume(VolumeContents::Files(workspace(number))));
+        let programs = ["now", "before"].map(|mark| volume(VolumeContents::Program(mark.into())));
         let all: Vec<_> = files.chain(programs).collect();
         let live = [2].map(workspace).into();
-        let held = BTreeMap::from([(workspace(3), Held::Opening)]);
+        let open_boxes = BTreeMap::from([(workspace(3), BoxUse::Opening)]);
         let is_kept = |id: WorkspaceId| id == workspace(4);
-        assert_eq!(left_over_volumes(&all, &live, &held, is_kept, "now"), [&all[0], &all[5]]);
+        assert_eq!(left_over_volumes(&all, &live, &open_boxes, is_kept, "now"), [&all[0], &all[5]]);
     }
 }

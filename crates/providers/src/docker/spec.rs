@@ -21,13 +21,13 @@ use bollard::models::{
     MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
     ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
+use warren_confined_fs::Owner;
 use warren_init::WORKSPACE_ROOT;
 use warren_model::{DockerConfig, MIB, Reuse};
 
 use super::identity::Identity;
 use super::image::Image;
 use super::relax;
-use crate::directory::Owner;
 
 const FOLDER: &str = "/.warren";
 pub(super) const INIT: &str = "/.warren/init";
@@ -52,20 +52,20 @@ pub(super) struct Facts<'a> {
     pub(super) image_volumes: &'a [String],
     pub(super) owner: Owner,
     pub(super) seccomp: &'a str,
-    pub(super) furnishing: Furnishing<'a>,
-    pub(super) grants: &'a [Granted],
+    pub(super) furnishing: BoxSource<'a>,
+    pub(super) grants: &'a [CheckedMount],
 }
 
 /// Where the box's files and process 1 come from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Furnishing<'a> {
+pub(super) enum BoxSource<'a> {
     /// Of the daemon's host, which is ours too.
     Folders { files: &'a Path, run: &'a Path, init: &'a Path, runner: &'a Path },
     /// Of the daemon itself, by name.
     Volumes { files: &'a str, program: &'a str },
 }
 
-impl Furnishing<'_> {
+impl BoxSource<'_> {
     /// Whether process 1 is spoken to by its input and output, which then end with whoever speaks.
     const fn is_by_stdio(&self) -> bool {
         matches!(self, Self::Volumes { .. })
@@ -74,7 +74,7 @@ impl Furnishing<'_> {
 
 /// A host path that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Granted {
+pub(super) struct CheckedMount {
     pub(super) source: String,
     pub(super) target: String,
     pub(super) is_writable: bool,
@@ -134,8 +134,8 @@ fn arguments(config: &DockerConfig, facts: &Facts<'_>) -> Vec<String> {
         Reuse::Reconnect => LINGER_MS,
     };
     let channel = match facts.furnishing {
-        Furnishing::Folders { .. } => format!("listen:{RUN}/{SOCKET}"),
-        Furnishing::Volumes { .. } => "stdio".to_owned(),
+        BoxSource::Folders { .. } => format!("listen:{RUN}/{SOCKET}"),
+        BoxSource::Volumes { .. } => "stdio".to_owned(),
     };
     let mut words = vec![
         "--channel".to_owned(),
@@ -195,13 +195,13 @@ fn host_config(config: &DockerConfig, facts: &Facts<'_>) -> HostConfig {
 
 fn mounts(tmp_mb: u32, facts: &Facts<'_>) -> Vec<Mount> {
     let own = match facts.furnishing {
-        Furnishing::Folders { files, run, init, runner } => vec![
+        BoxSource::Folders { files, run, init, runner } => vec![
             bind(&files.to_string_lossy(), WORKSPACE_ROOT, true),
             bind(&init.to_string_lossy(), INIT, false),
             bind(&runner.to_string_lossy(), RUNNER, false),
             bind(&run.to_string_lossy(), RUN, true),
         ],
-        Furnishing::Volumes { files, program } => {
+        BoxSource::Volumes { files, program } => {
             vec![volume(files, WORKSPACE_ROOT, true), volume(program, FOLDER, false)]
         }
     };

@@ -21,8 +21,8 @@ fn identity() -> Identity {
     Identity { instance: "0123456789abcdef".into(), workspace, generation: 1 }
 }
 
-fn made(config: &DockerConfig, grants: &[Granted], image_volumes: &[String]) -> Value {
-    let folders = Furnishing::Folders {
+fn made(config: &DockerConfig, grants: &[CheckedMount], image_volumes: &[String]) -> Value {
+    let folders = BoxSource::Folders {
         files: Path::new("/base/files"),
         run: Path::new("/base/run"),
         init: Path::new("/base/warren-init"),
@@ -32,9 +32,9 @@ fn made(config: &DockerConfig, grants: &[Granted], image_volumes: &[String]) -> 
 }
 
 fn made_with(
-    furnishing: Furnishing<'_>,
+    furnishing: BoxSource<'_>,
     config: &DockerConfig,
-    grants: &[Granted],
+    grants: &[CheckedMount],
     image_volumes: &[String],
 ) -> Value {
     let identity = identity();
@@ -65,7 +65,7 @@ fn with_no_knob_turned_the_container_is_exactly_the_hardened_one() {
 // W74, W83
 #[test]
 fn with_a_daemon_elsewhere_only_where_files_and_process_1_come_from_differs() {
-    let volumes = Furnishing::Volumes { files: "the-files", program: "the-program" };
+    let volumes = BoxSource::Volumes { files: "the-files", program: "the-program" };
     let made = made_with(volumes, &DockerConfig::default(), &[], &[]);
     let volume = |source: &str, target: &str, is_read_only: bool| {
         json!({
@@ -282,7 +282,7 @@ fn ten_thousand_configs_bend_nothing_but_what_their_knobs_name() {
             let grants: Vec<_> = config
                 .mounts
                 .iter()
-                .map(|mount| Granted {
+                .map(|mount| CheckedMount {
                     source: mount.source.clone(),
                     target: mount.target.clone(),
                     is_writable: mount.mode == MountMode::Rw,

@@ -5,16 +5,16 @@
 //! is. So there is a second container that is never started, the furnisher: process 1 and the owner of the files are put
 //! through it. What is there already is looked at first, through the box itself, so that most boxes need none.
 
+use warren_confined_fs::Owner;
 use warren_init::WORKSPACE_ROOT;
 use warren_workspace::Error;
 
 use super::archive::{self, Entry};
 use super::container::Plan;
 use super::daemon::{DaemonError, ImageFacts};
-use super::identity::{FURNISHER, Holds, Identity, OwnVolume};
-use super::spec::{self, Furnishing, INIT, RUNNER};
+use super::identity::{FURNISHER, Identity, OwnVolume, VolumeContents};
+use super::spec::{self, BoxSource, INIT, RUNNER};
 use crate::boxes::program::{self, Program};
-use crate::directory::Owner;
 
 /// Also a sign that they were given away: a new volume has another.
 const FILES_MODE: u32 = 0o700;
@@ -24,7 +24,7 @@ const ROOT: Owner = Owner { uid: 0, gid: 0 };
 impl Plan<'_> {
     /// That of the files, and that of the program.
     pub(super) fn volumes(&self) -> [OwnVolume; 2] {
-        let holds = [Holds::Files(self.workspace), Holds::Program(program::mark())];
+        let holds = [VolumeContents::Files(self.workspace), VolumeContents::Program(program::mark())];
         holds.map(|holds| OwnVolume { instance: self.maker.folders.instance.clone(), holds })
     }
 
@@ -83,7 +83,7 @@ impl Plan<'_> {
         let instance = self.maker.folders.instance.clone();
         let identity = Identity { instance, workspace: self.workspace, generation: FURNISHER };
         let [files, program] = self.volumes().map(|volume| volume.name());
-        let furnishing = Furnishing::Volumes { files: &files, program: &program };
+        let furnishing = BoxSource::Volumes { files: &files, program: &program };
         let request = spec::furnisher(&self.facts(&identity, image, furnishing), &files, &program);
         let created = self.maker.daemon.create(&identity, &request).await;
         created.map_err(|error| error.into_opening("furnishing the volumes"))

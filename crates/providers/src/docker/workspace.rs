@@ -10,12 +10,12 @@ use warren_workspace::shell::Shell;
 use warren_workspace::{Error, Presence, Workspace};
 
 use super::daemon::Daemon;
-use super::held::HeldBoxes;
+use super::open_boxes::OpenBoxes;
 use crate::boxes::channel::Channel;
-use crate::boxes::config::{BoxConfig, Described};
+use crate::boxes::config::{BoxConfig, BoxDescription};
 use crate::boxes::files::BoxFs;
 use crate::boxes::shell::BoxShell;
-use crate::directory::{DirectoryFs, Place};
+use crate::directory::{DirectoryFs, OpenDirectory};
 
 #[derive(Debug)]
 pub(super) struct DockerWorkspace {
@@ -32,7 +32,7 @@ pub(super) struct DockerWorkspace {
 /// How the workspace's files are reached.
 #[derive(Debug)]
 pub(super) enum Files {
-    Here(Arc<Place>, DirectoryFs),
+    Here(Arc<OpenDirectory>, DirectoryFs),
     /// Through the container.
     Elsewhere(BoxFs),
 }
@@ -45,7 +45,7 @@ pub(super) struct Boxed {
     pub(super) channel: Channel,
     pub(super) container: String,
     pub(super) daemon: Arc<Daemon>,
-    pub(super) held: HeldBoxes,
+    pub(super) open_boxes: OpenBoxes,
 }
 
 #[async_trait]
@@ -66,7 +66,7 @@ impl Workspace for DockerWorkspace {
     }
 
     fn limits(&self) -> serde_json::Value {
-        BoxConfig::from(&self.config).told(Described {
+        BoxConfig::from(&self.config).told(BoxDescription {
             isolation: match self.boxed {
                 Some(_) => "a hardened container: no network, no capabilities, read-only root",
                 None => "none needed: the workspace has files only",
@@ -119,7 +119,7 @@ impl Workspace for DockerWorkspace {
 impl Drop for DockerWorkspace {
     fn drop(&mut self) {
         if let Some(boxed) = &self.boxed {
-            boxed.held.release(self.id, &boxed.container);
+            boxed.open_boxes.release(self.id, &boxed.container);
         }
     }
 }

@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use rustix::fs::{CWD, Mode, mkdirat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use warren_confined_fs::{Root, Staging};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_model::{
     Capability, CapabilitySet, ErrorCode, LocalConfig, ProviderConfig, ProviderKind, Ref, WorkspaceId,
@@ -27,7 +28,7 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
-use crate::directory::{FileLimits, Place, Root, Staging, blocking, errno};
+use crate::directory::{FileLimits, OpenDirectory, blocking, errno, open_staging};
 use crate::process;
 use workspace::LocalWorkspace;
 
@@ -67,7 +68,7 @@ impl LocalProvider {
             errno::opening(errno, "the workspaces directory cannot be found")
         })?;
         let instance = process::random_mark(entropy.as_ref());
-        let staging = Staging::open(&base, instance.clone())
+        let staging = open_staging(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the workspaces directory cannot be used"))?;
         Ok(Self {
             base,
@@ -104,7 +105,7 @@ impl LocalProvider {
             other => errno::opening(other, "the workspace's directory cannot be opened"),
         })?;
         let limits = FileLimits::from_mb(config.max_file_mb, config.max_grep_file_mb);
-        let place = Arc::new(Place::new(root, Arc::clone(&self.staging), limits, None));
+        let place = Arc::new(OpenDirectory::new(root, Arc::clone(&self.staging), limits, None));
         Ok(Arc::new(LocalWorkspace::new(id, place, directory, config.clone(), declared, self.doors.clone())))
     }
 }

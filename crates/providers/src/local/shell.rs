@@ -11,7 +11,7 @@ use warren_workspace::shell::{
     Command, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunResult, RunStream, Shell, Signal, Start,
 };
 
-use crate::directory::{Place, blocking, open_emptied, working_directory};
+use crate::directory::{OpenDirectory, blocking, open_emptied, working_directory};
 use crate::process::{self, Background, Doors, Rules, Spill};
 
 /// Whatever the config says, one command's kept output stays small enough to answer with.
@@ -19,14 +19,19 @@ pub(super) const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct LocalShell {
-    place: Arc<Place>,
+    place: Arc<OpenDirectory>,
     rules: Rules,
     doors: Doors,
     background: Background,
 }
 
 impl LocalShell {
-    pub(super) fn new(place: Arc<Place>, home: &std::path::Path, config: &LocalConfig, doors: Doors) -> Self {
+    pub(super) fn new(
+        place: Arc<OpenDirectory>,
+        home: &std::path::Path,
+        config: &LocalConfig,
+        doors: Doors,
+    ) -> Self {
         let max_output = config.max_output_bytes.min(MAX_OUTPUT_BYTES);
         Self {
             place,

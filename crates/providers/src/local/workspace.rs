@@ -10,13 +10,13 @@ use warren_workspace::shell::Shell;
 use warren_workspace::{Error, Workspace};
 
 use super::shell::{LocalShell, MAX_OUTPUT_BYTES};
-use crate::directory::{DirectoryFs, Place};
+use crate::directory::{DirectoryFs, OpenDirectory};
 use crate::process::Doors;
 
 #[derive(Debug)]
 pub(super) struct LocalWorkspace {
     id: WorkspaceId,
-    place: Arc<Place>,
+    place: Arc<OpenDirectory>,
     fs: Option<DirectoryFs>,
     shell: Option<LocalShell>,
     config: LocalConfig,
@@ -25,7 +25,7 @@ pub(super) struct LocalWorkspace {
 impl LocalWorkspace {
     pub(super) fn new(
         id: WorkspaceId,
-        place: Arc<Place>,
+        place: Arc<OpenDirectory>,
         directory: &Path,
         config: LocalConfig,
         declared: CapabilitySet,

@@ -11,6 +11,7 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
 use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
+use warren_confined_fs::Smallest;
 use warren_workspace::fs::{
     ByteRange, ByteStream, Change, ChangeStream, CpOptions, Edit, Edited, Entry, FileContents, Fs, GlobQuery,
     GlobResult, GrepQuery, GrepResult, Listing, LsQuery, WriteMode, Written,
@@ -20,7 +21,7 @@ use warren_workspace::{Error, WorkspacePath};
 use super::tree::Tree;
 use super::{MemoryWorkspace, WATCH_BUFFER};
 use crate::edit;
-use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Smallest, Source};
+use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_PATHS, Source};
 
 /// Pieces of a read; a slice of what is held already, so small pieces cost nothing.
 const READ_CHUNK: usize = 64 << 10;

@@ -32,12 +32,12 @@ const WATCH_BUFFER: usize = 1_024;
 pub struct MemoryProvider {
     /// Drawn at start: tells this process's places from those of another.
     instance: String,
-    places: Mutex<HashMap<WorkspaceId, Arc<Place>>>,
+    places: Mutex<HashMap<WorkspaceId, Arc<MemoryFiles>>>,
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct MemoryFiles {
     tree: Mutex<Tree>,
     /// Made by the first watch: its buffer is 60 kB, which a place that nobody watches does without.
     changes: OnceLock<broadcast::Sender<Change>>,
@@ -63,14 +63,14 @@ impl MemoryProvider {
         }
     }
 
-    fn places(&self) -> MutexGuard<'_, HashMap<WorkspaceId, Arc<Place>>> {
+    fn places(&self) -> MutexGuard<'_, HashMap<WorkspaceId, Arc<MemoryFiles>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn handle(
         &self,
         id: WorkspaceId,
-        place: Arc<Place>,
+        place: Arc<MemoryFiles>,
         config: &MemoryConfig,
         declared: CapabilitySet,
     ) -> Arc<dyn Workspace> {
@@ -128,7 +128,7 @@ impl Provider for MemoryProvider {
             return Err(Error::permanent(ErrorCode::CapabilityMissing, detail));
         }
         let place = Arc::clone(self.places().entry(request.workspace_id).or_insert_with(|| {
-            Arc::new(Place { tree: Mutex::default(), changes: OnceLock::new(), open: Mutex::new(0) })
+            Arc::new(MemoryFiles { tree: Mutex::default(), changes: OnceLock::new(), open: Mutex::new(0) })
         }));
         let payload = serde_json::json!({ "instance": self.instance });
         Ok(Opened {
@@ -189,7 +189,7 @@ fn read_payload(reference: &Ref) -> Result<Payload, Error> {
 #[derive(Debug)]
 pub(crate) struct MemoryWorkspace {
     id: WorkspaceId,
-    place: Arc<Place>,
+    place: Arc<MemoryFiles>,
     has_fs: bool,
     max_file_bytes: u64,
     max_grep_file_bytes: u64,

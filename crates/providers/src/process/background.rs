@@ -19,6 +19,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use warren_confined_fs::OutputRing;
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::Error;
 use warren_workspace::shell::{
@@ -27,7 +28,6 @@ use warren_workspace::shell::{
 
 use super::group::Group;
 use super::pty::Terminal;
-use super::ring::Ring;
 use super::run::{READ_BYTES, Started, drained, start, timeout, wait_or};
 use super::spawn::Streams;
 use super::{Doors, Rules};
@@ -37,7 +37,7 @@ pub(crate) const RING_BYTES: usize = 1 << 20;
 pub(crate) const MAX_RUNNING: usize = 64;
 const MAX_FINISHED: usize = 64;
 const KEEP_FINISHED: Duration = Duration::from_secs(600);
-const MAX_POLL_BYTES: u64 = 1 << 20;
+const MAX_POLL_BYTES: usize = 1 << 20;
 const MAX_WAIT_MS: u64 = 60_000;
 const MAX_STDIN_BYTES: usize = 1 << 20;
 /// A program that does not read its input must not hold a request for ever.
@@ -74,7 +74,7 @@ struct Process {
 
 #[derive(Debug)]
 struct Inner {
-    output: Ring,
+    output: OutputRing,
     state: ProcessState,
     finished: Option<Instant>,
 }
@@ -118,7 +118,7 @@ impl Background {
             started_at: doors.clock.now(),
             group: started.group.clone(),
             inner: Mutex::new(Inner {
-                output: Ring::new(RING_BYTES),
+                output: OutputRing::new(RING_BYTES),
                 state: ProcessState::Running,
                 finished: None,
             }),
@@ -256,7 +256,7 @@ impl Process {
         deadline: Option<Instant>,
         stdin: Bytes,
     ) {
-        let Started { mut child, group, leash } = started;
+        let Started { mut child, group, kill_on_drop } = started;
         let ended = CancellationToken::new();
         let ((), (), (status, timed_out)) = tokio::join!(
             self.pump(output, &ended),
@@ -271,7 +271,7 @@ impl Process {
                 outcome
             },
         );
-        leash.let_go();
+        kill_on_drop.let_go();
         self.input.lock().await.take();
         let (exit_code, signal) = match status {
             Ok(status) => (status.code(), status.signal()),
@@ -323,12 +323,13 @@ impl Process {
 
     fn read(&self, poll: Poll) -> Polled {
         let inner = self.inner();
-        let (offset, bytes) = inner.output.read(poll.offset, poll.max_bytes.min(MAX_POLL_BYTES));
+        let max_bytes = usize::try_from(poll.max_bytes).map_or(MAX_POLL_BYTES, |max| max.min(MAX_POLL_BYTES));
+        let (offset, bytes) = inner.output.read(poll.offset, max_bytes);
         let next_offset = offset + bytes.len() as u64;
         // The end is told with the last of the output, not before it.
         let state =
             if next_offset < inner.output.end() { ProcessState::Running } else { inner.state.clone() };
-        Polled { bytes, offset, next_offset, state }
+        Polled { bytes: bytes.into(), offset, next_offset, state }
     }
 
     fn info(&self) -> ProcessInfo {

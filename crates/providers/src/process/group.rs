@@ -30,7 +30,7 @@ pub(super) struct Group {
 
 /// One line of the process table.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct ProcessTableEntry {
     parent: i32,
     group: i32,
     session: i32,
@@ -43,7 +43,7 @@ impl Group {
         Self {
             leader,
             mark: format!("{RUN_MARK}={mark}"),
-            started: look_at(leader.as_raw_nonzero().get()).map_or(0, |seen| seen.started),
+            started: read_process_entry(leader.as_raw_nonzero().get()).map_or(0, |seen| seen.started),
         }
     }
 
@@ -152,9 +152,9 @@ fn has_variable(pid: i32, is_wanted: impl Fn(&[u8]) -> bool) -> bool {
 
 /// Kills a command's processes when it is dropped, unless it was let go: whoever stops waiting for a command ends it.
 #[derive(Debug)]
-pub(super) struct Leash(Option<Group>);
+pub(super) struct KillGroupOnDrop(Option<Group>);
 
-impl Leash {
+impl KillGroupOnDrop {
     pub(super) const fn new(group: Group) -> Self {
         Self(Some(group))
     }
@@ -164,7 +164,7 @@ impl Leash {
     }
 }
 
-impl Drop for Leash {
+impl Drop for KillGroupOnDrop {
     fn drop(&mut self) {
         if let Some(group) = self.0.take() {
             // Once at once, since the program may be ending; then thoroughly, on a thread that may block.
@@ -179,36 +179,36 @@ impl Drop for Leash {
 }
 
 /// The process, if it is still the one that was seen and alive.
-fn open_same(pid: i32, seen: &Seen) -> Option<OwnedFd> {
+fn open_same(pid: i32, seen: &ProcessTableEntry) -> Option<OwnedFd> {
     if seen.is_zombie {
         return None;
     }
     let handle = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
-    let now = look_at(pid)?;
+    let now = read_process_entry(pid)?;
     (now.started == seen.started && !now.is_zombie).then_some(handle)
 }
 
 /// All processes that started at `since` or later.
-fn process_table(since: u64) -> HashMap<i32, Seen> {
+fn process_table(since: u64) -> HashMap<i32, ProcessTableEntry> {
     let Ok(directory) = std::fs::read_dir("/proc") else {
         return HashMap::new();
     };
     directory
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, look_at(pid)?)))
+        .filter_map(|pid| Some((pid, read_process_entry(pid)?)))
         .filter(|(_, seen)| seen.started >= since)
         .collect()
 }
 
-fn look_at(pid: i32) -> Option<Seen> {
+fn read_process_entry(pid: i32) -> Option<ProcessTableEntry> {
     parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// `pid (name) state ppid pgrp session … starttime …`; the name may hold anything, also `)`.
-fn parse_stat(stat: &str) -> Option<Seen> {
+fn parse_stat(stat: &str) -> Option<ProcessTableEntry> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();
-    Some(Seen {
+    Some(ProcessTableEntry {
         is_zombie: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,

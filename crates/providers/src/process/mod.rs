@@ -13,7 +13,6 @@ mod capture;
 mod environment;
 mod group;
 mod pty;
-mod ring;
 mod run;
 mod spawn;
 

@@ -22,7 +22,7 @@ use warren_workspace::shell::{Command, Output, RunEvent, RunResult, RunStream};
 
 use super::arguments::Arguments;
 use super::capture::HeadTail;
-use super::group::{Group, Leash};
+use super::group::{Group, KillGroupOnDrop};
 use super::spawn::{Plan, Streams, spawn};
 use super::{Doors, Rules, environment, random_mark};
 
@@ -41,7 +41,7 @@ pub(crate) const MAX_SPILL_BYTES: u64 = 1 << 30;
 pub(super) struct Started {
     pub(super) child: Child,
     pub(super) group: Group,
-    pub(super) leash: Leash,
+    pub(super) kill_on_drop: KillGroupOnDrop,
 }
 
 /// Checks the command and starts it in `directory`.
@@ -68,8 +68,8 @@ pub(super) fn start(
         .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
         .ok_or_else(|| Error::operation(ErrorCode::Internal, "the process has no id"))?;
     let group = Group::new(leader, &mark);
-    let leash = Leash::new(group.clone());
-    Ok(Started { child, group, leash })
+    let kill_on_drop = KillGroupOnDrop::new(group.clone());
+    Ok(Started { child, group, kill_on_drop })
 }
 
 /// The caller's timeout, at most the configured one.
@@ -144,7 +144,7 @@ impl Supervision {
     }
 
     async fn supervise(self, started: Started) -> Result<RunResult, Error> {
-        let Started { mut child, group, leash } = started;
+        let Started { mut child, group, kill_on_drop } = started;
         let began = Instant::now();
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdout, stderr, (), (status, timed_out)) = tokio::join!(
@@ -157,7 +157,7 @@ impl Supervision {
                 outcome
             },
         );
-        leash.let_go();
+        kill_on_drop.let_go();
         if self.closing.is_cancelled() {
             // No eviction: a command that was ended on purpose must not be run again.
             let detail = "the workspace was closed while the command ran";

@@ -58,9 +58,9 @@ pub(super) struct Bind {
 pub(super) struct Shape<'a> {
     pub(super) system: &'a System,
     pub(super) workspace: &'a Path,
-    /// Ours, not the host's (`furnishing`).
+    /// Ours, not the host's (`box_etc`).
     pub(super) etc: &'a Path,
-    /// One that was made for boxes, shut already (`vestibule`). Otherwise bubblewrap makes one.
+    /// One that was made for boxes, shut already (`mount_namespace`). Otherwise bubblewrap makes one.
     pub(super) devices: Option<&'a Path>,
     pub(super) mounts: &'a [Bind],
     pub(super) limits: &'a BoxLimits,

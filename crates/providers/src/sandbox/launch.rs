@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   Warren (root)       open_tree(handle)                      detached copies of the workspace and of mounts
-//!   child, still root   join control groups; a copy of the `vestibule`; move the detached ones to its stage, by number
+//!   child, still root   join control groups; a copy of the `mount_namespace`; move the detached ones to its stage, by number
 //!   child, box's user   exec bubblewrap with no environment and descriptors 0 to 5
 //! ```
 //!
@@ -26,13 +26,13 @@ use std::thread::JoinHandle;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use tokio::sync::oneshot;
+use warren_confined_fs::Owner;
 use warren_doors::reset_signals;
 use warren_model::BoxLimits;
 
 use super::arguments::{CHANNEL_FD, FIRST_FILTER_FD, System};
 use super::cgroup::{BoxCgroup, Cgroups};
-use super::vestibule::Vestibule;
-use crate::directory::Owner;
+use super::mount_namespace::MountNamespace;
 
 /// Covered in the child's own mount namespace by what is handed over. It is there on every system.
 const STAGE: &str = "/tmp";
@@ -41,13 +41,13 @@ const ABOVE_FIXED: RawFd = 64;
 
 /// What is handed over by handle, where the box's user could not go by path.
 #[derive(Debug)]
-pub(super) struct Handed {
+pub(super) struct PassedTree {
     tree: OwnedFd,
     target: CString,
     is_directory: bool,
 }
 
-impl Handed {
+impl PassedTree {
     /// A detached copy of what `handle` stands for, without what is mounted below it. `number` names it on the stage.
     pub(super) fn new(handle: BorrowedFd<'_>, is_directory: bool, number: usize) -> io::Result<Self> {
         let flags = (libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC) as libc::c_uint
@@ -76,7 +76,7 @@ pub(super) struct Launch {
     pub(super) arguments: Vec<OsString>,
     /// Absent: Warren is not root, and the box has Warren's own user.
     pub(super) owner: Option<Owner>,
-    pub(super) handed: Vec<Handed>,
+    pub(super) handed: Vec<PassedTree>,
     pub(super) box_limits: BoxLimits,
     pub(super) channel: OwnedFd,
     pub(super) filters: Vec<OwnedFd>,
@@ -95,7 +95,7 @@ pub(super) struct Launcher {
     running: Mutex<Option<(mpsc::Sender<Job>, JoinHandle<()>)>>,
 }
 
-/// What a vestibule is made of: the host's system, and the `/etc` of boxes.
+/// What a mount_namespace is made of: the host's system, and the `/etc` of boxes.
 pub(super) type Plan = (System, PathBuf);
 type Job = (Launch, oneshot::Sender<io::Result<Started>>);
 
@@ -108,13 +108,23 @@ pub(super) struct Started {
 
 impl Launcher {
     /// `instance` begins the names of its control groups.
-    pub(super) fn new(cgroups: Arc<Cgroups>, instance: String, vestibule: Option<Plan>) -> io::Result<Self> {
+    pub(super) fn new(
+        cgroups: Arc<Cgroups>,
+        instance: String,
+        mount_namespace: Option<Plan>,
+    ) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new().name("box-launcher".into()).spawn(move || {
-            let mut cradle =
-                Cradle { cgroups, instance, made: 0, next: None, plan: vestibule, vestibule: None };
+            let mut cradle = NextBox {
+                cgroups,
+                instance,
+                made: 0,
+                next: None,
+                plan: mount_namespace,
+                mount_namespace: None,
+            };
             // Tried again, and told, when the first box is started.
-            let _ = cradle.build_vestibule();
+            let _ = cradle.build_mount_namespace();
             cradle.prepare();
             for (launch, answer) in queue {
                 cradle.start(launch, answer);
@@ -156,7 +166,7 @@ impl Drop for Launcher {
 }
 
 /// Where the next box is born.
-struct Cradle {
+struct NextBox {
     cgroups: Arc<Cgroups>,
     instance: String,
     made: u64,
@@ -164,15 +174,15 @@ struct Cradle {
     next: Option<BoxCgroup>,
     /// Absent: Warren is not root.
     plan: Option<Plan>,
-    vestibule: Option<Vestibule>,
+    mount_namespace: Option<MountNamespace>,
 }
 
-impl Cradle {
-    fn build_vestibule(&mut self) -> io::Result<()> {
+impl NextBox {
+    fn build_mount_namespace(&mut self) -> io::Result<()> {
         if let Some((system, etc)) = &self.plan
-            && self.vestibule.is_none()
+            && self.mount_namespace.is_none()
         {
-            self.vestibule = Some(Vestibule::make(system, etc)?);
+            self.mount_namespace = Some(MountNamespace::make(system, etc)?);
         }
         Ok(())
     }
@@ -211,12 +221,12 @@ impl Cradle {
         };
         let is_limited = is_inside && limits == BoxLimits::default();
         let limited = if is_limited { Ok(()) } else { group.limit_space(&limits) };
-        let started = limited.and_then(|()| self.build_vestibule()).and_then(|()| {
+        let started = limited.and_then(|()| self.build_mount_namespace()).and_then(|()| {
             let entrances = if is_inside { Vec::new() } else { group.entrances()? };
             if !is_inside {
                 group.limit_time(&limits)?;
             }
-            start(launch, entrances, self.vestibule.as_ref())
+            start(launch, entrances, self.mount_namespace.as_ref())
         });
         let child = match started {
             Ok(child) => child,
@@ -262,7 +272,11 @@ impl Cradle {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the door for boxes; commands in them go through process 1")]
-fn start(launch: Launch, groups: Vec<OwnedFd>, vestibule: Option<&Vestibule>) -> io::Result<Child> {
+fn start(
+    launch: Launch,
+    groups: Vec<OwnedFd>,
+    mount_namespace: Option<&MountNamespace>,
+) -> io::Result<Child> {
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.arguments)
@@ -276,7 +290,7 @@ fn start(launch: Launch, groups: Vec<OwnedFd>, vestibule: Option<&Vestibule>) ->
         fixed.push((lifted(filter)?, number));
     }
     let (owner, handed, limits) = (launch.owner, launch.handed, launch.limits);
-    let vestibule = vestibule.map(|vestibule| vestibule.as_fd().as_raw_fd());
+    let mount_namespace = mount_namespace.map(|mount_namespace| mount_namespace.as_fd().as_raw_fd());
     // SAFETY: the closure runs in the child between fork and exec, where only async-signal-safe calls are allowed. It
     // makes bare system calls on values that were made before the fork; it allocates nothing and takes no lock.
     unsafe {
@@ -289,7 +303,7 @@ fn start(launch: Launch, groups: Vec<OwnedFd>, vestibule: Option<&Vestibule>) ->
                 setrlimit(*resource, *limit)?;
             }
             if let Some(owner) = owner {
-                enter_copy(vestibule.ok_or(io::ErrorKind::NotFound)?)?;
+                enter_copy(mount_namespace.ok_or(io::ErrorKind::NotFound)?)?;
                 set_stage(&handed)?;
                 become_owner(owner)?;
             }
@@ -311,19 +325,19 @@ fn lifted(descriptor: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(descriptor.as_fd(), ABOVE_FIXED)?)
 }
 
-/// In the child: a mount namespace of its own, like the vestibule, from which nothing leads back to the host's.
-fn enter_copy(vestibule: RawFd) -> io::Result<()> {
+/// In the child: a mount namespace of its own, like the mount_namespace, from which nothing leads back to the host's.
+fn enter_copy(mount_namespace: RawFd) -> io::Result<()> {
     let private = libc::MS_REC | libc::MS_PRIVATE;
     // SAFETY: system calls on static strings and on a descriptor that the parent holds open; each failure is told.
     unsafe {
-        check(libc::setns(vestibule, libc::CLONE_NEWNS))?;
+        check(libc::setns(mount_namespace, libc::CLONE_NEWNS))?;
         check(libc::unshare(libc::CLONE_NEWNS))?;
         check(libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), private, std::ptr::null()))
     }
 }
 
 /// In the child: terminals for this box alone, and a stage that holds what is handed over.
-fn set_stage(handed: &[Handed]) -> io::Result<()> {
+fn set_stage(handed: &[PassedTree]) -> io::Result<()> {
     let options = c"size=256k,nr_inodes=128,mode=0755";
     let terminals = c"newinstance,ptmxmode=0666,mode=620";
     // SAFETY: system calls with static strings and live descriptors; each failure is told.

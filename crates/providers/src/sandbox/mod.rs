@@ -8,22 +8,22 @@
 //!   <base>/.pool-…/           files of boxes that wait for a workspace (`pool`)
 //!   <base>/.staging, .trash   see `directory::staging`
 //!
-//!   open ─▶ backend (found and judged) ─▶ arguments ─▶ launch ─▶ living ─▶ workspace
-//!                                cgroup, vestibule ─────┘
+//!   open ─▶ backend (found and judged) ─▶ arguments ─▶ launch ─▶ live_box ─▶ workspace
+//!                                cgroup, mount_namespace ─────┘
 //! ```
 //!
 //! The box is entered once, when it is opened; a command is a fork of its process 1.
 
 mod arguments;
 mod backend;
+mod box_etc;
 mod cgroup;
-mod furnishing;
 mod launch;
-mod living;
+mod live_box;
+mod mount_namespace;
 mod pool;
 mod provider;
 pub mod seatbelt;
-mod vestibule;
 mod workspace;
 
 pub use backend::{Bubblewrap, Version};

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags, RawDir, open};
+use warren_confined_fs::Owner;
 use warren_model::{BoxLimits, Isolation, Mount, SandboxConfig};
 
 use super::backend::{self, Bubblewrap};
-use super::living::LiveBox;
-use crate::directory::Owner;
+use super::live_box::LiveBox;
 
 /// A box without a workspace.
 #[derive(Debug)]
-pub(super) struct Spare {
+pub(super) struct SpareBox {
     pub(super) live: LiveBox,
     pub(super) folder: PathBuf,
     pub(super) owner: Owner,
@@ -49,7 +49,7 @@ pub(super) struct Pool {
 
 #[derive(Debug, Default)]
 struct Inner {
-    spares: VecDeque<Spare>,
+    spares: VecDeque<SpareBox>,
     /// Being made.
     coming: usize,
     made: u64,
@@ -61,7 +61,7 @@ impl Pool {
     }
 
     /// A spare that is what `policy` says, alive and untouched. Others are ended.
-    pub(super) fn take(&self, policy: &Policy) -> Option<Spare> {
+    pub(super) fn take(&self, policy: &Policy) -> Option<SpareBox> {
         loop {
             let spare = self.inner().spares.pop_front()?;
             if is_sound(&spare, policy) {
@@ -79,7 +79,7 @@ impl Pool {
         missing
     }
 
-    pub(super) fn deliver(&self, spare: Option<Spare>) {
+    pub(super) fn deliver(&self, spare: Option<SpareBox>) {
         let mut inner = self.inner();
         inner.coming = inner.coming.saturating_sub(1);
         inner.spares.extend(spare);
@@ -108,7 +108,7 @@ impl Drop for Pool {
     }
 }
 
-fn is_sound(spare: &Spare, policy: &Policy) -> bool {
+fn is_sound(spare: &SpareBox, policy: &Policy) -> bool {
     spare.policy == *policy
         && is_empty(&spare.folder)
         && !spare.live.has_ended()
@@ -132,7 +132,7 @@ fn is_empty(folder: &Path) -> bool {
     true
 }
 
-fn discard(spare: &Spare) {
+fn discard(spare: &SpareBox) {
     spare.live.kill();
     // Empty, or else swept with the next start.
     let _ = std::fs::remove_dir(&spare.folder);

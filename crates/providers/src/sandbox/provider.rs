@@ -14,6 +14,7 @@ use rustix::fs::{CWD, Gid, MemfdFlags, Mode, OFlags, Uid, fchown, fstat, memfd_c
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit};
 use serde::{Deserialize, Serialize};
+use warren_confined_fs::{Owner, Root, Staging};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
 use warren_model::{
@@ -24,11 +25,11 @@ use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspa
 
 use super::arguments::{Bind, RUNNER, Shape, System, command_line};
 use super::backend::{self, Bubblewrap, unavailable};
+use super::box_etc;
 use super::cgroup::Cgroups;
-use super::furnishing;
-use super::launch::{Handed, Launch, Launcher};
-use super::living::LiveBox;
-use super::pool::{Policy, Pool, Spare};
+use super::launch::{Launch, Launcher, PassedTree};
+use super::live_box::LiveBox;
+use super::pool::{Policy, Pool, SpareBox};
 use super::workspace::{Boxed, SandboxWorkspace};
 use crate::boxes::config::{BoxConfig, check_offered};
 use crate::boxes::disk::DiskKeeper;
@@ -36,7 +37,7 @@ use crate::boxes::mounts::{self, Grant};
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxShell, spill_opener};
 use crate::boxes::{reference, syscalls};
-use crate::directory::{DirectoryFs, Owner, Place, Root, Staging, blocking, errno};
+use crate::directory::{DirectoryFs, OpenDirectory, blocking, errno, open_staging};
 use crate::process;
 
 const REFILL_PAUSE: Duration = Duration::from_millis(50);
@@ -126,17 +127,17 @@ impl SandboxProvider {
         std::fs::create_dir_all(base).map_err(failed("the sandboxes' folder cannot be made"))?;
         let base = base.canonicalize().map_err(failed("the sandboxes' folder cannot be found"))?;
         let instance = process::random_mark(entropy);
-        let staging = Staging::open(&base, instance.clone())
+        let staging = open_staging(&base, instance.clone())
             .map_err(|errno| errno::opening(errno, "the sandboxes' folder cannot be used"))?;
-        let etc = furnishing::furnish(&base.join(".box"))
+        let etc = box_etc::write_box_etc(&base.join(".box"))
             .map_err(failed("what boxes are given cannot be written"))?;
         sweep_pool(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let owners = Owners::of(&base).map_err(failed("the sandboxes' folder cannot be listed"))?;
         let group = group_name(&base).map_err(failed("the sandboxes' folder cannot be written"))?;
         let cgroups = Arc::new(Cgroups::of_host(&group));
         let system = System::of_host();
-        let vestibule = (super::warren_uid() == 0).then(|| (system.clone(), etc.clone()));
-        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone(), vestibule)
+        let mount_namespace = (super::warren_uid() == 0).then(|| (system.clone(), etc.clone()));
+        let launcher = Launcher::new(Arc::clone(&cgroups), instance.clone(), mount_namespace)
             .map_err(failed("no thread can be started"))?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -267,7 +268,7 @@ impl Inner {
         let (launch, ours, complaints) =
             self.prepare(folder, owner, config, &bubblewrap, grants).map_err(failed)?;
         let started = self.launcher.launch(launch).await.map_err(failed)?;
-        LiveBox::attend(started, ours, complaints, Arc::clone(&self.launcher)).await
+        LiveBox::take_over(started, ours, complaints, Arc::clone(&self.launcher)).await
     }
 
     fn prepare(
@@ -279,7 +280,7 @@ impl Inner {
         grants: Vec<Grant>,
     ) -> io::Result<(Launch, UnixStream, io::PipeReader)> {
         let is_root = super::warren_uid() == 0;
-        let mut stage = Stage { is_root, handed: Vec::new() };
+        let mut stage = PassedTrees { is_root, handed: Vec::new() };
         let folder_handle = open_folder(folder)?;
         let workspace = stage.put(&folder_handle, folder, true)?;
         let program = bubblewrap.path.canonicalize()?;
@@ -335,13 +336,13 @@ impl Inner {
         }
     }
 
-    async fn make_spare(&self) -> Result<Spare, Error> {
+    async fn make_spare(&self) -> Result<SpareBox, Error> {
         let config = SandboxConfig::default();
         let policy = Policy::of(&config, self.bubblewrap(config.isolation)?);
         let folder = self.base.join(format!("{POOL_PREFIX}{}-{}", self.instance, self.pool.next_number()));
         let owner = self.make_folder(&folder)?;
         match self.make_box(&folder, owner, &config).await {
-            Ok(live) => Ok(Spare { live, folder, owner, policy }),
+            Ok(live) => Ok(SpareBox { live, folder, owner, policy }),
             Err(error) => {
                 let _ = std::fs::remove_dir(&folder);
                 Err(error)
@@ -366,18 +367,18 @@ impl Inner {
     fn workspace(
         &self,
         id: WorkspaceId,
-        home: Home<'_>,
+        home: WorkspaceParts<'_>,
         config: &SandboxConfig,
         declared: CapabilitySet,
     ) -> Result<Arc<dyn Workspace>, Error> {
-        let Home { folder, owner, live } = home;
+        let WorkspaceParts { folder, owner, live } = home;
         let root = Root::open(folder)
             .map_err(|errno| errno::opening(errno, "the workspace's folder cannot be opened"))?;
         let limits = BoxConfig::from(config).file_limits();
         let separate = (super::warren_uid() == 0).then_some(owner);
         let meter = self.disks.meter_of(id, folder, config.limits.disk_mb);
-        let place = Place::new(root, Arc::clone(&self.staging), limits, separate);
-        let place = Arc::new(place.with_room(meter.room()));
+        let place = OpenDirectory::new(root, Arc::clone(&self.staging), limits, separate);
+        let place = Arc::new(place.with_space_check(meter.room()));
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
             self.disks.watch(Arc::clone(&meter), live.channel.end(), live.killer(), live.hidden_bytes());
@@ -433,7 +434,7 @@ impl Inner {
 }
 
 /// Where a workspace lives.
-struct Home<'a> {
+struct WorkspaceParts<'a> {
     folder: &'a Path,
     owner: Owner,
     /// Absent where it has files only.
@@ -447,19 +448,19 @@ fn core_limit() -> u64 {
 }
 
 /// Puts things where bubblewrap finds them: on the stage as root, by path otherwise.
-struct Stage {
+struct PassedTrees {
     is_root: bool,
-    handed: Vec<Handed>,
+    handed: Vec<PassedTree>,
 }
 
-impl Stage {
+impl PassedTrees {
     fn put(&mut self, handle: &OwnedFd, path: &Path, is_directory: bool) -> io::Result<PathBuf> {
         if !self.is_root {
             return Ok(path.to_path_buf());
         }
         let number = self.handed.len();
-        self.handed.push(Handed::new(handle.as_fd(), is_directory, number)?);
-        Ok(Handed::path(number))
+        self.handed.push(PassedTree::new(handle.as_fd(), is_directory, number)?);
+        Ok(PassedTree::path(number))
     }
 }
 
@@ -510,7 +511,7 @@ impl Provider for SandboxProvider {
         };
         self.refill_pool();
         let workspace =
-            inner.workspace(id, Home { folder: &folder, owner, live }, config, request.declared)?;
+            inner.workspace(id, WorkspaceParts { folder: &folder, owner, live }, config, request.declared)?;
         let reference = reference::write(&Payload { workspace: id }, request.declared)?;
         Ok(Opened { workspace, reference })
     }
@@ -533,7 +534,7 @@ impl Provider for SandboxProvider {
         };
         self.inner.workspace(
             workspace_id,
-            Home { folder: &folder, owner, live },
+            WorkspaceParts { folder: &folder, owner, live },
             config,
             reference.capabilities,
         )

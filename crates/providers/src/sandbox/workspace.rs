@@ -9,10 +9,10 @@ use warren_workspace::fs::Fs;
 use warren_workspace::shell::Shell;
 use warren_workspace::{Error, Presence, Workspace};
 
-use super::living::LiveBox;
-use crate::boxes::config::{BoxConfig, Described};
+use super::live_box::LiveBox;
+use crate::boxes::config::{BoxConfig, BoxDescription};
 use crate::boxes::shell::BoxShell;
-use crate::directory::{DirectoryFs, Place};
+use crate::directory::{DirectoryFs, OpenDirectory};
 
 /// How long closing waits for a killed box; past it the undertaker goes on alone.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct SandboxWorkspace {
     pub(super) id: WorkspaceId,
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<OpenDirectory>,
     pub(super) fs: Option<DirectoryFs>,
     pub(super) boxed: Option<Boxed>,
     pub(super) config: SandboxConfig,
@@ -49,7 +49,7 @@ impl Workspace for SandboxWorkspace {
     }
 
     fn limits(&self) -> serde_json::Value {
-        BoxConfig::from(&self.config).told(Described {
+        BoxConfig::from(&self.config).told(BoxDescription {
             isolation: match self.boxed {
                 Some(_) => "bubblewrap: no network, no host files, no privileges; see `box`",
                 None => "no box: the workspace has files only",

@@ -7,13 +7,11 @@ mod findings;
 mod globs;
 mod ignore_chain;
 mod plan;
-mod smallest;
 
 pub(crate) use findings::Findings;
 pub(crate) use globs::Globs;
 pub(crate) use ignore_chain::{FILE_NAMES as IGNORE_FILE_NAMES, IgnoreChain, MAX_IGNORE_FILE_BYTES};
 pub(crate) use plan::{GrepPlan, Source};
-pub(crate) use smallest::Smallest;
 
 /// No answer holds more paths, whatever a caller asks for.
 pub(crate) const MAX_PATHS: u32 = 100_000;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, Gid, RenameFlags, Uid};
+use warren_confined_fs::{Owner, Root, Staging};
 use warren_model::ErrorCode;
-use warren_providers::directory::{DirectoryFs, FileLimits, Owner, Place, Root, Staging};
+use warren_providers::directory::{DirectoryFs, FileLimits, OpenDirectory};
 use warren_workspace::fs::{CpOptions, Edit, Fs, WriteMode};
 
 use crate::fixture::{assert_code, contents, path, read, tree};
@@ -17,7 +18,7 @@ const RECURSIVE: CpOptions = CpOptions { recursive: true, overwrite: true };
 
 struct Boxed {
     directory: tempfile::TempDir,
-    place: Arc<Place>,
+    place: Arc<OpenDirectory>,
     fs: DirectoryFs,
 }
 
@@ -31,9 +32,10 @@ impl Boxed {
         if is_root() {
             std::os::unix::fs::chown(&root, Some(OWNER.uid), Some(OWNER.gid)).unwrap();
         }
-        let staging = Staging::open(&directory.path().join("base"), "instance".into()).unwrap();
+        let staging = Staging::open(&directory.path().join("base"), "instance".into(), drop).unwrap();
         let limits = FileLimits::from_mb(1, 1);
-        let place = Arc::new(Place::new(Root::open(&root).unwrap(), Arc::new(staging), limits, Some(OWNER)));
+        let place =
+            Arc::new(OpenDirectory::new(Root::open(&root).unwrap(), Arc::new(staging), limits, Some(OWNER)));
         Self { fs: DirectoryFs::new(Arc::clone(&place)), place, directory }
     }
 

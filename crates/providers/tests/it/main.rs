@@ -9,6 +9,7 @@ mod contract;
 mod directory_owner;
 mod docker;
 mod fixture;
+mod idle_memory;
 mod local_provider;
 mod processes;
 mod sandbox;

@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use warren_doors::{Clock as _, Entropy, Environment, OsEntropy, SystemClock};
 use warren_model::{BoxLimits, Capability, Mount, MountMode, ProviderConfig, SandboxConfig, WorkspaceId};
 use warren_providers::{SandboxProvider, SandboxSettings};
-use warren_workspace::shell::{Command, Conversation, Poll, PtySize, RunEvent, RunResult, Start};
+use warren_workspace::shell::{Command, Dialog, Poll, PtySize, RunEvent, RunResult, Start};
 use warren_workspace::{Error, OpenRequest, Opened, Presence, Provider as _, Workspace};
 
 fn provider(base: &Path, pool_size: usize) -> SandboxProvider {
@@ -226,8 +226,8 @@ async fn a_program_is_talked_to_for_as_long_as_somebody_listens() {
     let provider = provider(base.path(), 0);
     let workspace = open(&provider, SandboxConfig::default()).await.unwrap().workspace;
     let shell = workspace.shell().unwrap();
-    let talk = shell.converse(Command::script("echo $$ > pid; echo ready; cat")).await.unwrap();
-    let Conversation { input, mut said } = talk;
+    let talk = shell.open_dialog(Command::script("echo $$ > pid; echo ready; cat")).await.unwrap();
+    let Dialog { input, events: mut said } = talk;
     let mut heard = Vec::new();
     // More than any pipe, window or frame holds, both ways.
     let sent = vec![b'x'; 3 << 20];
@@ -252,8 +252,8 @@ async fn a_program_is_talked_to_for_as_long_as_somebody_listens() {
     let gone =
         "for i in $(seq 100); do kill -0 $(cat pid) 2>/dev/null || { echo gone; exit; }; sleep 0.05; done";
     assert_eq!(output(&workspace, gone).await.trim(), "gone", "it ends with whoever listened");
-    let talk = shell.converse(Command::script("cat; exit 7")).await.unwrap();
-    let Conversation { input, said } = talk;
+    let talk = shell.open_dialog(Command::script("cat; exit 7")).await.unwrap();
+    let Dialog { input, events: said } = talk;
     drop(input);
     let last = said.collect::<Vec<_>>().await.pop().unwrap().unwrap();
     assert!(matches!(last, RunEvent::Finished(RunResult { exit_code: Some(7), .. })), "{last:?}");

@@ -1,7 +1,6 @@
 //! The progress feed (X34): events as lines for people who watch, the last few of them, repeats folded into one.
 
-use serde_json::Value;
-use warren_model::{Content, Event, EventKind, TaskUpdate, Timestamp, truncate_utf8};
+use warren_model::{Content, Event, EventData, EventKind, TaskUpdate, Timestamp, truncate_utf8};
 
 use crate::messages::memory::scrub;
 use crate::text::redaction::Redactor;
@@ -47,34 +46,34 @@ pub fn kept_line(said: &str, known: &Redactor) -> String {
     truncate_utf8(&scrub(said, known).text, MAX_LINE_BYTES).to_owned()
 }
 
-/// How an event reads in the feed; absent: it is none for people who watch work.
+/// How an event reads in the feed; absent: it is none for people who watch work, or another version of Warren wrote it
+/// in a way that this one does not read.
 pub fn line_of(event: &Event) -> Option<Line> {
-    let field = |name: &str| word(&event.data[name]);
-    let text = match event.kind {
-        EventKind::TaskSubmitted => "a message came".to_owned(),
-        EventKind::TaskChanged => format!("the work is {}", field("to")),
-        EventKind::TaskProgressed => field("line"),
-        EventKind::DeliveryRequeued => format!("the message waits again: {}", field("reason")),
-        EventKind::DelegationChanged | EventKind::DelegationCompleted => {
-            format!("work handed on is {}", field("state"))
-        }
-        EventKind::WorkspaceFileChanged => format!("{} {}", field("operation"), field("path")),
-        EventKind::WorkspaceProcessStarted => format!("started {}", field("program")),
-        EventKind::WorkspaceCommandFinished => match event.data["exit_code"].as_i64() {
-            Some(code) => format!("{} ended with {code}", field("program")),
-            None => format!("{} was ended", field("program")),
+    let text = match event.read().ok()? {
+        EventData::TaskSubmitted(_) => "a message came".to_owned(),
+        EventData::TaskChanged(data) => format!("the work is {}", data.to),
+        EventData::TaskProgressed(data) => data.line,
+        EventData::DeliveryRequeued(data) => match data.reason {
+            Some(reason) => format!("the message waits again: {reason}"),
+            None => "the message waits again".to_owned(),
         },
-        EventKind::WorkspaceToolRefused => format!("{} was refused", field("tool")),
-        EventKind::ApprovalRequested => format!("asks for a decision: {}", field("action")),
-        EventKind::ApprovalDecided => format!("{} is {}", field("action"), field("state")),
+        EventData::DelegationChanged(data) => format!("work handed on is {}", data.state),
+        EventData::DelegationCompleted(data) => format!("work handed on is {}", data.state),
+        EventData::WorkspaceFileChanged(data) => format!("{} {}", data.operation, data.path),
+        EventData::WorkspaceProcessStarted(data) => format!("started {}", data.program),
+        EventData::WorkspaceCommandFinished(data) => match data.exit_code {
+            Some(code) => format!("{} ended with {code}", data.program),
+            None => format!("{} was ended", data.program),
+        },
+        EventData::WorkspaceToolRefused(data) => {
+            format!("{} was refused", data.tool.as_deref().unwrap_or("a tool"))
+        }
+        EventData::ApprovalRequested(data) => format!("asks for a decision: {}", data.action),
+        EventData::ApprovalDecided(data) => format!("{} is {}", data.action, data.state),
         _ => return None,
     };
     let text = truncate_utf8(&text, MAX_LINE_BYTES).to_owned();
     Some(Line { at: event.at, kind: event.kind, text, count: 1 })
-}
-
-fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The last lines, the oldest first. What happens again and again is one line with a count.
@@ -95,7 +94,8 @@ pub fn fold(lines: impl IntoIterator<Item = Line>) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use warren_model::{Message, OrgId, Part, Principal, Role, TaskState};
+    use warren_model::event::{TaskChanged, TaskProgressed, WorkspaceCommandFinished, WorkspaceFileChanged};
+    use warren_model::{DeliveryId, EventJson, Message, OrgId, Part, Principal, Role, TaskId, TaskState};
 
     use super::*;
 
@@ -123,30 +123,45 @@ mod tests {
     // X34
     #[test]
     fn a_line_is_short_and_says_what_happened() {
-        let event = |kind, data| Event {
+        let event = |data: EventData| Event {
             seq: 1,
             at: Timestamp::from_micros(1),
-            kind,
+            kind: data.kind(),
             org_id: OrgId::DEFAULT,
             workspace_id: None,
             principal: Principal::system("x"),
-            data,
+            data: EventJson::from(&data),
         };
-        let cases = [
-            (EventKind::TaskChanged, json!({ "to": "working" }), Some("the work is working")),
+        let (task_id, delivery_id) = (TaskId::from_bytes([1; 16]), DeliveryId::from_bytes([2; 16]));
+        let finished = WorkspaceCommandFinished {
+            program: "make".to_owned(),
+            process: None,
+            exit_code: Some(2),
+            signal: None,
+            timed_out: false,
+            abandoned: false,
+            duration_ms: 1,
+        };
+        let (from, to) = (TaskState::Submitted, TaskState::Working);
+        let write = ("write".to_owned(), "a".to_owned());
+        let cases: [(EventData, Option<&str>); 6] = [
             (
-                EventKind::WorkspaceCommandFinished,
-                json!({ "program": "make", "exit_code": 2 }),
-                Some("make ended with 2"),
+                TaskChanged { task_id, delivery_id, from, to, reason: None }.into(),
+                Some("the work is working"),
             ),
-            (EventKind::WorkspaceFileChanged, json!({ "operation": "write", "path": "a" }), Some("write a")),
-            (EventKind::TokenCreated, json!({}), None),
+            (WorkspaceCommandFinished { exit_code: None, ..finished.clone() }.into(), Some("make was ended")),
+            (finished.into(), Some("make ended with 2")),
+            (WorkspaceFileChanged { operation: write.0, path: write.1, bytes: 1 }.into(), Some("write a")),
+            (EventKind::TokenCreated.example(), None),
+            (EventKind::WorkspaceStatusChanged.example(), None),
         ];
-        for (kind, data, text) in cases {
-            assert_eq!(line_of(&event(kind, data)).map(|line| line.text).as_deref(), text);
+        for (data, text) in cases {
+            assert_eq!(line_of(&event(data)).map(|line| line.text).as_deref(), text);
         }
-        let long = event(EventKind::TaskProgressed, json!({ "line": "ü".repeat(500) }));
+        let long = event(TaskProgressed { task_id, line: "ü".repeat(500) }.into());
         assert_eq!(line_of(&long).map(|line| line.text.len()), Some(MAX_LINE_BYTES));
+        let of_tomorrow = Event { data: json!({ "line": 3 }).into(), ..long };
+        assert_eq!(line_of(&of_tomorrow), None);
     }
 
     // X34

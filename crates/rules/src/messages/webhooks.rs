@@ -112,7 +112,7 @@ mod tests {
             org_id: OrgId::DEFAULT,
             workspace_id: Some(WorkspaceId::from_parts(NOW, [2; 10])),
             principal: Principal::system("test"),
-            data: Value::Null,
+            data: Value::Null.into(),
         }
     }
 

@@ -1,16 +1,16 @@
-//! The runner's loop against an office that does what a test says, with real programs.
+//! The runner's loop against an API that does what a test says, with real programs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
-mod office;
+mod fake_api;
 
 use std::time::Duration;
 
 use serde_json::json;
 use warren_api::AnswerOutcome;
-use warren_runner::{Credentials, Error, Refusal, Settings, place, work};
+use warren_runner::{ApiError, Credentials, Error, Settings, place, work};
 
-use crate::office::{Desk, Fake};
+use crate::fake_api::{FakeApi, FakeState};
 
 /// How long a test waits for something that should happen soon.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,8 +31,8 @@ fn home(script: &str) -> Home {
     Home { settings: Settings { command, credentials, wedge_signs: Vec::new() }, _folder: folder }
 }
 
-/// Works until the office has seen enough.
-async fn until(fake: &Fake, home: &Home, is_enough: impl Fn(&Desk) -> bool) -> Option<Error> {
+/// Works until the API has seen enough.
+async fn until(fake: &FakeApi, home: &Home, is_enough: impl Fn(&FakeState) -> bool) -> Option<Error> {
     let seen = async {
         while !is_enough(&fake.desk()) {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -48,7 +48,7 @@ async fn until(fake: &Fake, home: &Home, is_enough: impl Fn(&Desk) -> bool) -> O
 // F18
 #[tokio::test]
 async fn a_message_is_given_to_the_program_and_its_output_is_the_answer() {
-    let (fake, home) = (Fake::new(), home("read -r text; echo \"heard $text\""));
+    let (fake, home) = (FakeApi::new(), home("read -r text; echo \"heard $text\""));
     fake.queue("hello");
     assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
     let desk = fake.desk();
@@ -62,7 +62,7 @@ async fn a_message_is_given_to_the_program_and_its_output_is_the_answer() {
 // F18
 #[tokio::test]
 async fn the_join_token_is_used_once_and_the_credential_is_kept_for_the_next_start() {
-    let (fake, home) = (Fake::new(), home("true"));
+    let (fake, home) = (FakeApi::new(), home("true"));
     assert!(until(&fake, &home, |desk| desk.heartbeats.len() > 2).await.is_none());
     assert!(!home.settings.credentials.join_token.exists());
     assert_eq!(std::fs::read_to_string(&home.settings.credentials.credential).unwrap(), "credential-1");
@@ -74,7 +74,7 @@ async fn the_join_token_is_used_once_and_the_credential_is_kept_for_the_next_sta
 // F18
 #[tokio::test]
 async fn without_any_credential_nothing_is_tried() {
-    let (fake, home) = (Fake::new(), home("true"));
+    let (fake, home) = (FakeApi::new(), home("true"));
     std::fs::remove_file(&home.settings.credentials.join_token).unwrap();
     assert!(matches!(until(&fake, &home, |_| false).await, Some(Error::NoCredential { .. })));
 }
@@ -82,10 +82,10 @@ async fn without_any_credential_nothing_is_tried() {
 // F18: a 401 makes it read the credential again and retry once
 #[tokio::test]
 async fn a_credential_that_changes_under_way_costs_one_repeated_call_and_no_failure() {
-    let (fake, home) = (Fake::new(), home("cat"));
+    let (fake, home) = (FakeApi::new(), home("cat"));
     let files = home.settings.credentials.clone();
     let rotated = std::cell::Cell::new(false);
-    let rotate = |desk: &Desk| {
+    let rotate = |desk: &FakeState| {
         if !rotated.get() && desk.heartbeats.len() > 1 {
             rotated.set(true);
             place(&files.credential, b"credential-2").unwrap();
@@ -103,8 +103,8 @@ async fn a_credential_that_changes_under_way_costs_one_repeated_call_and_no_fail
 // F18: and then it counts as a failure
 #[tokio::test]
 async fn a_credential_that_stays_refused_ends_the_runner() {
-    let (fake, home) = (Fake::new(), home("cat"));
-    let refuse = |desk: &Desk| {
+    let (fake, home) = (FakeApi::new(), home("cat"));
+    let refuse = |desk: &FakeState| {
         if desk.heartbeats.len() == 2 {
             fake.accept_only("nobody");
         }
@@ -118,7 +118,7 @@ async fn a_credential_that_stays_refused_ends_the_runner() {
 #[tokio::test]
 async fn a_wedge_is_reported_until_a_reply_with_content() {
     let script = "read -r text; case $text in bad) echo 'insufficient_quota' >&2; exit 1;; empty) ;; *) echo ok;; esac";
-    let (fake, home) = (Fake::new(), home(script));
+    let (fake, home) = (FakeApi::new(), home(script));
     for text in ["bad", "empty", "good"] {
         fake.queue(text);
     }
@@ -135,7 +135,7 @@ async fn a_wedge_is_reported_until_a_reply_with_content() {
 // F18
 #[tokio::test]
 async fn errors_are_told_as_progress_and_go_with_a_failure() {
-    let (fake, home) = (Fake::new(), home("echo reading >&2; sleep 3; echo broken >&2; exit 4"));
+    let (fake, home) = (FakeApi::new(), home("echo reading >&2; sleep 3; echo broken >&2; exit 4"));
     fake.queue("x");
     assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
     let desk = fake.desk();
@@ -151,7 +151,7 @@ async fn work_that_was_taken_back_is_ended_with_all_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("alive");
     let script = format!("(while :; do touch {0}; sleep 0.1; done) & echo started >&2; wait", mark.display());
-    let (fake, home) = (Fake::new(), home(&script));
+    let (fake, home) = (FakeApi::new(), home(&script));
     fake.queue("x");
     fake.withdraw();
     assert!(until(&fake, &home, |desk| desk.withdrawn == 1 && desk.claims > 1).await.is_none());
@@ -171,7 +171,7 @@ async fn work_that_was_taken_back_is_ended_with_all_it_started() {
 // F18
 #[tokio::test]
 async fn what_a_program_left_running_holds_up_neither_its_answer_nor_the_next() {
-    let (fake, home) = (Fake::new(), home("sleep 1000 & setsid sleep 2 & echo done"));
+    let (fake, home) = (FakeApi::new(), home("sleep 1000 & setsid sleep 2 & echo done"));
     fake.queue("x");
     fake.queue("y");
     assert!(until(&fake, &home, |desk| desk.answers.len() == 2).await.is_none());
@@ -182,7 +182,7 @@ async fn what_a_program_left_running_holds_up_neither_its_answer_nor_the_next() 
 // F18
 #[tokio::test]
 async fn an_answer_is_told_again_when_warren_was_away() {
-    let (fake, home) = (Fake::new(), home("echo done"));
+    let (fake, home) = (FakeApi::new(), home("echo done"));
     fake.queue("x");
     fake.lose_answers(2);
     assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
@@ -192,7 +192,7 @@ async fn an_answer_is_told_again_when_warren_was_away() {
 // F18
 #[tokio::test]
 async fn a_program_that_is_not_there_is_a_failure_that_says_so() {
-    let (fake, mut home) = (Fake::new(), home(""));
+    let (fake, mut home) = (FakeApi::new(), home(""));
     home.settings.command = vec!["/nowhere/agent".into()];
     fake.queue("x");
     assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
@@ -208,7 +208,7 @@ fn together(folder: &std::path::Path, count: u32) -> String {
     )
 }
 
-fn most_at_once(desk: &Desk) -> u32 {
+fn most_at_once(desk: &FakeState) -> u32 {
     desk.heartbeats.iter().filter_map(|beat| beat.active_tasks).max().unwrap_or_default()
 }
 
@@ -216,7 +216,7 @@ fn most_at_once(desk: &Desk) -> u32 {
 #[tokio::test]
 async fn as_many_messages_are_worked_on_at_once_as_warren_says_and_no_more() {
     let folder = tempfile::tempdir().unwrap();
-    let (fake, home) = (Fake::new(), home(&together(folder.path(), 3)));
+    let (fake, home) = (FakeApi::new(), home(&together(folder.path(), 3)));
     fake.give_at_once(3);
     for number in 0..7 {
         fake.queue(&number.to_string());
@@ -231,11 +231,11 @@ async fn as_many_messages_are_worked_on_at_once_as_warren_says_and_no_more() {
 #[tokio::test]
 async fn more_at_once_is_learned_under_way_from_the_answer_to_a_report() {
     let folder = tempfile::tempdir().unwrap();
-    let (fake, home) = (Fake::new(), home(&together(folder.path(), 2)));
+    let (fake, home) = (FakeApi::new(), home(&together(folder.path(), 2)));
     fake.expect_reports(600);
     fake.queue("first");
     fake.queue("second");
-    let raise = |desk: &Desk| {
+    let raise = |desk: &FakeState| {
         // The first is in hand; alone it would wait for ever.
         if desk.heartbeats.last().is_some_and(|beat| beat.active_tasks == Some(1)) {
             fake.give_at_once(2);
@@ -251,12 +251,12 @@ async fn more_at_once_is_learned_under_way_from_the_answer_to_a_report() {
 async fn of_several_messages_the_one_that_does_not_move_is_reported() {
     let script = "read -r text; if [ $text = still ]; then sleep 1000; fi; \
                   for i in 1 2 3 4 5 6 7 8 9 10; do echo step >&2; sleep 0.2; done; echo done";
-    let (fake, home) = (Fake::new(), home(script));
+    let (fake, home) = (FakeApi::new(), home(script));
     fake.give_at_once(2);
     fake.expect_reports(600);
     fake.queue("still");
     fake.queue("busy");
-    let is_enough = |desk: &Desk| desk.answers.len() == 1 && desk.heartbeats.len() > 6;
+    let is_enough = |desk: &FakeState| desk.answers.len() == 1 && desk.heartbeats.len() > 6;
     assert!(until(&fake, &home, is_enough).await.is_none());
     let desk = fake.desk();
     let both: Vec<_> = desk.heartbeats.iter().filter(|beat| beat.active_tasks == Some(2)).collect();
@@ -275,10 +275,10 @@ async fn of_several_messages_the_one_that_does_not_move_is_reported() {
 #[tokio::test]
 async fn several_ask_on_one_line_and_each_gets_its_own_answer_in_any_order() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-    use warren_runner::{LineOffice, Office as _};
+    use warren_runner::{LineApi, WarrenApi as _};
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reading, writing) = tokio::io::split(ours);
-    let office = LineOffice::new(reading, writing);
+    let api = LineApi::new(reading, writing);
     let server = tokio::spawn(async move {
         let (reading, mut writing) = tokio::io::split(theirs);
         let mut lines = BufReader::new(reading).lines();
@@ -296,11 +296,11 @@ async fn several_ask_on_one_line_and_each_gets_its_own_answer_in_any_order() {
         asked.len()
     });
     let claim = warren_api::ClaimMessage::default();
-    let ask = async |workspace: &str| office.claim("t", workspace, &claim).await.unwrap_err();
-    let dropped = tokio::time::timeout(Duration::from_millis(50), office.claim("t", "dropped", &claim)).await;
+    let ask = async |workspace: &str| api.claim("t", workspace, &claim).await.unwrap_err();
+    let dropped = tokio::time::timeout(Duration::from_millis(50), api.claim("t", "dropped", &claim)).await;
     assert!(dropped.is_err(), "nobody has answered yet");
     let (one, two) = tokio::join!(ask("one"), ask("two"));
-    let refused = |code: &str| Refusal::Refused { code: code.into() };
+    let refused = |code: &str| ApiError::Refused { code: code.into() };
     assert_eq!((one, two), (refused("one"), refused("two")));
     assert_eq!(server.await.unwrap(), 3);
 }
@@ -309,10 +309,10 @@ async fn several_ask_on_one_line_and_each_gets_its_own_answer_in_any_order() {
 #[tokio::test]
 async fn the_line_passes_over_answers_that_are_not_for_it_and_tells_its_end() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-    use warren_runner::{LineOffice, Office as _};
+    use warren_runner::{LineApi, WarrenApi as _};
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reading, writing) = tokio::io::split(ours);
-    let office = LineOffice::new(reading, writing);
+    let api = LineApi::new(reading, writing);
     let server = tokio::spawn(async move {
         let (reading, mut writing) = tokio::io::split(theirs);
         let mut lines = BufReader::new(reading).lines();
@@ -325,8 +325,8 @@ async fn the_line_passes_over_answers_that_are_not_for_it_and_tells_its_end() {
         writing.write_all(format!("nonsense\n{foreign}\n{problem}\n").as_bytes()).await.unwrap();
     });
     let claim = warren_api::ClaimMessage::default();
-    let refused = office.claim("t", "w", &claim).await.unwrap_err();
-    assert_eq!(refused, Refusal::Refused { code: "workspace_not_ready".into() });
+    let refused = api.claim("t", "w", &claim).await.unwrap_err();
+    assert_eq!(refused, ApiError::Refused { code: "workspace_not_ready".into() });
     server.await.unwrap();
-    assert_eq!(office.claim("t", "w", &claim).await.unwrap_err(), Refusal::Ended);
+    assert_eq!(api.claim("t", "w", &claim).await.unwrap_err(), ApiError::Ended);
 }

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use warren_api::{CSRF_HEADER, SESSION_COOKIE};
 use warren_doors::ManualClock;
 use warren_model::{
-    CapabilitySet, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope, ScopeSet, Status,
-    Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace, WorkspaceId, WorkspaceSpec,
+    CapabilitySet, EventData, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope,
+    ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace, WorkspaceId,
+    WorkspaceSpec,
 };
 use warren_testkit::{Call, Warren};
 
@@ -773,7 +774,11 @@ async fn restarts_of_its_own(stage: &Stage) -> usize {
         warren_store::EventQuery { after: 0, org_id: None, workspace_id: Some(stage.other), limit: 500 };
     let events = stage.warren.store.read(move |tx| tx.events(&query)).await.unwrap().rows;
     let mended = |event: &&warren_model::Event| {
-        event.principal == warren_model::Principal::system("mending") && event.data["to"] == "provisioning"
+        let is_start = matches!(
+            event.read(),
+            Ok(EventData::WorkspaceStatusChanged(change)) if change.to == Status::Provisioning
+        );
+        event.principal == warren_model::Principal::system("mending") && is_start
     };
     events.iter().filter(mended).count()
 }

@@ -47,6 +47,27 @@ async fn metrics_are_for_operators_and_count_requests_and_opens() {
     }
 }
 
+// W17
+#[tokio::test]
+async fn the_time_to_open_a_workspace_is_exposed_by_provider() {
+    let warren = Warren::start().await;
+    let sample = |text: &str, name: &str| -> f64 {
+        let name = format!("warren_workspace_open_duration_seconds_{name}{{provider=\"memory\"");
+        let line = text.lines().rfind(|line| line.starts_with(&name));
+        line.and_then(|line| line.rsplit_once(' ')).map_or(0.0, |(_, value)| value.parse().unwrap())
+    };
+    assert_eq!(sample(&warren.get("/metrics").await.text(), "count"), 0.0);
+    for opened in 1..=3 {
+        let before = sample(&warren.get("/metrics").await.text(), "sum");
+        warren.workspace(memory()).await;
+        let text = warren.get("/metrics").await.text();
+        assert_eq!(sample(&text, "count"), f64::from(opened), "{text}");
+        // The last bucket is that without a bound.
+        assert_eq!(sample(&text, "bucket"), f64::from(opened), "{text}");
+        assert!(sample(&text, "sum") > before, "each open took some time: {text}");
+    }
+}
+
 // S23
 #[tokio::test]
 async fn metrics_can_be_made_public() {

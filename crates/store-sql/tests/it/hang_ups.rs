@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
 use tokio::task::JoinSet;
@@ -36,7 +35,7 @@ fn write_pair(tx: &mut dyn WriteTx, all: WorkspaceId, pair: &[Workspace; 2], cal
     tx.insert_workspace(&pair[0])?;
     tx.add_spending(all, MONTH, 1)?;
     tx.insert_workspace(&pair[1])?;
-    tx.append_event(&rows::event(json!(call)))
+    tx.append_event(&rows::event(call.to_string()))
 }
 
 fn new_pair() -> [Workspace; 2] {
@@ -168,7 +167,7 @@ async fn nothing_is_half_done(store: &Arc<dyn Store>, all: WorkspaceId, counts: 
     assert_eq!(living, 1 + 2 * spent, "each write has its two rows");
     let query = EventQuery { after: 0, org_id: None, workspace_id: None, limit: 100_000 };
     let events = store.read(move |tx| tx.events(&query)).await.map_err(|error: Error| error).unwrap().rows;
-    let calls: BTreeSet<u64> = events.iter().filter_map(|event| event.data.as_u64()).collect();
+    let calls: BTreeSet<u64> = events.iter().filter_map(|event| rows::text_of(event).parse().ok()).collect();
     assert_eq!(calls.len() as u64, spent, "each write happened once");
     assert!(events.iter().map(|event| event.seq).eq(1..=spent), "the log has no gaps");
 }
@@ -248,7 +247,7 @@ async fn close_waits_for_work_without_a_caller(store: &Arc<dyn Store>) {
     let (let_go, may_end) = std::sync::mpsc::channel::<()>();
     let may_end = std::sync::Mutex::new(may_end);
     let write = store.write(move |tx| {
-        tx.append_event(&rows::event(json!("kept")))?;
+        tx.append_event(&rows::event("kept"))?;
         begun.send(()).unwrap();
         may_end.lock().unwrap().recv().unwrap();
         Ok::<_, Error>(())
@@ -269,10 +268,10 @@ async fn close_waits_for_work_without_a_caller(store: &Arc<dyn Store>) {
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
 }
 
-async fn event_data(store: &Arc<dyn Store>) -> Vec<Value> {
+async fn event_data(store: &Arc<dyn Store>) -> Vec<String> {
     let query = EventQuery { after: 0, org_id: None, workspace_id: None, limit: 10 };
     let events = store.read(move |tx| tx.events(&query)).await.map_err(|error: Error| error).unwrap();
-    events.rows.into_iter().map(|event| event.data).collect()
+    events.rows.iter().map(rows::text_of).collect()
 }
 
 // Q20
@@ -282,7 +281,7 @@ async fn closing_postgres_waits_for_work_whose_caller_hung_up() {
     let store = database.open(PostgresOptions::default()).await;
     close_waits_for_work_without_a_caller(&store).await;
     let reopened = database.open(PostgresOptions::default()).await;
-    assert_eq!(event_data(&reopened).await, [json!("kept")]);
+    assert_eq!(event_data(&reopened).await, ["kept"]);
 }
 
 // Q20
@@ -294,5 +293,5 @@ async fn closing_sqlite_waits_for_work_whose_caller_hung_up() {
     close_waits_for_work_without_a_caller(&store).await;
     let reopened: Arc<dyn Store> =
         Arc::new(SqliteStore::open(&path, SqliteOptions::default()).await.unwrap());
-    assert_eq!(event_data(&reopened).await, [json!("kept")]);
+    assert_eq!(event_data(&reopened).await, ["kept"]);
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use warren_doors::{Entropy, OsEntropy};
+use warren_model::event::ServerStarted;
 use warren_model::{
-    AuditAction, AuditOutcome, AuditTargetKind, Blueprint, CapabilitySet, EventKind, Id, IdKind, KeyId,
-    MemoryConfig, Mending, Network, NewAuditEntry, NewEvent, OrgId, Principal, ProviderConfig, ScopeSet,
-    SealedSecret, SecretOwner, Status, Template, Timestamp, Token, TokenKind, TokenSecret, Webhook,
+    AuditAction, AuditOutcome, AuditTargetKind, Blueprint, CapabilitySet, Event, EventData, Id, IdKind,
+    KeyId, MemoryConfig, Mending, Network, NewAuditEntry, NewEvent, OrgId, Principal, ProviderConfig,
+    ScopeSet, SealedSecret, SecretOwner, Status, Template, Timestamp, Token, TokenKind, TokenSecret, Webhook,
     Workspace, WorkspaceSpec,
 };
 use warren_store::{Error, Store};
@@ -121,14 +121,14 @@ pub(crate) fn audit_entry(target: &str) -> NewAuditEntry {
     }
 }
 
-pub(crate) fn event(data: Value) -> NewEvent {
+/// An event that is known again by its text.
+pub(crate) fn event(text: impl Into<String>) -> NewEvent {
     NewEvent {
         at: NOW,
-        kind: EventKind::ServerStarted,
         org_id: OrgId::DEFAULT,
         workspace_id: None,
         principal: Principal::system("test"),
-        data,
+        data: ServerStarted { version: text.into() }.into(),
     }
 }
 
@@ -138,8 +138,16 @@ pub(crate) async fn insert(store: &Arc<dyn Store>, workspace: &Workspace) {
     assert_eq!(inserted, Ok(()));
 }
 
-pub(crate) async fn append(store: &Arc<dyn Store>, data: Value) {
-    let new = event(data);
+/// What `event` was given.
+pub(crate) fn text_of(event: &Event) -> String {
+    match event.read() {
+        Ok(EventData::ServerStarted(data)) => data.version,
+        other => panic!("not an event of these tests: {other:?}"),
+    }
+}
+
+pub(crate) async fn append(store: &Arc<dyn Store>, text: impl Into<String>) {
+    let new = event(text);
     let appended: Result<(), Error> = store.write(move |tx| tx.append_event(&new)).await;
     assert_eq!(appended, Ok(()));
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use sqlx::Executor as _;
 use warren_model::{
     KeyId, OrgId, Principal, SealedSecret, SecretOwner, Task, TaskId, Template, Token, TokenKind,
@@ -146,7 +145,7 @@ impl Three {
                 secrets.iter().try_for_each(|row| tx.insert_secret(row))?;
                 templates.iter().try_for_each(|row| tx.insert_template(row))?;
                 for number in 0..3 {
-                    tx.append_event(&rows::event(json!({ "number": number })))?;
+                    tx.append_event(&rows::event(number.to_string()))?;
                     tx.append_audit(&rows::audit_entry("w"))?;
                 }
                 Ok(())

@@ -84,7 +84,7 @@ pub async fn entries_are_written_with_the_change_or_not_at_all(store: Arc<dyn St
     let given_up: Result<(), Error> = store
         .write(|tx| {
             tx.append_audit(&entry("never"))?;
-            tx.append_event(&event(json!({})))?;
+            tx.append_event(&event(""))?;
             Err(Error::Conflict)
         })
         .await;
@@ -92,7 +92,7 @@ pub async fn entries_are_written_with_the_change_or_not_at_all(store: Arc<dyn St
     assert_eq!((head(&*store).await, newest_seq(&*store).await), (AuditHead::EMPTY, 0));
     let unwritable: Result<(), Error> = store
         .write(|tx| {
-            tx.append_event(&event(json!({})))?;
+            tx.append_event(&event(""))?;
             tx.append_audit(&entry("NUL \0"))
         })
         .await;
@@ -102,7 +102,7 @@ pub async fn entries_are_written_with_the_change_or_not_at_all(store: Arc<dyn St
         .write(|tx| {
             tx.append_audit(&entry("one"))?;
             tx.append_audit(&entry("two"))?;
-            tx.append_event(&event(json!({})))
+            tx.append_event(&event(""))
         })
         .await;
     assert_eq!(both, Ok(()));
@@ -125,7 +125,7 @@ pub async fn concurrent_writers_and_rollbacks_keep_the_chain_whole(store: Arc<dy
                 let gives_up = (writer + round) % 4 == 0;
                 let done: Result<(), Error> = store
                     .write(move |tx| {
-                        tx.append_event(&event(json!({})))?;
+                        tx.append_event(&event(""))?;
                         tx.append_audit(&entry(&format!("{writer}.{round}")))?;
                         if gives_up { Err(Error::Conflict) } else { Ok(()) }
                     })

@@ -3,9 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::sync::watch;
-use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, PrincipalKind, Timestamp, WorkspaceId};
+use warren_model::event::{
+    ServerStarted, WorkspaceCommandFinished, WorkspaceHeartbeat, WorkspaceSpecChanged,
+};
+use warren_model::{
+    Event, EventData, EventJson, EventKind, NewEvent, OrgId, Principal, PrincipalKind, Status, Timestamp,
+    WorkspaceId,
+};
 
 use super::samples::{NOW, all_events, append, assert_gap_free, event, id, log, newest_seq};
 use crate::{Error, EventQuery, Store};
@@ -19,14 +24,13 @@ pub async fn every_kind_comes_back_as_it_was_written(store: Arc<dyn Store>) {
     for (position, kind) in EventKind::ALL.iter().enumerate() {
         let new = NewEvent {
             at: NOW.plus_ms(position as i64),
-            kind: *kind,
             org_id: id(),
             workspace_id: (position % 2 == 0).then(id),
             principal: Principal {
                 kind: PrincipalKind::ALL[position % PrincipalKind::ALL.len()],
                 id: format!("an id: with a colon {position}"),
             },
-            data: json!({"position": position}),
+            data: kind.example(),
         };
         append(&*store, &new).await;
         written.push(new);
@@ -35,15 +39,23 @@ pub async fn every_kind_comes_back_as_it_was_written(store: Arc<dyn Store>) {
     assert_eq!(log(&*store).await, expected);
 }
 
+/// What `event` was given.
+fn text_of(event: &Event) -> String {
+    match event.read() {
+        Ok(EventData::ServerStarted(data)) => data.version,
+        other => panic!("not an event of these cases: {other:?}"),
+    }
+}
+
 fn numbered(seq: u64, new: NewEvent) -> Event {
     Event {
         seq,
         at: new.at,
-        kind: new.kind,
+        kind: new.kind(),
         org_id: new.org_id,
         workspace_id: new.workspace_id,
         principal: new.principal,
-        data: new.data,
+        data: EventJson::from(&new.data),
     }
 }
 
@@ -51,10 +63,10 @@ fn numbered(seq: u64, new: NewEvent) -> Event {
 pub async fn numbers_begin_at_one_and_rollbacks_leave_no_gap(store: Arc<dyn Store>) {
     assert_eq!(newest_seq(&*store).await, 0, "an empty log");
     for round in 1..=3 {
-        append(&*store, &event(json!(round))).await;
+        append(&*store, &event(round.to_string())).await;
         let undone: Result<(), Error> = store
             .write(|tx| {
-                tx.append_event(&event(json!("undone")))?;
+                tx.append_event(&event("undone"))?;
                 Err(Error::Conflict)
             })
             .await;
@@ -63,8 +75,7 @@ pub async fn numbers_begin_at_one_and_rollbacks_leave_no_gap(store: Arc<dyn Stor
     }
     let events = log(&*store).await;
     assert_gap_free(&events);
-    let data: Vec<_> = events.into_iter().map(|event| event.data).collect();
-    assert_eq!(data, [json!(1), json!(2), json!(3)]);
+    assert_eq!(events.iter().map(text_of).collect::<Vec<_>>(), ["1", "2", "3"]);
 }
 
 /// Whether this transaction rolls back, and how many events it writes: the same each time, but without pattern.
@@ -84,7 +95,7 @@ async fn write_rounds(store: Arc<dyn Store>, writer: u64) -> u64 {
         let result: Result<(), Error> = store
             .write(move |tx| {
                 for part in 0..count {
-                    tx.append_event(&event(json!([writer, round, part])))?;
+                    tx.append_event(&event(format!("{writer} {round} {part}")))?;
                 }
                 if rolls_back { Err(Error::LeaseLost) } else { Ok(()) }
             })
@@ -129,14 +140,15 @@ fn assert_whole_transactions(events: &[Event]) {
     let mut last_round = vec![None; WRITERS as usize];
     let mut rest = events;
     while let [first, ..] = rest {
-        let (writer, round) = (first.data[0].as_u64(), first.data[1].as_u64());
-        let (Some(writer), Some(round)) = (writer, round) else {
+        let text = text_of(first);
+        let numbers: Vec<u64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+        let [writer, round, _] = numbers[..] else {
             panic!("not an event of this case: {first:?}");
         };
         let (_, count) = fate(writer, round);
         let (transaction, others) = rest.split_at(count as usize);
         for (part, event) in transaction.iter().enumerate() {
-            assert_eq!(event.data, json!([writer, round, part]), "a transaction was torn");
+            assert_eq!(text_of(event), format!("{writer} {round} {part}"), "a transaction was torn");
         }
         let before = last_round[writer as usize].replace(round);
         assert!(before < Some(round), "writer {writer}: round {round} came after {before:?}");
@@ -149,7 +161,7 @@ pub async fn a_reader_that_follows_misses_nothing(store: Arc<dyn Store>) {
     let writers = start_writers(&store);
     let reader = tokio::spawn(follow(Arc::clone(&store)));
     let acknowledged = join_writers(writers).await;
-    append(&*store, &event(json!("the end"))).await;
+    append(&*store, &event("the end")).await;
     let seen = tokio::time::timeout(PATIENCE, reader)
         .await
         .expect("the reader comes to the end")
@@ -165,7 +177,7 @@ async fn follow(store: Arc<dyn Store>) -> Vec<Event> {
         let after = seen.last().map_or(0, |event| event.seq);
         let page = store.read(move |tx| tx.events(&all_events(after, 7))).await.expect("a page is read");
         seen.extend(page.rows);
-        if seen.last().is_some_and(|event| event.data == json!("the end")) {
+        if seen.last().is_some_and(|event| text_of(event) == "the end") {
             return seen;
         }
         if page.next.is_none() {
@@ -176,13 +188,14 @@ async fn follow(store: Arc<dyn Store>) -> Vec<Event> {
 }
 
 pub async fn events_of_one_transaction_keep_their_order(store: Arc<dyn Store>) {
-    let result: Result<(), Error> =
-        store.write(|tx| (0..200).try_for_each(|position| tx.append_event(&event(json!(position))))).await;
+    let result: Result<(), Error> = store
+        .write(|tx| (0..200).try_for_each(|position| tx.append_event(&event(position.to_string()))))
+        .await;
     assert_eq!(result, Ok(()));
     let events = log(&*store).await;
     assert_gap_free(&events);
-    let positions: Vec<_> = events.iter().map(|event| event.data.as_u64()).collect();
-    assert_eq!(positions, (0..200).map(Some).collect::<Vec<_>>());
+    let positions: Vec<_> = events.iter().map(text_of).collect();
+    assert_eq!(positions, (0..200).map(|position| position.to_string()).collect::<Vec<_>>());
 }
 
 /// Reads by pages of `limit` until told that the log ends; answers with the numbers seen.
@@ -218,7 +231,7 @@ pub async fn filters_hide_what_belongs_to_others(store: Arc<dyn Store>) {
         (OrgId::DEFAULT, Some(first)),
     ];
     for (org_id, workspace_id) in about {
-        let new = NewEvent { org_id, workspace_id, ..event(json!({})) };
+        let new = NewEvent { org_id, workspace_id, ..event("") };
         append(&*store, &new).await;
     }
     let cases: [(Option<OrgId>, Option<WorkspaceId>, &[u64]); 6] = [
@@ -240,7 +253,7 @@ pub async fn filters_hide_what_belongs_to_others(store: Arc<dyn Store>) {
 pub async fn pages_lead_to_the_end_of_the_log(store: Arc<dyn Store>) {
     assert_eq!(numbers(&*store, all_events(0, 5)).await, [0; 0], "an empty log has an end");
     for position in 0..5 {
-        append(&*store, &event(json!(position))).await;
+        append(&*store, &event(position.to_string())).await;
     }
     for (after, limit, expected) in [
         (0, 5, &[1, 2, 3, 4, 5][..]),
@@ -262,7 +275,7 @@ pub async fn the_signal_moves_after_the_commit_and_not_before(store: Arc<dyn Sto
     let inside = store.newest_event();
     let seen_inside: Result<u64, Error> = store
         .write(move |tx| {
-            tx.append_event(&event(json!({})))?;
+            tx.append_event(&event(""))?;
             Ok(*inside.borrow())
         })
         .await;
@@ -271,12 +284,12 @@ pub async fn the_signal_moves_after_the_commit_and_not_before(store: Arc<dyn Sto
 
     let undone: Result<(), Error> = store
         .write(|tx| {
-            tx.append_event(&event(json!({})))?;
+            tx.append_event(&event(""))?;
             Err(Error::Conflict)
         })
         .await;
     assert_eq!(undone, Err(Error::Conflict));
-    append(&*store, &event(json!({}))).await;
+    append(&*store, &event("")).await;
     assert_eq!(wait_past(&mut signal, 1).await, 2, "a rollback does not move the signal");
     let read = newest_seq(&*store).await;
     assert!(read >= *store.newest_event().borrow(), "what the signal says is there to be read");
@@ -288,22 +301,42 @@ async fn wait_past(signal: &mut watch::Receiver<u64>, seq: u64) -> u64 {
 }
 
 pub async fn unicode_and_large_data_come_back_as_they_were_written(store: Arc<dyn Store>) {
-    let large: Vec<Value> = (0..20_000).map(|n| json!({"n": n, "text": "0123456789 日本 🦀"})).collect();
-    let deep = (0..60).fold(json!("leaf"), |inner, _| json!([inner]));
-    let samples = [
-        json!("\u{0}\u{1}\u{7f}\u{fffd}\u{1f980} \\ \" ' é e\u{301}"),
-        json!({"": 1, "\u{0}": 2, "b": 1, "a": 2, "日本": [[], {}, null]}),
-        json!([u64::MAX, i64::MIN, 1e16, 1.0, -0.5, 0.1, 1e300, 5e-324]),
-        json!(null),
-        deep,
-        Value::Array(large),
+    let odd = "\u{0}\u{1}\u{7f}\u{fffd}\u{1f980} \\ \" ' é e\u{301}";
+    let heartbeat = |error_rate, uptime_s| WorkspaceHeartbeat {
+        error_rate,
+        active_tasks: u32::MAX,
+        current_task: None,
+        uptime_s: Some(uptime_s),
+        runtime_state: String::new(),
+        status: Status::Online,
+    };
+    let finished = WorkspaceCommandFinished {
+        program: "日本".to_owned(),
+        process: None,
+        exit_code: Some(i32::MIN),
+        signal: None,
+        timed_out: false,
+        abandoned: true,
+        duration_ms: u64::MAX,
+    };
+    let large = (0..20_000).map(|n| format!("{n} 0123456789 日本 🦀")).collect();
+    let mut samples: Vec<EventData> = vec![
+        ServerStarted { version: odd.to_owned() }.into(),
+        WorkspaceSpecChanged { fields: vec![odd.to_owned(), String::new()], generation: u64::MAX }.into(),
+        WorkspaceSpecChanged { fields: Vec::new(), generation: 0 }.into(),
+        WorkspaceSpecChanged { fields: large, generation: 1 }.into(),
+        finished.into(),
     ];
-    for sample in &samples {
-        append(&*store, &event(sample.clone())).await;
+    for number in [1e16, 1.0, -0.5, 0.1, 1e300, 5e-324] {
+        samples.push(heartbeat(number, u64::MAX).into());
     }
-    let found: Vec<_> = log(&*store).await.into_iter().map(|event| event.data).collect();
+    for sample in &samples {
+        append(&*store, &NewEvent { data: sample.clone(), ..event("") }).await;
+    }
+    let found = log(&*store).await;
     for (position, (found, sample)) in found.iter().zip(&samples).enumerate() {
-        assert!(found == sample, "sample {position} came back changed");
+        assert!(found.data == EventJson::from(sample), "the JSON of sample {position} came back changed");
+        assert!(found.read().ok().as_ref() == Some(sample), "sample {position} came back changed");
     }
     assert_eq!(found.len(), samples.len());
 }
@@ -311,7 +344,7 @@ pub async fn unicode_and_large_data_come_back_as_they_were_written(store: Arc<dy
 // F42
 pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<dyn Store>) {
     for ms in [1, 2, 3, 9, 4, 5] {
-        append(&*store, &NewEvent { at: NOW.plus_ms(ms), ..event(json!({ "ms": ms })) }).await;
+        append(&*store, &NewEvent { at: NOW.plus_ms(ms), ..event(ms.to_string()) }).await;
     }
     let prune = async |before: Timestamp, limit: u32| -> Result<u64, Error> {
         store.write(move |tx| tx.prune_events(before, limit)).await
@@ -321,7 +354,7 @@ pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<
     // The fourth is young: what follows it stays, whatever its time says.
     assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(1));
     assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(0));
-    append(&*store, &event(json!({}))).await;
+    append(&*store, &event("")).await;
     let left: Vec<_> = log(&*store).await.iter().map(|event| event.seq).collect();
     assert_eq!(left, [4, 5, 6, 7]);
     let ends = store.read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?))).await;
@@ -329,6 +362,6 @@ pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<
     assert_eq!(prune(NOW.plus_ms(60_000), 100).await, Ok(4));
     let empty = store.read(|tx| tx.oldest_event_seq()).await;
     assert_eq!(empty, Ok::<_, Error>(None));
-    append(&*store, &event(json!({}))).await;
+    append(&*store, &event("")).await;
     assert_eq!(log(&*store).await[0].seq, 8, "a number is given once");
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use warren_model::Timestamp;
 
 use super::samples::{NOW, event, log};
@@ -121,7 +120,7 @@ pub async fn a_lost_lease_rolls_back_the_write_it_guards(store: Arc<dyn Store>) 
     take(&*store, "b", later, later.plus_ms(1_000)).await.expect("taken over");
     let result: Result<(), Error> = store
         .write(move |tx| {
-            tx.append_event(&event(json!("too late")))?;
+            tx.append_event(&event("too late"))?;
             tx.check_lease(&stalled, later)
         })
         .await;

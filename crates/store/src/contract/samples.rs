@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use warren_model::event::ServerStarted;
 use warren_model::{
-    Capability, Delivery, DeliveryState, EventKind, Id, IdKind, LocalConfig, Mending, Message, NewEvent,
-    OrgId, Part, Principal, ProviderConfig, Role, ScopeSet, Status, Task, Timestamp, Token, TokenHash,
-    TokenId, TokenKind, Workspace, WorkspaceId, WorkspaceSpec,
+    Capability, Delivery, DeliveryState, Id, IdKind, LocalConfig, Mending, Message, NewEvent, OrgId, Part,
+    Principal, ProviderConfig, Role, ScopeSet, Status, Task, Timestamp, Token, TokenHash, TokenId, TokenKind,
+    Workspace, WorkspaceId, WorkspaceSpec,
 };
 
 use crate::{Error, EventQuery, Store};
@@ -75,14 +76,14 @@ pub(super) fn token() -> Token {
     }
 }
 
-pub(super) fn event(data: serde_json::Value) -> NewEvent {
+/// An event that is known again by its text.
+pub(super) fn event(text: impl Into<String>) -> NewEvent {
     NewEvent {
         at: NOW,
-        kind: EventKind::WorkspaceStatusChanged,
         org_id: OrgId::DEFAULT,
         workspace_id: None,
         principal: Principal::system("contract"),
-        data,
+        data: ServerStarted { version: text.into() }.into(),
     }
 }
 

@@ -247,7 +247,7 @@ pub async fn removed_rows_do_not_count(store: Arc<dyn Store>) {
 pub async fn a_stale_version_conflicts_and_writes_nothing(store: Arc<dyn Store>) {
     let row = workspace();
     insert(&*store, &row).await;
-    append(&*store, &event(json!("before"))).await;
+    append(&*store, &event("before")).await;
     let fresh = Workspace { generation: 2, ..row.clone() };
     assert_eq!(update(&*store, &fresh).await, Ok(2));
 
@@ -255,7 +255,7 @@ pub async fn a_stale_version_conflicts_and_writes_nothing(store: Arc<dyn Store>)
         let stale = Workspace { generation: 99, ..row.clone() };
         let result: Result<u64, Error> = store
             .write(move |tx| {
-                tx.append_event(&event(json!("must not be")))?;
+                tx.append_event(&event("must not be"))?;
                 tx.update_workspace(&stale, stale_version)
             })
             .await;
@@ -337,7 +337,7 @@ pub async fn what_one_engine_could_not_keep_is_refused(store: Arc<dyn Store>) {
         let result: Result<(), Error> = store.write(move |tx| tx.insert_workspace(&row)).await;
         assert!(matches!(result, Err(Error::Refused(_))), "{label}: {result:?}");
     }
-    let mut bad_event = event(json!({}));
+    let mut bad_event = event("");
     bad_event.principal = Principal::system("a\0b");
     let result: Result<(), Error> = store.write(move |tx| tx.append_event(&bad_event)).await;
     assert!(matches!(result, Err(Error::Refused(_))), "NUL in a principal: {result:?}");

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use warren_model::{ErrorCode, ProviderKind, WorkspaceId};
 use warren_rules::boxes::registry::{Signal, State};
 
-use super::slot::{Life, Slot, not_ready};
+use super::slot::{Slot, SlotState, not_ready};
 use super::{Inner, Registry};
 use crate::{Error, ReapReport, Workspace};
 
@@ -74,7 +74,7 @@ impl Registry {
         self.close_slot(Arc::clone(&slot), self.inner.config.close_deadline).await;
         let (config, reference) = {
             let cell = slot.lock();
-            if matches!(&cell.life, Life::Closing { opening: Some(_), .. }) {
+            if matches!(&cell.life, SlotState::Closing { opening: Some(_), .. }) {
                 return Err(not_ready("the workspace is still being opened; delete it again in a moment"));
             }
             (cell.config.clone(), cell.reference.clone())
@@ -146,7 +146,7 @@ impl CloseOutcome {
 }
 
 /// What a close has to do next.
-enum Step {
+enum NextClosing {
     Done,
     AwaitOpen(tokio::sync::watch::Receiver<super::slot::OpenOutcome>),
     Close(ProviderKind, Option<Arc<dyn Workspace>>),
@@ -156,14 +156,14 @@ async fn close(inner: Arc<Inner>, slot: Arc<Slot>, deadline: Duration) -> CloseO
     let until = Instant::now() + deadline;
     loop {
         match begin(&inner, &slot) {
-            Step::Done => return CloseOutcome::Closed,
-            Step::AwaitOpen(mut outcome) => {
+            NextClosing::Done => return CloseOutcome::Closed,
+            NextClosing::AwaitOpen(mut outcome) => {
                 let settled = timeout_at(until, outcome.wait_for(Option::is_some)).await;
                 if !matches!(settled, Ok(Ok(_))) {
                     return overdue(&inner, &slot);
                 }
             }
-            Step::Close(kind, workspace) => {
+            NextClosing::Close(kind, workspace) => {
                 let closed = match &workspace {
                     Some(workspace) => timeout_at(until, workspace.close()).await,
                     None => Ok(Ok(())),
@@ -176,7 +176,7 @@ async fn close(inner: Arc<Inner>, slot: Arc<Slot>, deadline: Duration) -> CloseO
                     return overdue(&inner, &slot);
                 }
                 // Another close may have finished first; either way it is closed.
-                let _ = slot.lock().advance(Signal::CloseFinished, Life::Closed);
+                let _ = slot.lock().advance(Signal::CloseFinished, SlotState::Closed);
                 inner.metrics.closed(kind, true);
                 return CloseOutcome::Closed;
             }
@@ -185,25 +185,27 @@ async fn close(inner: Arc<Inner>, slot: Arc<Slot>, deadline: Duration) -> CloseO
 }
 
 /// Puts the slot into `closing` (or straight into `closed`, where nothing is open) and says what is left to do.
-fn begin(inner: &Inner, slot: &Slot) -> Step {
+fn begin(inner: &Inner, slot: &Slot) -> NextClosing {
     let mut cell = slot.lock();
     let kind = cell.config.kind();
     let mut stale = cell.stale.take();
     let (life, step) = match &cell.life {
-        Life::Unopened | Life::Failed { .. } | Life::Closed => (Life::Closed, Step::Done),
-        Life::Opening { outcome, cancel } => {
+        SlotState::Unopened | SlotState::Failed { .. } | SlotState::Closed => {
+            (SlotState::Closed, NextClosing::Done)
+        }
+        SlotState::Opening { outcome, cancel } => {
             cancel.cancel();
             let opening = Some(outcome.clone());
-            let life = Life::Closing { workspace: None, opening };
-            (life, Step::AwaitOpen(outcome.clone()))
+            let life = SlotState::Closing { workspace: None, opening };
+            (life, NextClosing::AwaitOpen(outcome.clone()))
         }
-        Life::Open(lease) => closing(kind, Some(Arc::clone(&lease.workspace))),
-        Life::Evicted => closing(kind, stale.take()),
-        Life::Closing { opening: Some(outcome), .. } => {
-            let life = Life::Closing { workspace: None, opening: Some(outcome.clone()) };
-            (life, Step::AwaitOpen(outcome.clone()))
+        SlotState::Open(lease) => closing(kind, Some(Arc::clone(&lease.workspace))),
+        SlotState::Evicted => closing(kind, stale.take()),
+        SlotState::Closing { opening: Some(outcome), .. } => {
+            let life = SlotState::Closing { workspace: None, opening: Some(outcome.clone()) };
+            (life, NextClosing::AwaitOpen(outcome.clone()))
         }
-        Life::Closing { workspace, .. } => closing(kind, workspace.clone()),
+        SlotState::Closing { workspace, .. } => closing(kind, workspace.clone()),
     };
     // A storm fails a workspace with what was last open still in hand, and an open that has not begun to work has not
     // let go of it yet.
@@ -213,9 +215,9 @@ fn begin(inner: &Inner, slot: &Slot) -> Step {
     step
 }
 
-fn closing(kind: ProviderKind, workspace: Option<Arc<dyn Workspace>>) -> (Life, Step) {
-    let life = Life::Closing { workspace: workspace.clone(), opening: None };
-    (life, Step::Close(kind, workspace))
+fn closing(kind: ProviderKind, workspace: Option<Arc<dyn Workspace>>) -> (SlotState, NextClosing) {
+    let life = SlotState::Closing { workspace: workspace.clone(), opening: None };
+    (life, NextClosing::Close(kind, workspace))
 }
 
 fn overdue(inner: &Inner, slot: &Slot) -> CloseOutcome {
@@ -232,9 +234,9 @@ impl Inner {
         let mut slots = self.lock_slots();
         let mut cell = slot.lock();
         let left = match &cell.life {
-            Life::Unopened | Life::Evicted | Life::Failed { .. } | Life::Closed => None,
-            Life::Closing { workspace, opening: None } => workspace.clone(),
-            Life::Opening { .. } | Life::Open(_) | Life::Closing { opening: Some(_), .. } => {
+            SlotState::Unopened | SlotState::Evicted | SlotState::Failed { .. } | SlotState::Closed => None,
+            SlotState::Closing { workspace, opening: None } => workspace.clone(),
+            SlotState::Opening { .. } | SlotState::Open(_) | SlotState::Closing { opening: Some(_), .. } => {
                 return Err(not_ready(
                     "the workspace was opened again while it was deleted; delete it again",
                 ));

@@ -3,7 +3,7 @@
 use warren_model::{ProviderConfig, WorkspaceId};
 
 use super::Registry;
-use super::slot::Life;
+use super::slot::SlotState;
 use crate::Error;
 
 /// An open workspace whose box was made from an image.
@@ -25,7 +25,7 @@ impl Registry {
             let open = {
                 let cell = slot.lock();
                 match (&cell.life, cell.config.image()) {
-                    (Life::Open(lease), Some(name)) => {
+                    (SlotState::Open(lease), Some(name)) => {
                         Some((lease.clone(), name.to_owned(), cell.config.clone()))
                     }
                     _ => None,

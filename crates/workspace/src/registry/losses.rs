@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::Inner;
-use super::slot::{Life, Slot};
+use super::slot::{Slot, SlotState};
 
 /// A record that takes longer to answer is told again at the next use: nobody waits for it.
 const TELL_LIMIT: Duration = Duration::from_secs(5);
@@ -16,7 +16,7 @@ pub(super) async fn tell(inner: Arc<Inner>, slot: Arc<Slot>) {
     let Some(error) = slot.lock().untold_loss() else { return };
     match timeout(TELL_LIMIT, inner.losses.lost(slot.id, &error)).await {
         Ok(Ok(())) => {
-            if let Life::Failed { error: current, is_told, .. } = &mut slot.lock().life
+            if let SlotState::Failed { error: current, is_told, .. } = &mut slot.lock().life
                 && *current == error
             {
                 *is_told = true;

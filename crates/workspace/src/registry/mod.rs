@@ -17,9 +17,9 @@
 mod close;
 mod config;
 mod images;
-mod look;
 mod losses;
 mod open;
+mod presence;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ pub use self::config::{
 };
 pub use self::images::OpenImage;
 pub use self::slot::{Description, Lease};
-use self::slot::{Life, OpenOutcome, Slot, not_ready};
+use self::slot::{OpenOutcome, Slot, SlotState, not_ready};
 use crate::{Error, Provider, RegistryMetrics, Workspace};
 
 /// A cloneable handle to the live workspaces of this process.
@@ -144,11 +144,11 @@ impl Registry {
             }
         };
         let mut cell = slot.lock();
-        if matches!(cell.life, Life::Closing { .. }) {
+        if matches!(cell.life, SlotState::Closing { .. }) {
             return Err(not_ready("the workspace is still closing; try again in a moment"));
         }
-        if matches!(cell.life, Life::Closed) {
-            cell.advance(Signal::Declared, Life::Unopened)?;
+        if matches!(cell.life, SlotState::Closed) {
+            cell.advance(Signal::Declared, SlotState::Unopened)?;
         }
         cell.redeclare(declaration);
         Ok(())
@@ -167,8 +167,8 @@ impl Registry {
         let Some(slot) = slots.get(&id) else { return Ok(()) };
         let mut cell = slot.lock();
         match cell.life {
-            Life::Unopened | Life::Evicted | Life::Failed { .. } | Life::Closed => {}
-            Life::Opening { .. } | Life::Open(_) | Life::Closing { .. } => {
+            SlotState::Unopened | SlotState::Evicted | SlotState::Failed { .. } | SlotState::Closed => {}
+            SlotState::Opening { .. } | SlotState::Open(_) | SlotState::Closing { .. } => {
                 return Err(not_ready("the workspace is in use: close it first"));
             }
         }
@@ -197,8 +197,8 @@ impl Registry {
             self.inner.refs.claim(id).await?;
         }
         let mut outcome = match self.inner.enter(&slot)? {
-            Entrance::Ready(lease) => return Ok(lease),
-            Entrance::Wait(outcome) => outcome,
+            Admission::Ready(lease) => return Ok(lease),
+            Admission::Wait(outcome) => outcome,
         };
         match outcome.wait_for(Option::is_some).await {
             Ok(settled) => settled.clone().unwrap_or_else(|| Err(abandoned())),
@@ -261,7 +261,7 @@ impl Registry {
     pub fn reset(&self, id: WorkspaceId) -> Result<(), Error> {
         let slot = self.slot(id)?;
         let mut cell = slot.lock();
-        cell.advance(Signal::Reset, Life::Unopened)?;
+        cell.advance(Signal::Reset, SlotState::Unopened)?;
         cell.breaker.forget();
         tracing::info!(event = "workspace.reset", workspace.id = %id, "an operator reset the workspace");
         Ok(())
@@ -287,20 +287,20 @@ impl Registry {
     }
 }
 
-enum Entrance {
+enum Admission {
     Ready(Lease),
     Wait(watch::Receiver<OpenOutcome>),
 }
 
 impl Inner {
     /// Takes what is open, joins the open under way, or begins one.
-    fn enter(self: &Arc<Self>, slot: &Arc<Slot>) -> Result<Entrance, Error> {
+    fn enter(self: &Arc<Self>, slot: &Arc<Slot>) -> Result<Admission, Error> {
         let mut cell = slot.lock();
         match &cell.life {
-            Life::Open(lease) => return Ok(Entrance::Ready(lease.clone())),
-            Life::Opening { outcome, .. } => return Ok(Entrance::Wait(outcome.clone())),
-            Life::Unopened | Life::Evicted => {}
-            Life::Failed { cause, error, since, .. } => {
+            SlotState::Open(lease) => return Ok(Admission::Ready(lease.clone())),
+            SlotState::Opening { outcome, .. } => return Ok(Admission::Wait(outcome.clone())),
+            SlotState::Unopened | SlotState::Evicted => {}
+            SlotState::Failed { cause, error, since, .. } => {
                 let failed_for = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
                 if !self.config.recovery.may_reset(*cause, failed_for) {
                     let error = error.clone();
@@ -309,24 +309,24 @@ impl Inner {
                     }
                     return Err(error);
                 }
-                cell.advance(Signal::Reset, Life::Unopened)?;
+                cell.advance(Signal::Reset, SlotState::Unopened)?;
             }
-            Life::Closing { .. } => return Err(not_ready("the workspace is closing")),
-            Life::Closed => return Err(not_ready("the workspace is closed")),
+            SlotState::Closing { .. } => return Err(not_ready("the workspace is closing")),
+            SlotState::Closed => return Err(not_ready("the workspace is closed")),
         }
-        open::begin(self, slot, &mut cell).map(Entrance::Wait)
+        open::begin(self, slot, &mut cell).map(Admission::Wait)
     }
 
     /// Open to evicted, and on to failed when evictions are a storm. Counts each loss once.
     fn lose(&self, slot: &Slot, incarnation: Option<u64>, detail: &str) {
         let kind = {
             let mut cell = slot.lock();
-            let Life::Open(lease) = &cell.life else { return };
+            let SlotState::Open(lease) = &cell.life else { return };
             if incarnation.is_some_and(|lost| lost != lease.incarnation) {
                 return;
             }
             let workspace = Arc::clone(&lease.workspace);
-            let advanced = cell.advance(Signal::Lost, Life::Evicted);
+            let advanced = cell.advance(Signal::Lost, SlotState::Evicted);
             debug_assert!(advanced.is_ok(), "what is open can be lost");
             cell.stale = Some(workspace);
             cell.history.evictions += 1;
@@ -343,7 +343,7 @@ impl Inner {
             "the workspace was lost while it was open");
     }
 
-    fn fail_fast(&self, slot: &Slot, cell: &mut slot::Cell, detail: &str) {
+    fn fail_fast(&self, slot: &Slot, cell: &mut slot::SlotContents, detail: &str) {
         let plan = self.config.recovery.storm;
         let sentence = format!(
             "the workspace was evicted more than {} times within {} s, last: {detail}; it is tried again after {} s",
@@ -354,7 +354,7 @@ impl Inner {
         let error = Error::transient(ErrorCode::WorkspaceEvicted, sentence);
         cell.history.last_error = Some(error.clone());
         let cause = FailureCause::EvictionStorm;
-        let failed = Life::Failed { cause, error, since: Instant::now(), is_told: false };
+        let failed = SlotState::Failed { cause, error, since: Instant::now(), is_told: false };
         let advanced = cell.advance(Signal::StormDetected, failed);
         debug_assert!(advanced.is_ok(), "what is evicted can fail");
         tracing::error!(event = "workspace.eviction.storm", workspace.id = %slot.id, cause = detail,

@@ -16,7 +16,7 @@ use warren_rules::boxes::capabilities;
 use warren_rules::boxes::registry::{FailureCause, OpenVerdict, Signal};
 
 use super::Inner;
-use super::slot::{Cell, Lease, Life, OpenOutcome, Slot, not_ready};
+use super::slot::{Lease, OpenOutcome, Slot, SlotContents, SlotState, not_ready};
 use super::{LostPolicy, losses, lost};
 use crate::{Error, OpenRequest, Opened, Provider, Workspace};
 
@@ -28,11 +28,11 @@ const STALE_CLOSE: Duration = Duration::from_secs(5);
 pub(super) fn begin(
     inner: &Arc<Inner>,
     slot: &Arc<Slot>,
-    cell: &mut Cell,
+    cell: &mut SlotContents,
 ) -> Result<watch::Receiver<OpenOutcome>, Error> {
     let (sender, outcome) = watch::channel(None);
     let cancel = CancellationToken::new();
-    let life = Life::Opening { outcome: outcome.clone(), cancel: cancel.clone() };
+    let life = SlotState::Opening { outcome: outcome.clone(), cancel: cancel.clone() };
     cell.advance(Signal::Use, life)?;
     let task = Opening { inner: Arc::clone(inner), slot: Arc::clone(slot), cancel };
     inner.tasks.spawn(async move {
@@ -172,13 +172,13 @@ impl Opening {
         outcome
     }
 
-    fn settle_locked(&self, cell: &mut Cell, result: Result<Opened, Error>) -> Result<Lease, Error> {
-        let is_closing = matches!(cell.life, Life::Closing { .. });
+    fn settle_locked(&self, cell: &mut SlotContents, result: Result<Opened, Error>) -> Result<Lease, Error> {
+        let is_closing = matches!(cell.life, SlotState::Closing { .. });
         match result {
             Ok(opened) => {
                 cell.reference = Some(opened.reference);
                 if is_closing {
-                    let life = Life::Closing { workspace: Some(opened.workspace), opening: None };
+                    let life = SlotState::Closing { workspace: Some(opened.workspace), opening: None };
                     cell.advance(Signal::Opened, life)?;
                     return Err(not_ready("the workspace was closed while it was being opened"));
                 }
@@ -187,15 +187,15 @@ impl Opening {
                 cell.history.opened_at = Some(now);
                 cell.history.last_success_at = Some(now);
                 let lease = Lease { workspace: opened.workspace, incarnation: cell.history.opens };
-                cell.advance(Signal::Opened, Life::Open(lease.clone()))?;
+                cell.advance(Signal::Opened, SlotState::Open(lease.clone()))?;
                 Ok(lease)
             }
             Err(error) => {
                 let life = if is_closing {
-                    Life::Closed
+                    SlotState::Closed
                 } else {
                     cell.history.last_error = Some(error.clone());
-                    Life::Failed {
+                    SlotState::Failed {
                         cause: FailureCause::Open { transient: error.is_transient() },
                         error: error.clone(),
                         since: Instant::now(),

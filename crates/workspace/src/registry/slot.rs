@@ -1,7 +1,7 @@
 //! One workspace in the registry: its state, with the data that exists only in that state.
 //!
 //! The lock of a slot is held for a few lines and never over an await. Whoever changes the state goes through
-//! [`Cell::advance`], which asks the table in `rules`.
+//! [`SlotContents::advance`], which asks the table in `rules`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,16 +35,16 @@ pub(super) type OpenOutcome = Option<Result<Lease, Error>>;
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) id: WorkspaceId,
-    cell: Mutex<Cell>,
+    cell: Mutex<SlotContents>,
 }
 
 #[derive(Debug)]
-pub(super) struct Cell {
+pub(super) struct SlotContents {
     pub(super) config: ProviderConfig,
     pub(super) capabilities: CapabilitySet,
     pub(super) on_lost: LostPolicy,
     pub(super) reference: Option<Ref>,
-    pub(super) life: Life,
+    pub(super) life: SlotState,
     /// What was open before an eviction; let go before the next open.
     pub(super) stale: Option<Arc<dyn Workspace>>,
     pub(super) breaker: Breaker,
@@ -52,7 +52,7 @@ pub(super) struct Cell {
 }
 
 #[derive(Debug)]
-pub(super) enum Life {
+pub(super) enum SlotState {
     Unopened,
     Opening {
         outcome: watch::Receiver<OpenOutcome>,
@@ -103,7 +103,7 @@ pub struct Description {
     pub limits: Value,
 }
 
-impl Life {
+impl SlotState {
     pub(super) const fn state(&self) -> State {
         match self {
             Self::Unopened => State::Unopened,
@@ -121,18 +121,21 @@ impl Slot {
     /// Whether a use of it would begin an open, which not every process may.
     pub(super) fn needs_claim(&self) -> bool {
         match self.lock().life {
-            Life::Unopened | Life::Evicted | Life::Failed { .. } => true,
-            Life::Opening { .. } | Life::Open(_) | Life::Closing { .. } | Life::Closed => false,
+            SlotState::Unopened | SlotState::Evicted | SlotState::Failed { .. } => true,
+            SlotState::Opening { .. }
+            | SlotState::Open(_)
+            | SlotState::Closing { .. }
+            | SlotState::Closed => false,
         }
     }
 
     pub(super) fn new(id: WorkspaceId, declaration: Declaration) -> Self {
-        let cell = Cell {
+        let cell = SlotContents {
             config: declaration.config,
             capabilities: declaration.capabilities,
             on_lost: declaration.on_lost,
             reference: declaration.reference,
-            life: Life::Unopened,
+            life: SlotState::Unopened,
             stale: None,
             breaker: Breaker::default(),
             history: History::default(),
@@ -141,7 +144,7 @@ impl Slot {
     }
 
     /// For a few synchronous lines.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Cell> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SlotContents> {
         self.cell.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -154,9 +157,9 @@ impl Slot {
     }
 }
 
-impl Cell {
+impl SlotContents {
     /// The one way to another state.
-    pub(super) fn advance(&mut self, signal: Signal, life: Life) -> Result<Life, Error> {
+    pub(super) fn advance(&mut self, signal: Signal, life: SlotState) -> Result<SlotState, Error> {
         let from = self.life.state();
         let to = from.next(signal).map_err(|refused| not_ready(&refused.to_string()))?;
         debug_assert_eq!(to, life.state(), "{from} on {signal}");
@@ -166,14 +169,14 @@ impl Cell {
     /// Why it is lost for good, if it is and nobody was told.
     pub(super) fn untold_loss(&self) -> Option<Error> {
         match &self.life {
-            Life::Failed { error, is_told: false, .. } if !error.is_transient() => Some(error.clone()),
-            Life::Failed { .. }
-            | Life::Unopened
-            | Life::Opening { .. }
-            | Life::Open(_)
-            | Life::Evicted
-            | Life::Closing { .. }
-            | Life::Closed => None,
+            SlotState::Failed { error, is_told: false, .. } if !error.is_transient() => Some(error.clone()),
+            SlotState::Failed { .. }
+            | SlotState::Unopened
+            | SlotState::Opening { .. }
+            | SlotState::Open(_)
+            | SlotState::Evicted
+            | SlotState::Closing { .. }
+            | SlotState::Closed => None,
         }
     }
 
@@ -189,13 +192,13 @@ impl Cell {
 
     fn describe(&self, workspace_id: WorkspaceId) -> (Description, Option<Arc<dyn Workspace>>) {
         let workspace = match &self.life {
-            Life::Open(lease) => Some(Arc::clone(&lease.workspace)),
-            Life::Unopened
-            | Life::Opening { .. }
-            | Life::Evicted
-            | Life::Failed { .. }
-            | Life::Closing { .. }
-            | Life::Closed => None,
+            SlotState::Open(lease) => Some(Arc::clone(&lease.workspace)),
+            SlotState::Unopened
+            | SlotState::Opening { .. }
+            | SlotState::Evicted
+            | SlotState::Failed { .. }
+            | SlotState::Closing { .. }
+            | SlotState::Closed => None,
         };
         let history = &self.history;
         let description = Description {

@@ -12,9 +12,9 @@ use super::{ToolContext, ToolError};
 use crate::WorkspacePath;
 use crate::shell::{Command, Poll, ProcessId, ProcessState, Shell, Signal, Start};
 
-type Answer = Result<Value, ToolError>;
+type ToolResult = Result<Value, ToolError>;
 
-pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> Answer {
+pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> ToolResult {
     let command = judge_run(arguments, context)?;
     let result = shell.run(command).await?;
     Ok(json!({
@@ -33,7 +33,7 @@ pub(super) async fn run_background(
     shell: &dyn Shell,
     arguments: &RunBackground,
     context: &ToolContext,
-) -> Answer {
+) -> ToolResult {
     let command = judge_background(arguments, context)?;
     let process = shell.start(Start { command, pty: None }).await?;
     Ok(json!({
@@ -43,7 +43,7 @@ pub(super) async fn run_background(
     }))
 }
 
-pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput) -> Answer {
+pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput) -> ToolResult {
     let poll = Poll {
         offset: arguments.offset,
         max_bytes: arguments.max_bytes.unwrap_or(DEFAULT_READ_BYTES),
@@ -70,7 +70,7 @@ pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput)
     Ok(answer)
 }
 
-pub(super) async fn process_kill(shell: &dyn Shell, arguments: &ProcessKill) -> Answer {
+pub(super) async fn process_kill(shell: &dyn Shell, arguments: &ProcessKill) -> ToolResult {
     let signal = match arguments.signal {
         KillSignal::Interrupt => Signal::Interrupt,
         KillSignal::Terminate => Signal::Terminate,

@@ -19,9 +19,9 @@ use crate::{Error, WorkspacePath};
 /// A search that takes longer is cut, and says so (sec/F10).
 const GREP_DEADLINE_MS: u64 = 2_000;
 
-type Answer = Result<Value, ToolError>;
+type ToolResult = Result<Value, ToolError>;
 
-pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> Answer {
+pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     match arguments.encoding {
         Encoding::Text => read_text(fs, &path, arguments).await,
@@ -29,7 +29,7 @@ pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> Answer {
     }
 }
 
-async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> Answer {
+async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> ToolResult {
     let offset = arguments.offset.unwrap_or(0);
     let range = ByteRange { offset, length: None };
     let mut contents = fs.read(path, range).await?;
@@ -64,7 +64,7 @@ async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> A
     }))
 }
 
-async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> Answer {
+async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> ToolResult {
     let range = ByteRange {
         offset: arguments.offset.unwrap_or(0),
         length: Some(arguments.max_bytes.unwrap_or(DEFAULT_READ_BYTES)),
@@ -89,7 +89,7 @@ fn next_offset(end: u64, total: u64) -> Option<u64> {
     (end < total).then_some(end)
 }
 
-pub(super) async fn write_file(fs: &dyn Fs, arguments: &WriteFile) -> Answer {
+pub(super) async fn write_file(fs: &dyn Fs, arguments: &WriteFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let contents = match arguments.encoding {
         Encoding::Text => Bytes::from(arguments.content.clone()),
@@ -110,14 +110,14 @@ fn one_piece(contents: Bytes) -> crate::fs::ByteStream {
     Box::pin(stream::iter([Ok(contents)]))
 }
 
-pub(super) async fn edit_file(fs: &dyn Fs, arguments: &EditFile) -> Answer {
+pub(super) async fn edit_file(fs: &dyn Fs, arguments: &EditFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let edit = Edit { old: arguments.old.clone(), new: arguments.new.clone(), all: arguments.all };
     let edited = fs.edit(&path, &edit).await?;
     Ok(json!({"path": path.to_string(), "replacements": edited.replacements, "bytes": edited.bytes}))
 }
 
-pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> Answer {
+pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let query = LsQuery {
         depth: arguments.depth.unwrap_or(1),
@@ -151,7 +151,7 @@ fn entry(entry: &Entry) -> Value {
     shown
 }
 
-pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> Answer {
+pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> ToolResult {
     let query = GlobQuery {
         pattern: arguments.pattern.clone(),
         root: WorkspacePath::parse(&arguments.path)?,
@@ -162,7 +162,7 @@ pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> Answer {
     Ok(json!({"paths": found.paths, "truncated": found.truncated}))
 }
 
-pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> Answer {
+pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> ToolResult {
     let query = GrepQuery {
         pattern: arguments.pattern.clone(),
         is_literal: arguments.literal,
@@ -193,19 +193,19 @@ pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> Answer {
     }))
 }
 
-pub(super) async fn mkdir(fs: &dyn Fs, arguments: &Mkdir) -> Answer {
+pub(super) async fn mkdir(fs: &dyn Fs, arguments: &Mkdir) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     fs.mkdir(&path).await?;
     Ok(json!({"path": path.to_string()}))
 }
 
-pub(super) async fn rm(fs: &dyn Fs, arguments: &Rm) -> Answer {
+pub(super) async fn rm(fs: &dyn Fs, arguments: &Rm) -> ToolResult {
     let path = inside(&arguments.path)?;
     fs.rm(&path, arguments.recursive).await?;
     Ok(json!({"path": path.to_string()}))
 }
 
-pub(super) async fn mv(fs: &dyn Fs, arguments: &Mv) -> Answer {
+pub(super) async fn mv(fs: &dyn Fs, arguments: &Mv) -> ToolResult {
     let (from, to) = (inside(&arguments.from)?, inside(&arguments.to)?);
     fs.mv(&from, &to, arguments.overwrite).await?;
     Ok(json!({"from": from.to_string(), "to": to.to_string()}))

@@ -84,12 +84,8 @@ function WorkspaceName({ id, event }: { id: string; event: WarrenEvent }) {
     );
   }
   // The workspace is gone; its creation still says how it was called.
-  const called = (event.data as { name?: unknown }).name;
-  return (
-    <span className="event-workspace">
-      {typeof called === "string" ? called : `workspace ${id.slice(-6)}`}
-    </span>
-  );
+  const called = event.kind === "workspace.lifecycle.created" ? event.data.name : `workspace ${id.slice(-6)}`;
+  return <span className="event-workspace">{called}</span>;
 }
 
 function capitalized(text: string): string {

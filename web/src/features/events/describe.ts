@@ -1,5 +1,6 @@
-// Events as sentences for people. Unknown kinds are shown by their name: a newer server may have more of them.
-import type { WarrenEvent } from "../../api/types";
+// Events as sentences for people. Unknown kinds are shown by their name: a newer server may have more of them. What the
+// schema promises of their data may still be missing in the log of another version, so that fields are looked at twice.
+import type { EventData, WarrenEvent } from "../../api/types";
 import { formatBytes, formatDuration } from "../../components/format";
 
 export type Tone = "good" | "bad" | "warn" | "quiet";
@@ -10,96 +11,114 @@ export interface Description {
 }
 
 export function describe(event: WarrenEvent): Description {
-  const data = event.data as Record<string, unknown>;
-  const word = (name: string) => (typeof data[name] === "string" ? (data[name] as string) : undefined);
-  const number = (name: string) => (typeof data[name] === "number" ? (data[name] as number) : undefined);
+  const { kind } = event;
   switch (event.kind) {
     case "workspace.lifecycle.created":
-      return { text: `was created on ${word("provider") ?? "its provider"}`, tone: "quiet" };
+      return { text: `was created on ${word(event.data.provider) ?? "its provider"}`, tone: "quiet" };
     case "workspace.spec.changed":
-      return { text: `was changed${fieldsOf(data.fields)}`, tone: "quiet" };
+      return { text: `was changed${fieldsOf(event.data.fields)}`, tone: "quiet" };
     case "workspace.status.changed":
-      return statusChange(word("to"), word("reason"));
+      return statusChange(word(event.data.to), word(event.data.reason));
     case "workspace.lifecycle.removed":
       return { text: "was removed", tone: "warn" };
     case "workspace.removal.failed":
       return { text: "could not be stopped yet; it is tried again", tone: "bad" };
     case "workspace.runtime.registered":
-      return { text: `registered its runtime (boot ${number("boots") ?? "?"})`, tone: "good" };
+      return { text: `registered its runtime (boot ${number(event.data.boots) ?? "?"})`, tone: "good" };
     case "workspace.budget.exhausted":
-      return { text: `spent its budget for ${word("month") ?? "the month"}`, tone: "bad" };
+      return { text: `spent its budget for ${word(event.data.month) ?? "the month"}`, tone: "bad" };
     case "workspace.file.changed":
-      return fileChange(word("operation"), word("path"), number("bytes"));
+      return fileChange(word(event.data.operation), word(event.data.path), number(event.data.bytes));
     case "workspace.process.started":
       return {
-        text: `started ${word("program") ?? "a program"} as process ${number("process") ?? "?"}`,
+        text: `started ${word(event.data.program) ?? "a program"} as process ${number(event.data.process) ?? "?"}`,
         tone: "quiet",
       };
     case "workspace.command.finished":
-      return commandFinished(data, word, number);
+      return commandFinished(event.data);
     case "workspace.tool.refused":
-      return { text: `refused the tool ${word("tool") ?? "?"}${times(number("count"))}`, tone: "warn" };
+      return {
+        text: `refused the tool ${word(event.data.tool) ?? "?"}${times(number(event.data.count))}`,
+        tone: "warn",
+      };
     case "chat.conversation.created":
       return { text: "began a conversation", tone: "quiet" };
     case "chat.conversation.changed":
       return { text: "has a conversation with another title", tone: "quiet" };
     case "chat.conversation.removed":
-      return { text: `lost a conversation with ${number("messages") ?? "?"} messages`, tone: "warn" };
+      return {
+        text: `lost a conversation with ${number(event.data.messages) ?? "?"} messages`,
+        tone: "warn",
+      };
     case "chat.message.posted":
       return { text: "has a new message", tone: "quiet" };
     case "exchange.task.submitted":
       return { text: "was asked for work", tone: "quiet" };
     case "exchange.task.changed":
-      return taskChange(word("to"), word("reason"));
+      return taskChange(word(event.data.to), word(event.data.reason));
     case "exchange.task.progressed":
-      return { text: `says: ${word("line") ?? "?"}`, tone: "quiet" };
+      return { text: `says: ${word(event.data.line) ?? "?"}`, tone: "quiet" };
     case "exchange.delivery.requeued":
-      return { text: `keeps a message for later${because(word("reason"))}`, tone: "warn" };
+      return { text: `keeps a message for later${because(word(event.data.reason))}`, tone: "warn" };
     case "exchange.message.refused":
-      return { text: `refused a message${because(word("reason"))}`, tone: "warn" };
+      return { text: `refused a message${because(word(event.data.reason))}`, tone: "warn" };
     case "exchange.delegation.changed":
     case "exchange.delegation.completed":
-      return { text: `handed on work: ${spaced(word("state"))}`, tone: "quiet" };
+      return { text: `handed on work: ${spaced(word(event.data.state))}`, tone: "quiet" };
     case "exchange.schedule.changed":
       return {
-        text: `has its schedule ${word("name") ?? "?"} ${word("change") ?? "changed"}`,
+        text: `has its schedule ${word(event.data.name) ?? "?"} ${word(event.data.change) ?? "changed"}`,
         tone: "quiet",
       };
     case "exchange.schedule.fired":
-      return { text: `was told by its schedule ${word("name") ?? "?"}`, tone: "quiet" };
+      return { text: `was told by its schedule ${word(event.data.name) ?? "?"}`, tone: "quiet" };
     case "exchange.schedule.skipped":
       return {
-        text: `was not told by its schedule ${word("name") ?? "?"}${because(word("reason"))}`,
+        text: `was not told by its schedule ${word(event.data.name) ?? "?"}${because(word(event.data.reason))}`,
         tone: "warn",
       };
     case "exchange.schedule.failed":
       return {
-        text: `could not be told by its schedule ${word("name") ?? "?"}${because(word("reason"))}`,
+        text: `could not be told by its schedule ${word(event.data.name) ?? "?"}${because(word(event.data.reason))}`,
         tone: "bad",
       };
     case "exchange.approval.requested":
-      return { text: `asks for a decision: ${word("action") ?? "?"}`, tone: "warn" };
+      return { text: `asks for a decision: ${word(event.data.action) ?? "?"}`, tone: "warn" };
     case "exchange.approval.decided":
-      return { text: `has its answer: ${word("action") ?? "?"} is ${spaced(word("state"))}`, tone: "quiet" };
+      return {
+        text: `has its answer: ${word(event.data.action) ?? "?"} is ${spaced(word(event.data.state))}`,
+        tone: "quiet",
+      };
     case "identity.token.created":
-      return { text: `Token “${word("name") ?? "?"}” (${word("kind") ?? "?"}) was made`, tone: "quiet" };
+      return {
+        text: `Token “${word(event.data.name) ?? "?"}” (${word(event.data.kind) ?? "?"}) was made`,
+        tone: "quiet",
+      };
     case "identity.token.revoked":
       return { text: "A token was revoked", tone: "warn" };
     case "identity.session.started":
       return { text: "Somebody signed in by link", tone: "quiet" };
     case "secret.value.set":
-      return { text: `The secret ${word("name") ?? "?"} was set`, tone: "quiet" };
+      return { text: `The secret ${word(event.data.name) ?? "?"} was set`, tone: "quiet" };
     case "secret.value.removed":
-      return { text: `The secret ${word("name") ?? "?"} was removed`, tone: "warn" };
+      return { text: `The secret ${word(event.data.name) ?? "?"} was removed`, tone: "warn" };
     case "secret.key.rotated":
       return { text: "All secrets were sealed under another key", tone: "quiet" };
     case "server.process.started":
-      return { text: `Warren ${word("version") ?? ""} started`.replace("  ", " "), tone: "good" };
+      return { text: `Warren ${word(event.data.version) ?? ""} started`.replace("  ", " "), tone: "good" };
     case "server.process.stopping":
       return { text: "Warren was asked to stop", tone: "warn" };
     default:
-      return { text: event.kind, tone: "quiet" };
+      return { text: kind, tone: "quiet" };
   }
+}
+
+function word(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function taskChange(to: string | undefined, reason: string | undefined): Description {
@@ -146,19 +165,15 @@ function fileChange(operation: string | undefined, path = "a file", bytes?: numb
   return { text: `${verb} ${path}${bytes === undefined ? "" : ` (${formatBytes(bytes)})`}`, tone: "quiet" };
 }
 
-function commandFinished(
-  data: Record<string, unknown>,
-  word: (name: string) => string | undefined,
-  number: (name: string) => number | undefined,
-): Description {
-  const duration = number("duration_ms");
+function commandFinished(data: EventData<"workspace.command.finished">): Description {
+  const duration = number(data.duration_ms);
   const took = duration === undefined ? "" : ` in ${formatDuration(duration)}`;
-  const program = word("program") ?? "a command";
+  const program = word(data.program) ?? "a command";
   if (data.abandoned === true) return { text: `ran ${program}: left by its client${took}`, tone: "warn" };
   if (data.timed_out === true) return { text: `ran ${program}: timed out${took}`, tone: "warn" };
-  const signal = number("signal");
+  const signal = number(data.signal);
   if (signal !== undefined) return { text: `ran ${program}: ended by signal ${signal}${took}`, tone: "warn" };
-  const code = number("exit_code");
+  const code = number(data.exit_code);
   return { text: `ran ${program}: exit code ${code ?? "?"}${took}`, tone: code === 0 ? "good" : "warn" };
 }
 

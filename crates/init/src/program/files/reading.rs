@@ -1,20 +1,19 @@
 //! Reading a range of a file by handle.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::File;
 
 use rustix::io::Errno;
+use warren_confined_fs::Root;
 use warren_init::{FileAnswer, FileEntry, MAX_PIECE_BYTES};
 
 use super::listing::entry;
-use super::resolve::{Root, open_regular};
 
-pub(super) fn open(root: &Root, path: &[u8]) -> Result<(OwnedFd, FileEntry), Errno> {
-    let spot = root.target_spot(path)?;
-    let (file, stat) = open_regular(spot.directory.as_fd(), &spot.name)?;
+pub(super) fn open(root: &Root, path: &[u8]) -> Result<(File, FileEntry), Errno> {
+    let (file, stat) = root.file(path)?;
     Ok((file, entry(path, &stat, None)))
 }
 
-pub(super) fn read(file: &OwnedFd, offset: u64, max_bytes: u32) -> Result<FileAnswer, Errno> {
+pub(super) fn read(file: &File, offset: u64, max_bytes: u32) -> Result<FileAnswer, Errno> {
     let length = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(MAX_PIECE_BYTES);
     let mut bytes = vec![0; length];
     let count = loop {

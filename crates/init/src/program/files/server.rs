@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "fork; each block says why it holds")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -10,16 +11,15 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
 use rustix::process::{Pid, Signal, kill_process};
+use warren_confined_fs::{Root, UnnamedFile};
 use warren_init::{
-    Answer, Call, Failure, FailureKind, FileAnswer, FileCall, FrameReader, MAX_PIECE_BYTES, Reply, Request,
-    encode,
+    Call, CallAnswer, Failure, FailureKind, FileAnswer, FileCall, FrameReader, MAX_PIECE_BYTES, Reply,
+    Request, encode,
 };
 
 use super::copying::{self, Copy};
-use super::resolve::Root;
 use super::watching::Watch;
-use super::writing::{self, Staged};
-use super::{listing, reading, trees};
+use super::{listing, reading, trees, writing};
 use crate::program::descriptors;
 use crate::program::owner::Owner;
 
@@ -30,7 +30,7 @@ const MAX_HANDLES: usize = 128;
 
 /// The process, as init sees it.
 #[derive(Debug)]
-pub(in crate::program) struct Helper {
+pub(in crate::program) struct FileProcess {
     pid: Pid,
     socket: OwnedFd,
     unsent: VecDeque<Vec<u8>>,
@@ -40,21 +40,21 @@ pub(in crate::program) struct Helper {
 }
 
 /// Forks the process that serves files beneath `root`.
-pub(in crate::program) fn start(root: &OwnedFd) -> Result<Helper, Errno> {
+pub(in crate::program) fn start(root: &Root) -> Result<FileProcess, Errno> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     rustix::io::ioctl_fionbio(&ours, true)?;
-    let root = root.try_clone().map_err(|_| Errno::MFILE)?;
+    let root = root.try_clone()?;
     // SAFETY: init has one thread, so the child's memory is whole. The child never returns from here.
     let number = unsafe { libc::fork() };
     if number == 0 {
-        serve(&theirs, Root(root));
+        serve(&theirs, root);
     }
     let pid = Pid::from_raw(number.max(0)).ok_or(Errno::AGAIN)?;
     let (unsent, under_way, watched) = (VecDeque::new(), BTreeSet::new(), EventFlags::empty());
-    Ok(Helper { pid, socket: ours, unsent, under_way, watched })
+    Ok(FileProcess { pid, socket: ours, unsent, under_way, watched })
 }
 
-impl Helper {
+impl FileProcess {
     pub(in crate::program) fn is(&self, pid: i32) -> bool {
         self.pid.as_raw_nonzero().get() == pid
     }
@@ -133,7 +133,7 @@ impl Helper {
         let _ = kill_process(self.pid, Signal::KILL);
         for request in self.under_way {
             let failure = Failure { kind: FailureKind::System, errno: libc::EIO };
-            owner.send(request, Answer::Failed(failure));
+            owner.send(request, CallAnswer::Failed(failure));
         }
     }
 }
@@ -144,7 +144,7 @@ fn serve(socket: &OwnedFd, root: Root) -> ! {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     // SAFETY: no handler is installed; the forks for trees are reaped by the kernel.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    if descriptors::close_all_but(&[socket, &root.0]).is_ok() {
+    if descriptors::close_all_but(&[socket.as_fd(), root.handle()]).is_ok() {
         Server { root, handles: BTreeMap::new(), last_handle: 0 }.run(socket);
     }
     exit()
@@ -165,27 +165,27 @@ struct Server {
 
 #[derive(Debug)]
 enum Handle {
-    Reading(OwnedFd),
-    Staged(Staged),
-    Appending(OwnedFd),
+    Reading(File),
+    Staged(UnnamedFile),
+    Appending(File),
     Watching(Watch),
 }
 
 /// Why there is no answer.
-enum Refusal {
+enum NoAnswer {
     Kernel(Errno),
     Kind(FailureKind),
     /// It comes later.
     Later,
 }
 
-impl From<Errno> for Refusal {
+impl From<Errno> for NoAnswer {
     fn from(errno: Errno) -> Self {
         Self::Kernel(errno)
     }
 }
 
-const UNKNOWN: Refusal = Refusal::Kind(FailureKind::UnknownNumber);
+const UNKNOWN: NoAnswer = NoAnswer::Kind(FailureKind::UnknownNumber);
 
 impl Server {
     fn run(&mut self, socket: &OwnedFd) {
@@ -238,7 +238,7 @@ impl Server {
             Handle::Watching(watch) if watch.waiting.is_some() => Some(watch),
             _ => None,
         });
-        waiting.extend(watches.map(|watch| PollFd::new(&watch.queue, PollFlags::IN)));
+        waiting.extend(watches.map(|watch| PollFd::new(watch.tree.queue(), PollFlags::IN)));
         match poll(&mut waiting, None) {
             Err(Errno::INTR) => return Ok(false),
             other => other?,
@@ -258,7 +258,7 @@ impl Server {
             let changes = watch.take_changes(&self.root);
             if !changes.is_empty() {
                 watch.waiting = None;
-                answer(socket, request, Ok(Answer::File(FileAnswer::Changes(changes))))?;
+                answer(socket, request, Ok(CallAnswer::File(FileAnswer::Changes(changes))))?;
             }
         }
         Ok(())
@@ -273,39 +273,39 @@ impl Server {
         }
     }
 
-    fn act(&mut self, id: u32, call: FileCall) -> Result<Answer, Refusal> {
+    fn act(&mut self, id: u32, call: FileCall) -> Result<CallAnswer, NoAnswer> {
         if !paths_of(&call).into_iter().flatten().all(is_plain) {
-            return Err(Refusal::Kernel(Errno::XDEV));
+            return Err(NoAnswer::Kernel(Errno::XDEV));
         }
         let root = &self.root;
         match call {
-            FileCall::Stat { path } => Ok(Answer::File(listing::stat(root, &path)?)),
+            FileCall::Stat { path } => Ok(CallAnswer::File(listing::stat(root, &path)?)),
             FileCall::List { path, depth, after, limit } => {
-                Ok(Answer::File(listing::list(root, &path, depth, after, limit)?))
+                Ok(CallAnswer::File(listing::list(root, &path, depth, after, limit)?))
             }
             FileCall::Open { path } => {
                 let (file, entry) = reading::open(root, &path)?;
                 let handle = self.keep(Handle::Reading(file))?;
-                Ok(Answer::File(FileAnswer::Opened { handle, entry, created: false }))
+                Ok(CallAnswer::File(FileAnswer::Opened { handle, entry, created: false }))
             }
             FileCall::Read { handle, offset, max_bytes } => match self.handles.get(&handle) {
-                Some(Handle::Reading(file)) => Ok(Answer::File(reading::read(file, offset, max_bytes)?)),
+                Some(Handle::Reading(file)) => Ok(CallAnswer::File(reading::read(file, offset, max_bytes)?)),
                 _ => Err(UNKNOWN),
             },
             FileCall::Stage { path, create_new } => {
-                let staged = writing::stage(root, &path, create_new)?;
+                let staged = UnnamedFile::create(root, &path, create_new)?;
                 let stat = rustix::fs::fstat(staged.file())?;
                 let handle = self.keep(Handle::Staged(staged))?;
                 let entry = listing::entry(&path, &stat, None);
-                Ok(Answer::File(FileAnswer::Opened { handle, entry, created: true }))
+                Ok(CallAnswer::File(FileAnswer::Opened { handle, entry, created: true }))
             }
             FileCall::OpenAppend { path } => {
                 let (file, entry, created) = writing::open_append(root, &path)?;
                 let handle = self.keep(Handle::Appending(file))?;
-                Ok(Answer::File(FileAnswer::Opened { handle, entry, created }))
+                Ok(CallAnswer::File(FileAnswer::Opened { handle, entry, created }))
             }
             FileCall::Add { bytes, .. } if bytes.len() > MAX_PIECE_BYTES => {
-                Err(Refusal::Kind(FailureKind::Invalid))
+                Err(NoAnswer::Kind(FailureKind::Invalid))
             }
             FileCall::Add { handle, bytes } => {
                 let file = match self.handles.get(&handle) {
@@ -314,31 +314,31 @@ impl Server {
                     _ => return Err(UNKNOWN),
                 };
                 writing::add(file, &bytes)?;
-                Ok(Answer::Done)
+                Ok(CallAnswer::Done)
             }
             FileCall::Commit { handle } => match self.handles.remove(&handle) {
                 Some(Handle::Staged(staged)) => {
                     let created = staged.commit(root)?;
-                    Ok(Answer::File(FileAnswer::Written { created }))
+                    Ok(CallAnswer::File(FileAnswer::Written { created }))
                 }
                 _ => Err(UNKNOWN),
             },
             FileCall::Close { handle } => {
                 self.handles.remove(&handle);
-                Ok(Answer::Done)
+                Ok(CallAnswer::Done)
             }
             FileCall::MakeDirectory { path } => {
-                Ok(trees::make_directory(root, &path).map(|()| Answer::Done)?)
+                Ok(trees::make_directory(root, &path).map(|()| CallAnswer::Done)?)
             }
             FileCall::Remove { path, recursive } => {
-                Ok(trees::remove(root, &path, recursive).map(|()| Answer::Done)?)
+                Ok(trees::remove(root, &path, recursive).map(|()| CallAnswer::Done)?)
             }
             FileCall::Rename { from, to, overwrite } => {
-                Ok(trees::rename(root, &from, &to, overwrite).map(|()| Answer::Done)?)
+                Ok(trees::rename(root, &from, &to, overwrite).map(|()| CallAnswer::Done)?)
             }
             FileCall::Copy { from, to, recursive, overwrite, max_file_bytes, max_bytes } => {
                 let copy = Copy { from: &from, to: &to, recursive, overwrite, max_file_bytes, max_bytes };
-                Ok(copying::copy(root, &copy).map(|()| Answer::Done)?)
+                Ok(copying::copy(root, &copy).map(|()| CallAnswer::Done)?)
             }
             FileCall::Watch { path } => {
                 let FileAnswer::Entry(entry) = listing::stat(root, &path)? else {
@@ -346,25 +346,25 @@ impl Server {
                 };
                 let watch = Watch::new(root, &path)?;
                 let handle = self.keep(Handle::Watching(watch))?;
-                Ok(Answer::File(FileAnswer::Opened { handle, entry, created: false }))
+                Ok(CallAnswer::File(FileAnswer::Opened { handle, entry, created: false }))
             }
             FileCall::Changes { handle } => match self.handles.get_mut(&handle) {
                 Some(Handle::Watching(watch)) => {
                     let changes = watch.take_changes(&self.root);
                     if changes.is_empty() {
                         watch.waiting = Some(id);
-                        return Err(Refusal::Later);
+                        return Err(NoAnswer::Later);
                     }
-                    Ok(Answer::File(FileAnswer::Changes(changes)))
+                    Ok(CallAnswer::File(FileAnswer::Changes(changes)))
                 }
                 _ => Err(UNKNOWN),
             },
         }
     }
 
-    fn keep(&mut self, handle: Handle) -> Result<u32, Refusal> {
+    fn keep(&mut self, handle: Handle) -> Result<u32, NoAnswer> {
         if self.handles.len() >= MAX_HANDLES {
-            return Err(Refusal::Kind(FailureKind::TooMany));
+            return Err(NoAnswer::Kind(FailureKind::TooMany));
         }
         self.last_handle = self.last_handle.wrapping_add(1);
         self.handles.insert(self.last_handle, handle);
@@ -398,14 +398,14 @@ fn is_plain(path: &[u8]) -> bool {
     path.is_empty() || path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
-fn answer(socket: &OwnedFd, id: u32, answer: Result<Answer, Refusal>) -> Result<(), Errno> {
+fn answer(socket: &OwnedFd, id: u32, answer: Result<CallAnswer, NoAnswer>) -> Result<(), Errno> {
     let answer = match answer {
         Ok(answer) => answer,
-        Err(Refusal::Kernel(errno)) => {
-            Answer::Failed(Failure { kind: FailureKind::System, errno: errno.raw_os_error() })
+        Err(NoAnswer::Kernel(errno)) => {
+            CallAnswer::Failed(Failure { kind: FailureKind::System, errno: errno.raw_os_error() })
         }
-        Err(Refusal::Kind(kind)) => Answer::Failed(Failure { kind, errno: 0 }),
-        Err(Refusal::Later) => return Ok(()),
+        Err(NoAnswer::Kind(kind)) => CallAnswer::Failed(Failure { kind, errno: 0 }),
+        Err(NoAnswer::Later) => return Ok(()),
     };
     let frame = encode(&Reply { id, answer }).map_err(|_| Errno::INVAL)?;
     loop {

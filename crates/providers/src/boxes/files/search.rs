@@ -10,15 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use warren_confined_fs::Smallest;
 use warren_init::{FileCall, FileEntry, FileKind};
 use warren_model::ErrorCode;
 use warren_workspace::fs::{GlobQuery, GlobResult, GrepQuery, GrepResult};
 use warren_workspace::{Error, WorkspacePath};
 
 use super::{BoxFs, bytes_of, shown};
-use crate::search::{
-    Findings, Globs, GrepPlan, IgnoreChain, MAX_IGNORE_FILE_BYTES, MAX_PATHS, Smallest, Source,
-};
+use crate::search::{Findings, Globs, GrepPlan, IgnoreChain, MAX_IGNORE_FILE_BYTES, MAX_PATHS, Source};
 
 /// A glob over more than this can list is answered with `truncated`.
 const GLOB_DEADLINE: Duration = Duration::from_secs(10);

@@ -64,7 +64,7 @@ pub(super) type Group = (Version, Vec<Controller>, PathBuf);
 
 /// A hierarchy of the host, as Warren sees it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct HostHierarchy {
     version: Version,
     controllers: Vec<Controller>,
     mount_point: PathBuf,
@@ -72,7 +72,7 @@ pub(super) struct Place {
     own: PathBuf,
 }
 
-impl Place {
+impl HostHierarchy {
     /// The group in which boxes of `instance` have theirs; `None` where the host does not allow one.
     pub(super) fn group_of(&self, instance: &str) -> Option<Group> {
         self.parents().find_map(|parent| {
@@ -190,7 +190,7 @@ fn is_old(folder: &Path) -> bool {
 }
 
 /// Where each controller is, from what `/proc` says of mounts and of our own groups.
-pub(super) fn find(mounts: &str, own: &str) -> Vec<Place> {
+pub(super) fn find(mounts: &str, own: &str) -> Vec<HostHierarchy> {
     let mut found = Vec::new();
     let mut taken = Vec::new();
     for line in mounts.lines() {
@@ -211,7 +211,7 @@ pub(super) fn find(mounts: &str, own: &str) -> Vec<Place> {
         if let Some(first) = here.first() {
             taken.extend(&here);
             let path = own_group(own, |names| names.split(',').any(|name| name == first.name()));
-            found.push(Place {
+            found.push(HostHierarchy {
                 version: Version::One,
                 controllers: here,
                 mount_point: mount_point.into(),
@@ -228,7 +228,7 @@ pub(super) fn find(mounts: &str, own: &str) -> Vec<Place> {
         let rest: Vec<_> = Controller::ALL.into_iter().filter(|one| !taken.contains(one)).collect();
         if !rest.is_empty() {
             let path = own_group(own, str::is_empty);
-            found.push(Place {
+            found.push(HostHierarchy {
                 version: Version::Two,
                 controllers: rest,
                 mount_point: mount_point.into(),
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn controllers_are_found_in_either_version() {
         let own = "4:memory:/svc/a\n1:cpu,cpuacct:/\n8:pids:/\n0::/\n";
-        let told = |place: &Place| (place.version, place.controllers.clone(), place.own.clone());
+        let told = |place: &HostHierarchy| (place.version, place.controllers.clone(), place.own.clone());
         let found: Vec<_> = find(ONE, own).iter().map(told).collect();
         assert_eq!(
             found,
@@ -290,7 +290,7 @@ mod tests {
     fn boxes_go_below_the_own_group_or_one_above_it_and_never_above_the_hierarchy() {
         let parents = |version, own: &str| {
             let (mount_point, own) = (PathBuf::from("/sys/cg"), PathBuf::from(own));
-            let place = Place { version, controllers: Controller::ALL.to_vec(), mount_point, own };
+            let place = HostHierarchy { version, controllers: Controller::ALL.to_vec(), mount_point, own };
             place.parents().map(|folder| folder.display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(parents(Version::Two, "/sys/cg/a/b"), ["/sys/cg/a/b", "/sys/cg/a", "/sys/cg"]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use warren_model::{DockerConfig, ProviderConfig};
-use warren_providers::docker::Patience;
+use warren_providers::docker::DaemonTimeouts;
 use warren_workspace::Provider;
 use warren_workspace::contract::Harness;
 
@@ -20,7 +20,7 @@ impl Docker {
 
 impl Harness for Docker {
     fn provider(&self) -> Arc<dyn Provider> {
-        Arc::new(provider_at(shared(), self.0.path(), Patience::default()))
+        Arc::new(provider_at(shared(), self.0.path(), DaemonTimeouts::default()))
     }
 
     fn config(&self) -> ProviderConfig {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use warren_doors::{Environment, OsEntropy, SystemClock};
 use warren_model::{Capability, DockerConfig, ProviderConfig, PullPolicy, Ref, WorkspaceId};
-use warren_providers::docker::Patience;
+use warren_providers::docker::DaemonTimeouts;
 use warren_providers::{DockerProvider, DockerSettings};
 use warren_workspace::shell::{self, RunResult, Shell};
 use warren_workspace::{Error, OpenRequest, Opened, Provider, Workspace};
@@ -124,15 +124,15 @@ pub(crate) fn containers_of(host: &str, workspace: WorkspaceId) -> Vec<String> {
     listed.lines().map(str::to_owned).collect()
 }
 
-pub(crate) fn provider_at(host: &str, base: &Path, patience: Patience) -> DockerProvider {
+pub(crate) fn provider_at(host: &str, base: &Path, patience: DaemonTimeouts) -> DockerProvider {
     let settings = DockerSettings { host: Some(host.to_owned()), patience, ..DockerSettings::default() };
     let planted: Environment = [("API_KEY", "planted")].into_iter().collect();
     DockerProvider::new(base, settings, planted, Arc::new(SystemClock), &OsEntropy).unwrap()
 }
 
 /// Short enough that a test of a slow daemon is not.
-pub(crate) fn brief() -> Patience {
-    Patience {
+pub(crate) fn brief() -> DaemonTimeouts {
+    DaemonTimeouts {
         call: Duration::from_secs(5),
         pull_silence: Duration::from_secs(1),
         pull: Duration::from_secs(3),
@@ -158,15 +158,15 @@ pub(crate) struct Docker {
 
 impl Docker {
     pub(crate) fn new() -> Self {
-        Self::at(shared(), Patience::default())
+        Self::at(shared(), DaemonTimeouts::default())
     }
 
-    pub(crate) fn at(host: &str, patience: Patience) -> Self {
+    pub(crate) fn at(host: &str, patience: DaemonTimeouts) -> Self {
         Self::behind(host, host, patience)
     }
 
     /// The provider reaches the daemon at `host` by another address.
-    pub(crate) fn behind(address: &str, host: &str, patience: Patience) -> Self {
+    pub(crate) fn behind(address: &str, host: &str, patience: DaemonTimeouts) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let provider = provider_at(address, &folder.path().join("base"), patience);
         Self { host: host.to_owned(), provider, folder }
@@ -182,7 +182,7 @@ impl Docker {
 
     /// As a restarted Warren has it.
     pub(crate) fn restarted(&self) -> DockerProvider {
-        provider_at(&self.host, &self.base(), Patience::default())
+        provider_at(&self.host, &self.base(), DaemonTimeouts::default())
     }
 
     pub(crate) async fn open(&self) -> Box_ {

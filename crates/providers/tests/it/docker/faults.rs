@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use warren_model::{DockerConfig, ErrorCode, PullPolicy};
-use warren_providers::docker::Patience;
+use warren_providers::docker::DaemonTimeouts;
 use warren_workspace::shell::Command;
 use warren_workspace::{Presence, Provider as _};
 
@@ -18,7 +18,7 @@ fn is_pull(line: &str) -> bool {
 #[tokio::test]
 async fn never_makes_no_network_call_and_missing_none_for_an_image_that_is_here() {
     let proxy = Proxy::before(shared());
-    let docker = Docker::behind(&proxy.host, shared(), Patience::default());
+    let docker = Docker::behind(&proxy.host, shared(), DaemonTimeouts::default());
     for policy in [PullPolicy::Never, PullPolicy::Missing] {
         let opened = docker.open_with(DockerConfig { pull_policy: policy, ..config() }).await.unwrap();
         assert_eq!(text(&opened.run("echo hi").await), "hi");
@@ -127,7 +127,7 @@ async fn a_container_whose_creation_was_not_answered_is_found_by_the_retry_and_b
 #[tokio::test]
 async fn a_daemon_that_is_killed_and_comes_back_is_lived_through() {
     let daemon = Daemon::start(&[]);
-    let docker = Docker::at(&daemon.host, Patience::default());
+    let docker = Docker::at(&daemon.host, DaemonTimeouts::default());
     let opened = docker.open().await;
     opened.run("echo kept > file").await;
     daemon.kill();
@@ -161,7 +161,7 @@ async fn a_daemon_that_is_killed_and_comes_back_is_lived_through() {
 #[tokio::test]
 async fn with_live_restore_a_container_outlives_its_daemon() {
     let daemon = Daemon::start(&["--live-restore"]);
-    let docker = Docker::at(&daemon.host, Patience::default());
+    let docker = Docker::at(&daemon.host, DaemonTimeouts::default());
     let opened = docker.open().await;
     let container = containers_of(&daemon.host, opened.id);
     daemon.kill();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warren_model::{DockerConfig, Reuse};
-use warren_providers::docker::Patience;
+use warren_providers::docker::DaemonTimeouts;
 use warren_workspace::Provider as _;
 use warren_workspace::shell::{Command, Start};
 
@@ -153,7 +153,7 @@ async fn cycle(daemon: &Daemon, docker: &Docker, turn: u32) {
 #[tokio::test]
 async fn fifty_cycles_of_open_run_kill_and_close_leave_nothing() {
     let daemon = Daemon::start(&[]);
-    let docker = Docker::at(&daemon.host, Patience::default());
+    let docker = Docker::at(&daemon.host, DaemonTimeouts::default());
     let before = census(&daemon, &docker);
     for begin in (0..50).step_by(5) {
         let turns = (begin..begin + 5).map(|turn| cycle(&daemon, &docker, turn));

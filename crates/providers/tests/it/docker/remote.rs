@@ -11,7 +11,7 @@ use warren_model::{
     BoxLimits, Capability, DockerConfig, DockerRelaxations, ErrorCode, Mount, MountMode, ProviderConfig,
     Reuse, WorkspaceId,
 };
-use warren_providers::docker::Patience;
+use warren_providers::docker::DaemonTimeouts;
 use warren_providers::{DockerProvider, DockerSettings};
 use warren_workspace::contract::Harness;
 use warren_workspace::fs::CpOptions;
@@ -91,7 +91,7 @@ impl Remote {
 
 impl Harness for Remote {
     fn provider(&self) -> Arc<dyn Provider> {
-        Arc::new(provider_at(&self.tunnel.host, self.folder.path(), Patience::default()))
+        Arc::new(provider_at(&self.tunnel.host, self.folder.path(), DaemonTimeouts::default()))
     }
 
     fn config(&self) -> ProviderConfig {
@@ -116,7 +116,7 @@ mod contract {
 
 fn remote() -> (Docker, Tunnel) {
     let tunnel = Tunnel::to(shared());
-    (Docker::behind(&tunnel.host, shared(), Patience::default()), tunnel)
+    (Docker::behind(&tunnel.host, shared(), DaemonTimeouts::default()), tunnel)
 }
 
 fn volumes_of(docker: &Docker) -> Vec<String> {
@@ -195,7 +195,7 @@ async fn files_outlive_containers_and_restarts_and_go_with_destroy() {
     wait_for_eviction(&opened).await;
     assert!(opened.workspace.loss().is_some());
 
-    let restarted = provider_at(&tunnel.host, &docker.base(), Patience::default());
+    let restarted = provider_at(&tunnel.host, &docker.base(), DaemonTimeouts::default());
     let again = restarted.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
     assert_eq!(
         text(&run_in(again.as_ref(), "cat file; echo more >> file; ls /.warren").await),
@@ -284,7 +284,7 @@ async fn left_over_volumes_are_removed_and_no_others() {
     ];
     let ids = (kept.id, live.id, orphan.id);
     drop((kept.workspace, live.workspace, orphan.workspace));
-    let restarted = provider_at(&tunnel.host, &docker.base(), Patience::default());
+    let restarted = provider_at(&tunnel.host, &docker.base(), DaemonTimeouts::default());
     let report = restarted.reap(&BTreeSet::from([ids.1])).await.unwrap();
     assert_eq!((report.removed, report.problems), (1, vec![]));
     let left = docker_says(&docker.host, &["volume", "ls", "--quiet"]);
@@ -319,14 +319,14 @@ async fn mounts_and_reconnecting_are_refused_with_the_reason() {
 async fn a_ref_of_the_other_sort_of_daemon_is_refused() {
     let (docker, _tunnel) = remote();
     let elsewhere = docker.open().await;
-    let local = provider_at(&docker.host, &docker.base(), Patience::default());
+    let local = provider_at(&docker.host, &docker.base(), DaemonTimeouts::default());
     let refused = local.resolve(elsewhere.id, &elsewhere.config, &elsewhere.reference).await.unwrap_err();
     assert!(!refused.is_transient() && refused.to_string().contains("volume"), "{refused}");
 
     let here = Docker::new();
     let opened = here.open().await;
     let tunnel = Tunnel::to(shared());
-    let by_tcp = provider_at(&tunnel.host, &here.base(), Patience::default());
+    let by_tcp = provider_at(&tunnel.host, &here.base(), DaemonTimeouts::default());
     let refused = by_tcp.resolve(opened.id, &opened.config, &opened.reference).await.unwrap_err();
     assert!(!refused.is_transient() && refused.to_string().contains("folder of this machine"), "{refused}");
     docker_says(&docker.host, &["rm", "--force", &containers_of(&docker.host, elsewhere.id)[0]]);

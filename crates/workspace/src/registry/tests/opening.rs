@@ -383,9 +383,20 @@ async fn metrics_count_opens_retries_and_failures() {
     assert_eq!((count("opened"), count("open_retried"), count("open_failed")), (1, 1, 1));
 }
 
-// P15
-#[test]
-fn an_idle_workspace_costs_far_less_than_twenty_kilobytes() {
-    // Beyond the slot itself: a config whose lists are short, and a ref of a few hundred bytes.
-    assert!(size_of::<slot::Slot>() < 2_048, "{} bytes", size_of::<slot::Slot>());
+// W17
+#[tokio::test(start_paused = true)]
+async fn the_open_latency_is_from_the_first_ask_to_the_end_with_its_retries() {
+    let takes = Scripted::new().open_takes;
+    for (failures, name) in [(0, "at once"), (2, "after two retries")] {
+        let stage = Stage::new(Scripted::playing(std::iter::repeat_n(transient(), failures)));
+        let id = stage.declare(1);
+        let asked = Instant::now();
+        stage.registry.acquire(id).await.unwrap();
+        let waited = asked.elapsed();
+        // Who comes later finds it open, and counts for nothing.
+        stage.registry.acquire(id).await.unwrap();
+        let latencies = stage.metrics.open_latencies.lock().unwrap().clone();
+        assert_eq!(latencies, [waited], "{name}");
+        assert!(waited >= takes * (u32::try_from(failures).unwrap() + 1), "{name}: {waited:?}");
+    }
 }

@@ -93,7 +93,7 @@ impl Scripted {
             None => {
                 let is_closed = Arc::new(AtomicBool::new(false));
                 self.made.lock().unwrap().push((id, Arc::clone(&is_closed)));
-                Ok(Arc::new(Place { id, closing: Arc::clone(&self.closing), is_closed }))
+                Ok(Arc::new(ScriptedWorkspace { id, closing: Arc::clone(&self.closing), is_closed }))
             }
         }
     }
@@ -154,14 +154,14 @@ impl Provider for Scripted {
 }
 
 #[derive(Debug)]
-struct Place {
+struct ScriptedWorkspace {
     id: WorkspaceId,
     closing: Arc<Closing>,
     is_closed: Arc<AtomicBool>,
 }
 
 #[async_trait]
-impl Workspace for Place {
+impl Workspace for ScriptedWorkspace {
     fn id(&self) -> WorkspaceId {
         self.id
     }
@@ -192,21 +192,25 @@ impl Workspace for Place {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counts(pub(super) Mutex<BTreeMap<&'static str, u32>>);
+pub(super) struct Counts {
+    counts: Mutex<BTreeMap<&'static str, u32>>,
+    pub(super) open_latencies: Mutex<Vec<Duration>>,
+}
 
 impl Counts {
     fn add(&self, name: &'static str) {
-        *self.0.lock().unwrap().entry(name).or_default() += 1;
+        *self.counts.lock().unwrap().entry(name).or_default() += 1;
     }
 
     pub(super) fn of(&self, name: &str) -> u32 {
-        self.0.lock().unwrap().get(name).copied().unwrap_or(0)
+        self.counts.lock().unwrap().get(name).copied().unwrap_or(0)
     }
 }
 
 impl RegistryMetrics for Counts {
     fn opened(&self, _: ProviderKind, latency: Duration) {
         assert!(latency > Duration::ZERO);
+        self.open_latencies.lock().unwrap().push(latency);
         self.add("opened");
     }
     fn open_retried(&self, _: ProviderKind) {

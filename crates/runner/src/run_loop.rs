@@ -1,0 +1,455 @@
+//! The loop of a runner: register, then claim, work, answer; heartbeats are sent between these steps.
+//!
+//! ```text
+//!   ask ──▶ a message ──▶ work on it ──▶ answer        as many at once as Warren says; the next is asked for while
+//!    ▲                                      │           there is room
+//!    └──────────────────────────────────────┘
+//! ```
+//!
+//! All of it is one task: whatever hangs in it stops the heartbeats too.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use warren_api::{
+    AnswerMessage, AnswerOutcome, ClaimMessage, ClaimedMessage, Heartbeat, MessagePart, MessageRole,
+    RegisterRuntime, ReportProgress, TaskMessage,
+};
+
+use crate::program::{ProgramEvent, ProgramOutcome, ProgramRun};
+use crate::{ApiError, Credentials, Health, WarrenApi, backoff};
+
+/// A claim that is not renewed for so long is somebody else's.
+const LEASE: Duration = Duration::from_secs(60);
+/// How often work that moves says so.
+const TELL_EVERY: Duration = Duration::from_secs(2);
+/// How often work that does not move renews its claim.
+const RENEW_EVERY: Duration = Duration::from_secs(15);
+const MAX_CLAIM_WAIT: Duration = Duration::from_secs(20);
+/// Refusals of the credential in a row, each after it was read again, before a runner gives up.
+const MAX_REFUSALS: u32 = 3;
+const MAX_ANSWER_TRIES: u32 = 6;
+
+/// What a runner is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The program that works on messages, and its arguments.
+    pub command: Vec<String>,
+    pub credentials: Credentials,
+    /// Phrases of errors that mean a wedge; none: the usual ones.
+    pub wedge_signs: Vec<String>,
+}
+
+/// Why a runner ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is neither a join token in {join} nor a credential in {credential}")]
+    NoCredential { join: PathBuf, credential: PathBuf },
+    #[error("Warren does not accept the credential")]
+    Unauthorized,
+    #[error("Warren refused: {0}")]
+    Refused(ApiError),
+    #[error("the credential cannot be kept")]
+    Keep(#[source] std::io::Error),
+    #[error("the line to Warren has ended")]
+    LineEnded,
+}
+
+/// Works until Warren is gone for good. Dropped, it ends the programs that are at work.
+pub async fn work<O: WarrenApi>(api: &O, settings: &Settings) -> Result<(), Error> {
+    let run_loop = RunLoop::begin(api, settings).await?;
+    let mut under_way: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
+    let (mut is_claiming, mut failures) = (false, 0);
+    loop {
+        if !is_claiming && run_loop.has_room() {
+            is_claiming = true;
+            under_way.push(Box::pin(run_loop.claim_after(backoff::wait_ms(failures))));
+        }
+        let done = tokio::select! {
+            Some(done) = under_way.next() => done,
+            // Warren gives it more at once than before.
+            () = run_loop.more_room.notified() => continue,
+        };
+        let ended = match done {
+            Finished::Claim(asked) => {
+                is_claiming = false;
+                asked.map(|message| {
+                    failures = 0;
+                    if let Some(message) = message {
+                        // In hand from now on, not only from when somebody first looks at it.
+                        let guard = InProgressGuard::new(&run_loop.at_work, &message);
+                        under_way.push(Box::pin(run_loop.work_on(guard, *message)));
+                    }
+                })
+            }
+            Finished::Message(worked) => {
+                // Who asks next tells of it; where somebody asks already, nobody would.
+                if is_claiming && worked.is_ok() {
+                    under_way.push(Box::pin(run_loop.report_after_end()));
+                }
+                worked
+            }
+            Finished::Report(told) => told,
+        };
+        match ended {
+            Ok(()) => {}
+            Err(ApiError::Ended) => return Err(Error::LineEnded),
+            Err(ApiError::Unauthorized) if run_loop.refusals.get() >= MAX_REFUSALS => {
+                return Err(Error::Unauthorized);
+            }
+            // Not now: it is paused, Warren is restarting, the network is away.
+            Err(_) => failures += 1,
+        }
+    }
+}
+
+/// A piece of work that ended.
+enum Finished {
+    Claim(Result<Option<Box<ClaimedMessage>>, ApiError>),
+    Message(Result<(), ApiError>),
+    Report(Result<(), ApiError>),
+}
+
+/// The state of one runner, shared by the futures of its one task: a borrow never lasts over an await.
+struct RunLoop<'a, O> {
+    api: &'a O,
+    settings: &'a Settings,
+    token: RefCell<String>,
+    workspace: String,
+    /// How often Warren wants to hear something.
+    beat_every: Duration,
+    health: RefCell<Health>,
+    began: Instant,
+    last_beat: Cell<Instant>,
+    /// Of the credential, in a row.
+    refusals: Cell<u32>,
+    at_work: RefCell<Vec<Progress>>,
+    /// Messages at once, as Warren said last.
+    max_at_work: Cell<usize>,
+    more_room: Notify,
+}
+
+/// What Warren answered to the registration.
+struct Registered {
+    token: String,
+    workspace: String,
+    beat_every: Duration,
+    max_at_work: u32,
+}
+
+impl<'a, O: WarrenApi> RunLoop<'a, O> {
+    /// With the join token; where that is used up, as after a restart by hand, with the credential that was kept.
+    async fn begin(api: &'a O, settings: &'a Settings) -> Result<Self, Error> {
+        let files = &settings.credentials;
+        let kept = files.read_credential();
+        if let Some(join) = files.read_join_token() {
+            match register(api, &join).await {
+                Ok(registered) => {
+                    files.keep(&registered.token).map_err(Error::Keep)?;
+                    // It is used up; nothing that looks like a secret is left lying about.
+                    let _ = std::fs::remove_file(&files.join_token);
+                    return Ok(Self::new(api, settings, registered));
+                }
+                Err(ApiError::Unauthorized) if kept.is_some() => {}
+                Err(ApiError::Unauthorized) => return Err(Error::Unauthorized),
+                Err(ApiError::Ended) => return Err(Error::LineEnded),
+                Err(refusal) => return Err(Error::Refused(refusal)),
+            }
+        }
+        let token = kept.ok_or_else(|| Error::NoCredential {
+            join: files.join_token.clone(),
+            credential: files.credential.clone(),
+        })?;
+        match api.heartbeat(&token, &Heartbeat::default()).await {
+            Ok(answer) => {
+                let (beat_every, workspace) = (beat_every(answer.liveness_timeout_ms), answer.workspace_id);
+                let max_at_work = answer.max_concurrent_tasks;
+                Ok(Self::new(api, settings, Registered { token, workspace, beat_every, max_at_work }))
+            }
+            Err(ApiError::Unauthorized) => Err(Error::Unauthorized),
+            Err(ApiError::Ended) => Err(Error::LineEnded),
+            Err(refusal) => Err(Error::Refused(refusal)),
+        }
+    }
+
+    fn new(api: &'a O, settings: &'a Settings, registered: Registered) -> Self {
+        let now = Instant::now();
+        Self {
+            api,
+            settings,
+            token: RefCell::new(registered.token),
+            workspace: registered.workspace,
+            beat_every: registered.beat_every,
+            health: RefCell::new(Health::new(&settings.wedge_signs)),
+            began: now,
+            last_beat: Cell::new(now),
+            refusals: Cell::new(0),
+            at_work: RefCell::default(),
+            max_at_work: Cell::new(at_least_one(registered.max_at_work)),
+            more_room: Notify::new(),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.at_work.borrow().len() < self.max_at_work.get()
+    }
+
+    /// Reports, and asks for a message.
+    async fn claim_after(&self, wait_ms: u64) -> Finished {
+        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+        if let Err(refusal) = self.beat().await {
+            return Finished::Claim(Err(refusal));
+        }
+        let wait = self.beat_every.min(MAX_CLAIM_WAIT);
+        let claim = ClaimMessage { wait_ms: millis(wait), lease_ms: Some(millis(LEASE)) };
+        let claimed = self.call(async |api, token| api.claim(token, &self.workspace, &claim).await).await;
+        Finished::Claim(claimed.map(|claim| claim.claimed.map(Box::new)))
+    }
+
+    async fn report_after_end(&self) -> Finished {
+        Finished::Report(self.beat().await)
+    }
+
+    /// A call with the credential. One that is refused is read again from its file, and the call is tried once more; then
+    /// it is a failure like any other.
+    async fn call<T>(&self, ask: impl AsyncFn(&O, &str) -> Result<T, ApiError>) -> Result<T, ApiError> {
+        let token = self.token.borrow().clone();
+        let mut answer = ask(self.api, &token).await;
+        if matches!(answer, Err(ApiError::Unauthorized)) {
+            let token = self.settings.credentials.read_credential().unwrap_or(token);
+            self.token.replace(token.clone());
+            answer = ask(self.api, &token).await;
+        }
+        match &answer {
+            Ok(_) => self.refusals.set(0),
+            Err(ApiError::Unauthorized) => {
+                self.refusals.set(self.refusals.get() + 1);
+                self.health.borrow_mut().failed("Warren did not accept the runner's credential");
+            }
+            Err(_) => {}
+        }
+        answer
+    }
+
+    async fn beat(&self) -> Result<(), ApiError> {
+        let heartbeat = self.report();
+        self.last_beat.set(Instant::now());
+        let answer = self.call(async |api, token| api.heartbeat(token, &heartbeat).await).await?;
+        let max_at_work = at_least_one(answer.max_concurrent_tasks);
+        if self.max_at_work.replace(max_at_work) < max_at_work {
+            self.more_room.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Of several messages, the one that has not moved for longest: one that hangs is not hidden by others that go on.
+    fn report(&self) -> Heartbeat {
+        let (health, at_work) = (self.health.borrow(), self.at_work.borrow());
+        let stillest = at_work.iter().min_by_key(|progress| progress.moved);
+        Heartbeat {
+            error_rate: Some(health.error_rate()),
+            sample_error: Some(health.sample_error().to_owned()),
+            active_tasks: Some(u32::try_from(at_work.len()).unwrap_or(u32::MAX)),
+            uptime_s: Some(self.began.elapsed().as_secs()),
+            current_task: Some(stillest.map_or_else(String::new, |progress| progress.task.clone())),
+            last_progress_at: stillest.map(|progress| progress.moved_at.clone()),
+            runtime_state: Some(health.runtime_state().to_owned()),
+            runtime_metadata: None,
+        }
+    }
+
+    /// Gives a message to the program and tells what came of it.
+    async fn work_on(&self, guard: InProgressGuard<'_>, message: ClaimedMessage) -> Finished {
+        let ending = match ProgramRun::start(&self.settings.command, &message) {
+            Ok(job) => match self.follow_program(job, &message).await {
+                Ok(ending) => ending,
+                Err(refusal) => return Finished::Message(Err(refusal)),
+            },
+            Err(error) => Some(ProgramOutcome::Failed(format!("the program could not be started: {error}"))),
+        };
+        // Absent: the message was taken back, and nobody waits for an answer.
+        let Some(ending) = ending else { return Finished::Message(Ok(())) };
+        let (outcome, text) = match ending {
+            ProgramOutcome::Answered(text) => {
+                self.health.borrow_mut().replied(!text.is_empty());
+                (AnswerOutcome::Answered, text)
+            }
+            ProgramOutcome::Failed(text) => {
+                self.health.borrow_mut().failed(&text);
+                (AnswerOutcome::Failed, text)
+            }
+        };
+        let answer = AnswerMessage {
+            attempt: message.attempt,
+            outcome,
+            state: None,
+            message: agent_message(text),
+            artifacts: Vec::new(),
+            retry_after_ms: None,
+        };
+        let answered = self.answer(&message, &answer).await;
+        drop(guard);
+        Finished::Message(answered)
+    }
+
+    /// Follows the program until it ends. Returns `None` if its message was taken back.
+    async fn follow_program(
+        &self,
+        mut job: ProgramRun,
+        message: &ClaimedMessage,
+    ) -> Result<Option<ProgramOutcome>, ApiError> {
+        let mut told = Instant::now();
+        self.beat().await?;
+        loop {
+            let pause = TELL_EVERY.min(self.beat_every);
+            match tokio::time::timeout(pause, job.next()).await {
+                Ok(Ok(ProgramEvent::Ended(ending))) => return Ok(Some(ending)),
+                Ok(Ok(ProgramEvent::Moved)) => self.note_progress(message),
+                Ok(Err(error)) => return Ok(Some(ProgramOutcome::Failed(error.to_string()))),
+                Err(_) => {}
+            }
+            if told.elapsed() >= TELL_EVERY {
+                let talk = job.take_new_stderr();
+                if talk.is_some() || told.elapsed() >= RENEW_EVERY {
+                    told = Instant::now();
+                    match self.tell(message, talk).await {
+                        Ok(()) | Err(ApiError::Unreachable(_)) => {}
+                        Err(ApiError::Withdrawn { .. }) => return Ok(None),
+                        Err(refusal) => return Err(refusal),
+                    }
+                }
+            }
+            if self.last_beat.get().elapsed() >= self.beat_every {
+                match self.beat().await {
+                    Ok(()) | Err(ApiError::Unreachable(_)) => {}
+                    Err(refusal) => return Err(refusal),
+                }
+            }
+        }
+    }
+
+    fn note_progress(&self, message: &ClaimedMessage) {
+        let mut at_work = self.at_work.borrow_mut();
+        if let Some(progress) = at_work.iter_mut().find(|progress| progress.message == message.queue_id) {
+            progress.moved = Instant::now();
+            progress.moved_at = crate::utc::now();
+        }
+    }
+
+    async fn tell(&self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), ApiError> {
+        let message_of_agent = talk.and_then(agent_message);
+        let report =
+            ReportProgress { attempt: message.attempt, message: message_of_agent, artifacts: Vec::new() };
+        let (workspace, id) = (&self.workspace, &message.queue_id);
+        self.call(async |api, token| api.progress(token, workspace, id, &report).await).await.map(drop)
+    }
+
+    /// Tried again while the claim may still stand: the work is done, and only its answer is missing.
+    async fn answer(&self, message: &ClaimedMessage, answer: &AnswerMessage) -> Result<(), ApiError> {
+        let (workspace, id) = (&self.workspace, &message.queue_id);
+        let mut tries = 0;
+        loop {
+            let told = self.call(async |api, token| api.answer(token, workspace, id, answer).await).await;
+            match told {
+                Err(ApiError::Unreachable(_)) if tries < MAX_ANSWER_TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(Duration::from_millis(backoff::wait_ms(tries))).await;
+                }
+                // Somebody else has it by now, or nobody wants it any more.
+                Err(ApiError::Withdrawn { .. }) => return Ok(()),
+                told => return told,
+            }
+        }
+    }
+}
+
+/// One message being worked on, for the heartbeat.
+#[derive(Debug)]
+struct Progress {
+    message: String,
+    task: String,
+    moved: Instant,
+    moved_at: String,
+}
+
+/// Lists a message as being worked on until it is dropped.
+struct InProgressGuard<'a> {
+    at_work: &'a RefCell<Vec<Progress>>,
+    message: String,
+}
+
+impl<'a> InProgressGuard<'a> {
+    fn new(at_work: &'a RefCell<Vec<Progress>>, message: &ClaimedMessage) -> Self {
+        let (message, task) = (message.queue_id.clone(), message.task.id.clone());
+        let progress =
+            Progress { message: message.clone(), task, moved: Instant::now(), moved_at: crate::utc::now() };
+        at_work.borrow_mut().push(progress);
+        Self { at_work, message }
+    }
+}
+
+impl Drop for InProgressGuard<'_> {
+    fn drop(&mut self) {
+        self.at_work.borrow_mut().retain(|progress| progress.message != self.message);
+    }
+}
+
+async fn register<O: WarrenApi>(api: &O, join: &str) -> Result<Registered, ApiError> {
+    let runtime = RegisterRuntime {
+        version: Some(concat!("warren-runner ", env!("CARGO_PKG_VERSION")).to_owned()),
+        agent_card: None,
+        heartbeat: Some(Heartbeat {
+            active_tasks: Some(0),
+            runtime_state: Some(String::new()),
+            ..Heartbeat::default()
+        }),
+    };
+    let mut failures = 0;
+    loop {
+        match api.register(join, &runtime).await {
+            Ok(taken) => {
+                return Ok(Registered {
+                    token: taken.token,
+                    workspace: taken.workspace_id,
+                    beat_every: beat_every(taken.liveness_timeout_ms),
+                    max_at_work: taken.max_concurrent_tasks,
+                });
+            }
+            Err(ApiError::Unreachable(_)) => {
+                failures += 1;
+                tokio::time::sleep(Duration::from_millis(backoff::wait_ms(failures))).await;
+            }
+            Err(refusal) => return Err(refusal),
+        }
+    }
+}
+
+/// A third of the liveness timeout, so that one lost heartbeat costs nothing.
+fn beat_every(liveness_timeout_ms: u64) -> Duration {
+    Duration::from_millis((liveness_timeout_ms / 3).clamp(100, 30_000))
+}
+
+fn at_least_one(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX).max(1)
+}
+
+fn agent_message(text: String) -> Option<TaskMessage> {
+    if text.is_empty() {
+        return None;
+    }
+    Some(TaskMessage {
+        role: MessageRole::Agent,
+        parts: vec![MessagePart::text(text)],
+        ..TaskMessage::default()
+    })
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
