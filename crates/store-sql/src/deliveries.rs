@@ -123,7 +123,7 @@ impl DeliveryReads for Transaction<'_> {
 
 impl DeliveryWrites for Transaction<'_> {
     fn hold_lane(&mut self, workspace_id: WorkspaceId) -> Result<Lane, Error> {
-        if self.keeps_row().is_empty() {
+        if self.row_lock().is_empty() {
             // Whoever writes is alone: a row that is there need not be written to be held.
             if let Some(lane) = LANES.first(self, &GET_LANE, &[workspace_id.into()])? {
                 return Ok(lane);

@@ -50,7 +50,7 @@ impl LeaseWrites for Transaction<'_> {
     /// The row stays locked until the commit: nobody can take the lease over between the check and the write that
     /// it guards.
     fn check_lease(&mut self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
-        let sql = format!("{CHECK}{}", self.keeps_row());
+        let sql = format!("{CHECK}{}", self.row_lock());
         let [name, owner, fence] = key(lease)?;
         let held = self.first("leases", &sql, &[name, owner, fence, now.into()], read_count)?;
         held.map(drop).ok_or(Error::LeaseLost)

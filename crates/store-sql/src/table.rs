@@ -164,14 +164,14 @@ impl<T> Table<T> {
         tx.rows(self.name, sql, values, self.read)
     }
 
-    /// See `Transaction::sorted`.
+    /// See `Transaction::batch`.
     pub(crate) fn batch(
         &self,
         tx: &mut Transaction<'_>,
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<Batch<T>, Error> {
-        tx.sorted(self.name, sql, values, self.read)
+        tx.batch(self.name, sql, values, self.read)
     }
 
     /// See `Transaction::readable`.

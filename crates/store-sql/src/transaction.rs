@@ -84,7 +84,7 @@ impl<'s> Transaction<'s> {
         let mut asked = i64::from(limit);
         loop {
             let bounded: Vec<_> = values.iter().cloned().chain([Value::Int(Some(asked))]).collect();
-            let mut batch = self.sorted(table, sql, &bounded, read)?;
+            let mut batch = self.batch(table, sql, &bounded, read)?;
             let found = batch.rows.len() + batch.unreadable.len();
             if batch.unreadable.is_empty()
                 || batch.rows.len() >= limit as usize
@@ -141,8 +141,8 @@ impl<'s> Transaction<'s> {
         Ok(page)
     }
 
-    /// All rows, sorted by whether they can be read.
-    pub(crate) fn sorted<T>(
+    /// All rows: those that can be read, and those that cannot.
+    pub(crate) fn batch<T>(
         &mut self,
         table: &'static str,
         sql: &str,
@@ -174,8 +174,8 @@ impl<'s> Transaction<'s> {
         Ok(self.rows(table, sql, values, read)?.pop())
     }
 
-    pub(crate) fn keeps_row(&self) -> &'static str {
-        self.connection.keeps_row()
+    pub(crate) fn row_lock(&self) -> &'static str {
+        self.connection.row_lock()
     }
 
     pub(crate) fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {

@@ -55,7 +55,7 @@ impl VitalsReads for Transaction<'_> {
         let mut select = Select::new(&LIST);
         select.and_any_of("workspace_id", ids.iter().copied());
         let (sql, values) = select.all();
-        self.sorted("vitals", &sql, &values, read)
+        self.batch("vitals", &sql, &values, read)
     }
 
     fn due(&mut self, what: Due, now: Timestamp, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
@@ -66,11 +66,11 @@ impl VitalsReads for Transaction<'_> {
 
 impl VitalsWrites for Transaction<'_> {
     fn hold_vitals(&mut self, id: WorkspaceId) -> Result<Vitals, Error> {
-        let keeps_row = self.keeps_row();
-        if keeps_row.is_empty() {
+        let row_lock = self.row_lock();
+        if row_lock.is_empty() {
             return self.vitals(id);
         }
-        let found = self.first(VITALS.name, &format!("{}{keeps_row}", *GET), &[id.into()], read)?;
+        let found = self.first(VITALS.name, &format!("{}{row_lock}", *GET), &[id.into()], read)?;
         Ok(found.map(|(_, vitals)| vitals).unwrap_or_default())
     }
 

@@ -108,7 +108,7 @@ impl SqlConnection for PostgresConnection {
         }
     }
 
-    fn keeps_row(&self) -> &'static str {
+    fn row_lock(&self) -> &'static str {
         " FOR SHARE"
     }
 }

@@ -101,7 +101,7 @@ impl SqlConnection for SqliteConnection<'_> {
     }
 
     /// The one writer holds the whole file.
-    fn keeps_row(&self) -> &'static str {
+    fn row_lock(&self) -> &'static str {
         ""
     }
 }
