@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, Span};
 use warren_doors::{Clock, Entropy};
 use warren_model::{ErrorCode, Id, IdKind, Limits, NewEvent, Principal, RequestKind, Timestamp};
-use warren_store::{Store, WriteTx};
+use warren_store::{Store, StoreHealth, WriteTx};
 
 use crate::unreadable::LoggedRows;
 use crate::{Error, TxInputs, writes};
@@ -40,7 +40,7 @@ struct Inner {
     stopping: CancellationToken,
     /// Events that are told and not stored (F15).
     live: broadcast::Sender<Arc<NewEvent>>,
-    logged_rows: LoggedRows,
+    logged_rows: Arc<LoggedRows>,
 }
 
 impl Context {
@@ -52,7 +52,20 @@ impl Context {
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
             live: broadcast::channel(LIVE_BUFFER).0,
-            logged_rows: LoggedRows::default(),
+            logged_rows: Arc::default(),
+        }))
+    }
+
+    /// The same, for services that stop before the others: their background work is counted apart.
+    #[must_use]
+    pub fn with_own_work(&self) -> Self {
+        Self(Arc::new(Inner {
+            parts: self.0.parts.clone(),
+            instance: self.0.instance.clone(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            live: self.0.live.clone(),
+            logged_rows: Arc::clone(&self.0.logged_rows),
         }))
     }
 
@@ -133,6 +146,11 @@ impl Context {
     /// Stores one event by itself.
     pub async fn append(&self, event: NewEvent) -> Result<(), Error> {
         self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await
+    }
+
+    /// What the database says of itself.
+    pub async fn store_health(&self) -> Result<StoreHealth, Error> {
+        Ok(self.store().health().await?)
     }
 
     /// As [`write_with_retries`](crate::write_with_retries), on this context's store.

@@ -9,16 +9,15 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
-use warren_exchange::signing::Signer;
 use warren_exchange::{
-    A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport,
+    AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
-use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRefs, Terms};
+use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::{Limits, Status, WorkspaceId};
+use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
-use warren_service::{Context, ContextParts};
+use warren_service::{Context, ContextParts, KeyFile, Keys, Sealer};
 use warren_store::Store;
 use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
@@ -37,9 +36,9 @@ pub struct Builder {
     environment: Environment,
     database: Option<String>,
     disk: Option<std::path::PathBuf>,
-    terms: Terms,
-    exchange_terms: ExchangeTerms,
-    transport: Option<Arc<dyn Transport>>,
+    fleet_config: FleetConfig,
+    exchange_config: ExchangeConfig,
+    called_agents: Option<Arc<dyn AgentRuntime>>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
@@ -78,22 +77,22 @@ impl Builder {
 
     /// What the fleet expects of runtimes.
     #[must_use]
-    pub fn terms(mut self, terms: Terms) -> Self {
-        self.terms = terms;
+    pub fn fleet_config(mut self, config: FleetConfig) -> Self {
+        self.fleet_config = config;
         self
     }
 
     /// What the exchange promises.
     #[must_use]
-    pub fn exchange_terms(mut self, terms: ExchangeTerms) -> Self {
-        self.exchange_terms = terms;
+    pub fn exchange_config(mut self, config: ExchangeConfig) -> Self {
+        self.exchange_config = config;
         self
     }
 
     /// How runtimes are called.
     #[must_use]
-    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
-        self.transport = Some(transport);
+    pub fn called_agents(mut self, agents: Arc<dyn AgentRuntime>) -> Self {
+        self.called_agents = Some(agents);
         self
     }
 
@@ -265,25 +264,27 @@ impl Warren {
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
+        let keys = Keys::open(Arc::new(key_file)).expect("the key is read");
+        let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
+        let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
+        let by_a2a = ByA2a::new(connector.clone(), Arc::clone(&clock), signer.clone());
+        let agents = Agents::new(builder.called_agents.clone().unwrap_or_else(|| Arc::new(by_a2a)));
         let fleet = Fleet::new(Parts {
             context,
             registry: Registry::new(parts, RegistryConfig::default()),
-            keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
-            terms: builder.terms,
+            keys,
+            config: builder.fleet_config,
             replica,
-            prober: Arc::new(CardProber::new(connector.clone())),
+            probe: Arc::new(agents.clone()),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
-        let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
+        let token = fleet.tokens.mint_operator("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
-        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy),
-            terms: builder.exchange_terms,
-            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(by_a2a)),
+            config: builder.exchange_config,
+            agents,
+            signer,
             connector,
         });
         exchange.start().await.expect("the exchange starts");

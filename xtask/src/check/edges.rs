@@ -65,7 +65,8 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "outbound",
-        may_use: Only(&["doors", "model", "rules"]),
+        // `api` for the one decoder of event streams.
+        may_use: Only(&["api", "doors", "model", "rules"]),
         never_sees: &["axum", "rusqlite", "sqlx"],
     },
     Room { name: "confined-fs", may_use: Only(&[]), never_sees: ASYNC_AND_DATABASES },

@@ -9,11 +9,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
-use warren_doors::{Clock as _, ManualClock, OsEntropy};
-use warren_exchange::connector::{Connector, OutboundPolicy};
-use warren_exchange::{Exchange, NoTransport, Parts, Terms};
+use warren_doors::{Clock as _, ManualClock};
+use warren_exchange::{Agents, Config, Exchange, Parts};
 use warren_model::{PrincipalKind, TaskId, Timestamp};
-use warren_testkit::{Answer, Warren};
+use warren_outbound::{Connector, OutboundPolicy};
+use warren_testkit::{Answer, ScriptedAgent, Warren};
 
 use crate::peer::Peer;
 
@@ -242,11 +242,10 @@ async fn of_two_replicas_one_tells() {
     let warren = warren_with(&clock).await;
     let other = Exchange::new(Parts {
         fleet: warren.fleet.clone(),
-        clock: Arc::clone(&clock) as _,
-        entropy: Arc::new(OsEntropy),
         connector: Connector::with_system_names(OutboundPolicy::default().with_loopback()),
-        terms: Terms::default(),
-        transport: Arc::new(NoTransport),
+        config: Config::default(),
+        agents: Agents::new(Arc::new(ScriptedAgent::default())),
+        signer: warren.exchange.signer.clone(),
     });
     other.start().await.unwrap();
     let peer = receiver(&Arc::new(AtomicU16::new(200))).await;

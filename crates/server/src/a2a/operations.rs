@@ -6,7 +6,7 @@ use warren_exchange::a2a::{
     TaskState as WireState, bare_answer, check_input_modes, check_send, checked_history_length,
     message_shown, names_types, state_from, task_to,
 };
-use warren_exchange::{Accepted, Follower, Send};
+use warren_exchange::{Accepted, Follower, NewMessage};
 use warren_model::{Task, TaskId, Timestamp};
 use warren_store::{TaskMark, TaskQuery};
 
@@ -24,7 +24,7 @@ impl Visit {
         let task = if incoming.returns_immediately {
             accepted.task
         } else {
-            self.app.exchange.settled_of(accepted.task, follower, None).await?
+            self.app.exchange.messages.settled_of(accepted.task, follower, None).await?
         };
         Ok(match bare_answer(&task) {
             Some(message) => SendMessageResponse::Message(message_shown(message, &task.context_id)),
@@ -48,8 +48,12 @@ impl Visit {
         let continued = incoming.task_id.as_deref().map(task_id).transpose()?;
         // That they reach the workspace is what a visit is.
         let wish = self.wish(&incoming, continued);
-        let (accepted, follower) =
-            self.app.exchange.send_and_follow_reached(&self.who, self.workspace.clone(), wish).await?;
+        let (accepted, follower) = self
+            .app
+            .exchange
+            .messages
+            .send_and_follow_reached(&self.who, self.workspace.clone(), wish)
+            .await?;
         if let Some(config) = incoming.push_config.clone() {
             self.put_push_config(&accepted.task, config).await?;
         }
@@ -62,23 +66,23 @@ impl Visit {
             return Ok(());
         }
         let id = self.workspace.id;
-        let store = self.app.fleet.store();
+        let store = self.app.fleet.context.store();
         let registration =
             store.read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
         let card = registration.and_then(|registration| registration.agent_card).unwrap_or_default();
         Ok(check_input_modes(&card, &incoming.message)?)
     }
 
-    fn wish(&self, incoming: &Incoming, task_id: Option<TaskId>) -> Send {
-        Send {
+    fn wish(&self, incoming: &Incoming, task_id: Option<TaskId>) -> NewMessage {
+        NewMessage {
             context_id: incoming.context_id.clone(),
             task_id,
-            ..Send::new(self.workspace.id, incoming.message.clone())
+            ..NewMessage::new(self.workspace.id, incoming.message.clone())
         }
     }
 
     pub(super) async fn task(&self, id: TaskId) -> Result<Task, Refusal> {
-        Ok(self.app.exchange.task(&self.who, self.workspace.id, id).await?)
+        Ok(self.app.exchange.messages.task(&self.who, self.workspace.id, id).await?)
     }
 
     pub(super) async fn get_task(self, request: GetTaskRequest) -> Result<WireTask, Refusal> {
@@ -93,7 +97,7 @@ impl Visit {
         let token = request.page_token.as_deref().filter(|token| !token.is_empty());
         let bad_token = || ProtocolError::invalid("pageToken: not one that Warren gave out");
         let behind = token.map(|token| mark_from(token).ok_or_else(bad_token)).transpose()?;
-        let (page, total_size) = self.app.exchange.changed_tasks(&self.who, query, behind).await?;
+        let (page, total_size) = self.app.exchange.messages.changed_tasks(&self.who, query, behind).await?;
         let has_artifacts = request.include_artifacts.unwrap_or_default();
         let shown = |task: &Task| {
             let mut task = task_to(task, history_length);
@@ -132,7 +136,7 @@ impl Visit {
 
     pub(super) async fn cancel_task(self, request: CancelTaskRequest) -> Result<WireTask, Refusal> {
         let id = task_id(&request.id)?;
-        let task = self.app.exchange.cancel_task(&self.who, self.workspace.id, id).await?;
+        let task = self.app.exchange.messages.cancel_task(&self.who, self.workspace.id, id).await?;
         Ok(task_to(&task, None))
     }
 

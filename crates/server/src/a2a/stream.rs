@@ -15,7 +15,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
-use warren_exchange::{Accepted, Follower, Sight};
+use warren_exchange::{Accepted, FileView, Follower};
 use warren_model::{ErrorCode, TaskId};
 
 use super::refusal::{Refusal, unsupported};
@@ -49,7 +49,7 @@ impl Events {
         history_length: Option<usize>,
     ) -> Result<Self, Refusal> {
         let (id, sight) = (accepted.task.id, visit.sight());
-        let (task, follower) = visit.app.exchange.follow(id, sight).await?;
+        let (task, follower) = visit.app.exchange.messages.follow(id, sight).await?;
         let (feed, first) = Feed::of_message(task, accepted.position.is_some(), history_length);
         Ok(Self { visit, id, feed, first, follower })
     }
@@ -58,7 +58,7 @@ impl Events {
     pub(super) async fn of_task(visit: Visit, id: TaskId) -> Result<Self, Refusal> {
         // Whether it is theirs to see is asked first.
         visit.task(id).await?;
-        let (task, follower) = visit.app.exchange.follow(id, visit.sight()).await?;
+        let (task, follower) = visit.app.exchange.messages.follow(id, visit.sight()).await?;
         if task.state.is_final() {
             return Err(unsupported("the task has ended: nothing more will happen to it"));
         }
@@ -85,7 +85,7 @@ impl Events {
 struct Reading {
     app: Arc<App>,
     id: TaskId,
-    sight: Sight,
+    sight: FileView,
     feed: Feed,
     /// Absent once there is nothing more to hear.
     follower: Option<Follower>,
@@ -123,7 +123,7 @@ impl Reading {
             return Ok(());
         };
         let row = if Feed::wants_row(&update) {
-            Some(self.app.exchange.follow(self.id, self.sight).await?.0)
+            Some(self.app.exchange.messages.follow(self.id, self.sight).await?.0)
         } else {
             None
         };

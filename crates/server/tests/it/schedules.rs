@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use warren_doors::{Clock as _, ManualClock};
-use warren_exchange::{Send, Sender};
+use warren_exchange::{NewMessage, Sender};
 use warren_model::{
     Limits, Message, OrgId, Part, Principal, PrincipalKind, Role, RunCause, RunState, ScheduleId,
     ScheduleRun, Task, TaskId, TaskState, Timestamp, WorkspaceId,
@@ -40,7 +40,7 @@ async fn runs(warren: &Warren, id: &str) -> Vec<Value> {
 
 /// Has all that is due fired, and waits until nothing is on its way.
 async fn settle(warren: &Warren, id: &str) -> Vec<Value> {
-    warren.exchange.fire_due_schedules().await.unwrap();
+    warren.exchange.schedules.fire_due().await.unwrap();
     eventually("no run is on its way", async || {
         runs(warren, id).await.iter().all(|run| run["state"] != "claimed")
     })
@@ -125,7 +125,7 @@ async fn two_replicas_fire_each_slot_once() {
     for round in 1..=3 {
         clock.advance_ms(HOUR_MS);
         let (one, other) =
-            tokio::join!(first.exchange.fire_due_schedules(), second.exchange.fire_due_schedules());
+            tokio::join!(first.exchange.schedules.fire_due(), second.exchange.schedules.fire_due());
         one.unwrap();
         other.unwrap();
         eventually("all have fired", async || {
@@ -178,11 +178,11 @@ async fn what_a_killed_replica_claimed_is_finished_once_by_another() {
     let other = Warren::builder().database(database.url()).clock(Arc::clone(&clock)).start().await;
     let lane = hold_lane(&other, workspace).await;
     clock.advance_ms(HOUR_MS);
-    let _ = doomed.exchange.fire_due_schedules().await;
+    let _ = doomed.exchange.schedules.fire_due().await;
     eventually("the slot is claimed", async || count(&runs(&other, &id).await, "claimed") == 1).await;
     let _folder = doomed.kill();
     drop(lane);
-    other.exchange.fire_due_schedules().await.unwrap();
+    other.exchange.schedules.fire_due().await.unwrap();
     assert!(runs(&other, &id).await.len() == 1, "the slot is not claimed twice");
     clock.advance_ms(30_000);
     let runs = settle(&other, &id).await;
@@ -221,9 +221,10 @@ async fn a_message_that_was_sent_and_not_recorded_is_not_sent_again() {
     let mut message = Message::new(run.id.to_string(), Role::User, vec![Part::text("What is new?")]);
     let about = json!({ "id": id, "name": "pulse", "slot": now.to_string(), "cause": "slot" });
     message.metadata.insert("schedule".into(), about);
-    let send = Send { idempotency_key: Some(run.id.to_string()), ..Send::new(workspace, message) };
+    let send =
+        NewMessage { idempotency_key: Some(run.id.to_string()), ..NewMessage::new(workspace, message) };
     let sender = Sender { principal: Principal::schedule(schedule_id), org_id: OrgId::DEFAULT };
-    let accepted = warren.exchange.send_as(&sender, send).await.unwrap();
+    let accepted = warren.exchange.messages.send_as(&sender, send).await.unwrap();
     let row = run.clone();
     let inserted: Result<bool, warren_store::Error> =
         warren.store.write(move |tx| tx.insert_schedule_run(&row)).await;
@@ -297,7 +298,7 @@ async fn a_slot_that_meets_the_one_before_is_skipped_queued_or_fired() {
     }
     for _ in 0..3 {
         clock.advance_ms(HOUR_MS);
-        warren.exchange.fire_due_schedules().await.unwrap();
+        warren.exchange.schedules.fire_due().await.unwrap();
         eventually("what is fired is recorded", async || {
             let mut claimed = 0;
             for id in &ids {

@@ -7,12 +7,11 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode};
 use warren_api::{Attachment, ChatMessage, Feed, FeedLine, Notify, Problem};
-use warren_exchange::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
+use warren_exchange::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 use warren_exchange::{Line, Notice, Noticed, Once};
-use warren_fleet::access::Action;
-use warren_fleet::upload_rules::SCHEME;
 use warren_model as model;
-use warren_model::{Content, ErrorCode, Part};
+use warren_model::{Content, ErrorCode, Part, WORKSPACE_SCHEME};
+use warren_service::Action;
 use warren_workspace::WorkspacePath;
 use warren_workspace::fs::{ByteRange, EntryKind, Fs};
 
@@ -45,19 +44,19 @@ pub(crate) async fn notify(
     headers: HeaderMap,
     Json(wish): Json<Notify>,
 ) -> Result<Response, Failure> {
-    app.fleet.workspace(&who, Action::UseWorkspace, id).await?;
+    app.fleet.workspaces.get(&who, Action::UseWorkspace, id).await?;
     let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
     if wish.text.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
     }
     let once = once(&headers, &wish)?;
-    if let Some(message) = app.exchange.told_before(&who, id, &once).await? {
+    if let Some(message) = app.exchange.notices.told_before(&who, id, &once).await? {
         return Ok(answer(&Noticed { message, is_repeat: true }));
     }
     let mut parts = vec![Part::text(wish.text)];
     parts.extend(checked_files(&app, id, &wish.attachments).await?);
     let notice = Notice { workspace_id: id, conversation_id, parts, once };
-    Ok(answer(&app.exchange.notify(&who, notice).await?))
+    Ok(answer(&app.exchange.notices.tell(&who, notice).await?))
 }
 
 /// By what the notice is known: what it asks for, whatever ids it goes under.
@@ -85,7 +84,7 @@ async fn checked_files(
         let detail = format!("attachments: at most {MAX_ATTACHMENTS}");
         return Err(Failure::new(ErrorCode::InvalidMessage, detail));
     }
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     let fs = fs_of(&*workspace)?;
     let (max, max_all) = (app.limits().max_attachment_bytes, app.limits().max_attachments_bytes);
     let (mut parts, mut total) = (Vec::new(), 0_u64);
@@ -128,7 +127,7 @@ async fn checked_file(fs: &dyn Fs, wish: &Attachment, max: u64) -> Result<(Part,
         .map_err(|problem| (ErrorCode::InvalidMessage, problem.to_string()))?;
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
     let part = Part {
-        content: Content::Url(format!("{SCHEME}{}", path.as_str())),
+        content: Content::Url(format!("{WORKSPACE_SCHEME}{}", path.as_str())),
         media_type: Some(media_type),
         filename: Some(name),
         metadata: serde_json::Map::new(),
@@ -147,7 +146,7 @@ pub(crate) async fn feed(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<Feed>, Failure> {
-    let lines = app.exchange.feed(&who, id).await?;
+    let lines = app.exchange.notices.feed(&who, id).await?;
     let line = |line: Line| FeedLine {
         at: line.at.to_string(),
         kind: line.kind.as_str().to_owned(),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_exchange::Terms;
+use warren_exchange::Config;
 use warren_testkit::{ScriptedAgent, Warren};
 
 use super::{agent, queue, said, say, send, with_agent};
@@ -9,9 +9,9 @@ use super::{agent, queue, said, say, send, with_agent};
 // X5
 #[tokio::test]
 async fn a_message_one_byte_too_large_is_refused_and_all_text_parts_count() {
-    let terms = Terms { max_message_bytes: 1_000, ..Terms::default() };
+    let terms = Config { max_message_bytes: 1_000, ..Config::default() };
     let peer = ScriptedAgent::default();
-    let warren = Warren::builder().exchange_terms(terms).transport(Arc::new(peer.clone())).start().await;
+    let warren = Warren::builder().exchange_config(terms).called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     let parts = |second: usize| json!({ "message": { "parts": [{ "text": "a".repeat(500) }, { "text": "b".repeat(second) }] } });
     assert_eq!(send(&warren, id, &parts(500)).await.status, 200);
@@ -70,8 +70,8 @@ async fn bad_messages_get_a_code_and_the_field_and_leave_nothing_behind() {
 // X15
 #[tokio::test]
 async fn a_queue_has_an_end_and_can_be_cleared() {
-    let terms = Terms { max_waiting: 3, ..Terms::default() };
-    let warren = Warren::builder().exchange_terms(terms).start().await;
+    let terms = Config { max_waiting: 3, ..Config::default() };
+    let warren = Warren::builder().exchange_config(terms).start().await;
     let (id, _) = crate::fleet::reporting(&warren).await;
     let mut accepted = Vec::new();
     for number in 0..3 {

@@ -1,0 +1,285 @@
+//! Tokens: making, checking and revoking them (F30, F31). How a browser signs in is in `sign_in`.
+
+mod sign_in;
+mod throttle;
+
+pub use throttle::{Throttle, TooFast};
+
+use serde_json::json;
+use warren_model::event::{TokenCreated, TokenRevoked};
+use warren_model::{
+    AuditAction, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
+    ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
+};
+use warren_rules::access::{self, MintRefusal, MintRequest};
+use warren_service::{Action, Actor, Context, Error, Identity};
+use warren_store::{Page, ReadTx, TokenQuery};
+
+use crate::access::WorkspaceAccess;
+
+/// How long a join token waits for its runtime, unless told.
+const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
+const MAX_NAME_CHARACTERS: usize = 100;
+
+/// A token somebody asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MintToken {
+    pub kind: TokenKind,
+    pub name: String,
+    pub scopes: ScopeSet,
+    pub workspace_id: Option<WorkspaceId>,
+    pub expires_in_ms: Option<i64>,
+}
+
+/// A new token with its secret, in the one inputs in which it exists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minted {
+    pub token: Token,
+    pub secret: TokenSecret,
+}
+
+/// Makes, checks and revokes tokens. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    context: Context,
+    access: WorkspaceAccess,
+}
+
+impl Tokens {
+    pub(crate) fn new(context: Context, access: WorkspaceAccess) -> Self {
+        Self { context, access }
+    }
+
+    /// Proves who is asking. The secret is looked up by its hash.
+    #[tracing::instrument(name = "fleet.tokens.identify", level = "debug", skip_all)]
+    pub async fn identify(&self, secret: &str) -> Result<Identity, Error> {
+        let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
+        let now = self.context.now();
+        let token = self
+            .context
+            .store()
+            .glance(move |tx| {
+                let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
+                if access::has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
+                    return Err(Error::new(ErrorCode::TokenExpired));
+                }
+                Ok(token)
+            })
+            .await?;
+        self.note_use(&token, now);
+        Ok(Identity::new(token))
+    }
+
+    /// Whether a token that was good a while ago still is; for streams that stay open (sec/U05).
+    pub async fn is_still_valid(&self, id: TokenId) -> Result<bool, Error> {
+        let now = self.context.now();
+        self.context
+            .store()
+            .read(move |tx| match tx.token(id)? {
+                Some(token) => {
+                    Ok(!access::has_ended(&token, now) && speaks_for_a_living_workspace(tx, &token)?)
+                }
+                None => Ok(false),
+            })
+            .await
+    }
+
+    fn note_use(&self, token: &Token, now: Timestamp) {
+        if !access::is_use_noted(token, now) {
+            return;
+        }
+        let (context, id) = (self.context.clone(), token.id);
+        self.context.spawn(tracing::info_span!("fleet.tokens.note_use", token.id = %id), async move {
+            let touched = context.store().write(move |tx| tx.touch_token(id, now).map_err(Error::from)).await;
+            if let Err(error) = touched {
+                tracing::warn!(token.id = %id, %error, "the last use of a token could not be recorded");
+            }
+        });
+    }
+
+    /// Makes a token for somebody who asks for it.
+    #[tracing::instrument(name = "fleet.tokens.mint", skip_all)]
+    pub async fn mint(&self, who: &Identity, mut request: MintToken) -> Result<Minted, Error> {
+        if request.kind == TokenKind::Join {
+            request.expires_in_ms = request.expires_in_ms.or(Some(JOIN_LIFETIME_MS));
+        }
+        who.may_in_own_org(Action::WriteTokens)?;
+        let asked =
+            MintRequest { kind: request.kind, scopes: request.scopes, workspace_id: request.workspace_id };
+        access::decide_mint(&who.caller(), &asked).map_err(|refusal| {
+            let code = match refusal {
+                MintRefusal::WiderThanOwn => ErrorCode::Forbidden,
+                _ => ErrorCode::InvalidRequest,
+            };
+            Error::with_detail(code, refusal.sentence())
+        })?;
+        if let Some(id) = request.workspace_id {
+            let row = self.access.get(who, Action::UseWorkspace, id).await?;
+            if row.status == Status::Removed {
+                return Err(Error::new(ErrorCode::WorkspaceNotFound));
+            }
+        }
+        let owner = match request.workspace_id {
+            Some(id) => Principal::workspace(id),
+            None => who.principal.clone(),
+        };
+        let minted_by = Minter {
+            principal: who.principal.clone(),
+            expires_at: who.token.expires_at,
+            actor: Actor::of(who),
+        };
+        self.mint_for(owner, who.token.org_id, minted_by, request).await
+    }
+
+    /// Makes the admin token of the person who runs this Warren. Only the binary itself calls this.
+    #[tracing::instrument(name = "fleet.tokens.mint_operator", skip_all)]
+    pub async fn mint_operator(&self, name: &str) -> Result<Minted, Error> {
+        let operator = Principal::user(UserId::OPERATOR);
+        let request = MintToken {
+            kind: TokenKind::Admin,
+            name: name.to_owned(),
+            scopes: ScopeSet::EMPTY,
+            workspace_id: None,
+            expires_in_ms: None,
+        };
+        let actor = Actor::system("server", OrgId::DEFAULT);
+        let by = Minter { principal: Principal::system("server"), expires_at: None, actor };
+        self.mint_for(operator, OrgId::DEFAULT, by, request).await
+    }
+
+    pub(crate) async fn mint_for(
+        &self,
+        owner: Principal,
+        org_id: OrgId,
+        by: Minter,
+        request: MintToken,
+    ) -> Result<Minted, Error> {
+        let length = request.name.chars().count();
+        if !(1..=MAX_NAME_CHARACTERS).contains(&length) || request.name.chars().any(char::is_control) {
+            let detail = "name: 1 to 100 characters without control characters";
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        let now = self.context.now();
+        let secret = TokenSecret::new(request.kind, self.context.entropy().secret());
+        let token = Token {
+            id: self.context.entropy().id(now),
+            kind: request.kind,
+            hash: secret.hash(),
+            prefix: secret.display_prefix(),
+            name: request.name,
+            owner,
+            org_id,
+            workspace_id: request.workspace_id,
+            scopes: request.scopes,
+            created_at: now,
+            expires_at: access::expiry_of_mint(
+                by.expires_at,
+                request.expires_in_ms.map(|ms| now.plus_ms(ms)),
+            ),
+            last_used_at: None,
+            revoked_at: None,
+            used_at: None,
+        };
+        let max = u64::from(self.context.limits().max_tokens_per_owner);
+        let row = token.clone();
+        self.context
+            .store()
+            .write(move |tx| {
+                let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::Session);
+                if is_counted && tx.count_tokens(&row.owner, now)? >= max {
+                    return Err(Error::new(ErrorCode::TokenLimit));
+                }
+                tx.insert_token(&row)?;
+                let data = TokenCreated { token_id: row.id, kind: row.kind, name: row.name.clone() };
+                tx.append_event(&token_event(&row, data, &by.principal, now))?;
+                tx.append_audit(&token_entry(&row, AuditAction::TokenCreated, &by.actor, now))?;
+                Ok(())
+            })
+            .await?;
+        Ok(Minted { token, secret })
+    }
+
+    /// Revokes a token; doing it twice is fine. A `user` sees its own org's tokens only.
+    #[tracing::instrument(name = "fleet.tokens.revoke", skip_all, fields(token.id = %id))]
+    pub async fn revoke(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
+        who.may_in_own_org(Action::WriteTokens)?;
+        let (visible_org, by, caller) = (who.visible_org(), who.principal.clone(), who.caller());
+        let actor = Actor::of(who);
+        let now = self.context.now();
+        self.context
+            .store()
+            .write(move |tx| {
+                let not_found = || Error::new(ErrorCode::TokenNotFound);
+                let token = tx.token(id)?.ok_or_else(not_found)?;
+                if visible_org.is_some_and(|org| org != token.org_id) {
+                    return Err(not_found());
+                }
+                let could =
+                    MintRequest { kind: token.kind, scopes: token.scopes, workspace_id: token.workspace_id };
+                if !access::may_revoke(&caller, &could) {
+                    let detail = "a token cannot end one that may do more than itself";
+                    return Err(Error::with_detail(ErrorCode::Forbidden, detail));
+                }
+                if tx.revoke_token(id, now)? {
+                    tx.append_event(&token_event(&token, revoked(&token), &by, now))?;
+                    tx.append_audit(&token_entry(&token, AuditAction::TokenRevoked, &actor, now))?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    #[tracing::instrument(name = "fleet.tokens.list", skip_all)]
+    pub async fn list(
+        &self,
+        who: &Identity,
+        after: Option<TokenId>,
+        limit: u32,
+    ) -> Result<Page<Token, TokenId>, Error> {
+        who.may_in_own_org(Action::ReadTokens)?;
+        let limit = limit.min(self.context.limits().max_page_size);
+        let query =
+            TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
+        let page = self.context.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
+    }
+}
+
+/// Who makes a token, and until when they themselves are let in.
+#[derive(Debug, Clone)]
+pub(crate) struct Minter {
+    pub(crate) principal: Principal,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) actor: Actor,
+}
+
+/// A workspace's tokens end with it.
+fn speaks_for_a_living_workspace(tx: &mut dyn ReadTx, token: &Token) -> Result<bool, Error> {
+    let Some(id) = token.workspace_id else { return Ok(true) };
+    Ok(tx.workspace(id)?.is_some_and(|row| row.status != Status::Removed))
+}
+
+fn token_entry(token: &Token, action: AuditAction, by: &Actor, at: Timestamp) -> NewAuditEntry {
+    let details = json!({
+        "kind": token.kind.as_str(),
+        "name": token.name,
+        "owner": token.owner.to_string(),
+        "prefix": token.prefix,
+        "scopes": token.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+    });
+    by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), details)
+}
+
+fn revoked(token: &Token) -> TokenRevoked {
+    TokenRevoked { token_id: token.id, kind: token.kind, name: token.name.clone() }
+}
+
+fn token_event(token: &Token, data: impl Into<EventData>, by: &Principal, at: Timestamp) -> NewEvent {
+    NewEvent {
+        at,
+        org_id: token.org_id,
+        workspace_id: token.workspace_id,
+        principal: by.clone(),
+        data: data.into(),
+    }
+}
