@@ -10,14 +10,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy};
-use warren_fleet::{FixedKeys, Key, Keyring, Keys, vitals::Report};
-use warren_fleet::{Fleet, Identity, Parts, Replica, StoredLosses, StoredRefs, Terms};
+use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
+use warren_model::RuntimeReport as Report;
 use warren_model::{
     CapabilitySet, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Runtime, ScopeSet,
     Status, Timestamp, Token, TokenHash, TokenKind, Workspace, WorkspaceSpec,
 };
 use warren_providers::MemoryProvider;
+use warren_service::Identity;
 use warren_service::{Context, ContextParts};
+use warren_service::{FixedKeys, Key, Keyring, Keys};
 use warren_store::{Store, WorkspaceQuery};
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use warren_workspace::NoMetrics;
@@ -72,7 +74,7 @@ impl Bed {
         let fleet = Fleet::new(Parts {
             context,
             registry: Registry::new(registry, RegistryConfig::default()),
-            terms: Terms::default(),
+            config: FleetConfig::default(),
             replica,
             probe: Arc::new(warren_fleet::NoProbe),
             keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
@@ -80,8 +82,11 @@ impl Bed {
         let rows: Vec<_> = (0..size).map(|number| workspace(&*entropy, &*clock, number)).collect();
         for part in rows.chunks(1_000) {
             let part = part.to_vec();
-            let inserted: Result<(), warren_store::Error> =
-                fleet.store().write(move |tx| part.iter().try_for_each(|row| tx.insert_workspace(row))).await;
+            let inserted: Result<(), warren_store::Error> = fleet
+                .context
+                .store()
+                .write(move |tx| part.iter().try_for_each(|row| tx.insert_workspace(row)))
+                .await;
             inserted.expect("workspaces are inserted");
         }
         let identity = |kind, workspace: Option<&Workspace>| identity(&*entropy, &*clock, kind, workspace);
@@ -112,7 +117,7 @@ impl Bed {
 async fn beat(fleet: &Fleet, who: &Identity) {
     let report =
         Report { active_tasks: Some(1), uptime_s: Some(60), error_rate: Some(0.0), ..Report::default() };
-    fleet.heartbeat(who, report).await.expect("a heartbeat is heard");
+    fleet.runtimes.heartbeat(who, report).await.expect("a heartbeat is heard");
 }
 
 async fn rates() {
@@ -194,8 +199,8 @@ async fn pages(bed: &Bed) {
     for _ in 0..200 {
         let query = WorkspaceQuery { after, ..WorkspaceQuery::all(100) };
         let started = Instant::now();
-        let page = bed.fleet.workspaces(&bed.operator, query).await.expect("a page is read");
-        bed.fleet.vitals_of(&page.rows).await.expect("their reports are read");
+        let page = bed.fleet.workspaces.list(&bed.operator, query).await.expect("a page is read");
+        bed.fleet.workspaces.vitals_of(&page.rows).await.expect("their reports are read");
         times.push(started.elapsed());
         after = page.next;
     }
@@ -207,7 +212,7 @@ async fn pages(bed: &Bed) {
 async fn sweeps(bed: &Bed) {
     let run = async |label: &str, name: &str| {
         let started = Instant::now();
-        let report = bed.fleet.run_sweep(&bed.operator, name).await.expect("the sweep runs");
+        let report = bed.fleet.sweeps.run(&bed.operator, name).await.expect("the sweep runs");
         let outcome = report.last_run.map(|run| run.outcome);
         println!("{label}: {:.0} ms, {outcome:?}", started.elapsed().as_secs_f64() * 1_000.0);
     };

@@ -64,9 +64,9 @@ impl Approvals {
         workspace_id: WorkspaceId,
         ask: AskApproval,
     ) -> Result<Approval, Error> {
-        let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         check(&ask)?;
-        let known = self.fleet.redactors().of_workspace(&row).await?;
+        let known = self.fleet.redactors.of_workspace(&row).await?;
         let now = self.context.now();
         let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
         let approval = Approval {
@@ -147,7 +147,7 @@ impl Approvals {
         mut query: ApprovalQuery,
     ) -> Result<Page<Approval, ApprovalId>, Error> {
         match query.workspace_id {
-            Some(id) => drop(self.fleet.workspace(who, Action::ReadWorkspaces, id).await?),
+            Some(id) => drop(self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?),
             None => who.may_in_own_org(Action::ReadWorkspaces)?,
         }
         query.org_id = who.visible_org();
@@ -255,7 +255,7 @@ impl Approvals {
 
     /// To those who may not know its workspace, the question does not exist.
     async fn may(&self, who: &Identity, action: Action, row: &Approval) -> Result<(), Error> {
-        match self.fleet.workspace(who, action, row.workspace_id).await {
+        match self.fleet.workspaces.get(who, action, row.workspace_id).await {
             Ok(_) => Ok(()),
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => {
                 Err(Error::new(ErrorCode::ApprovalNotFound))

@@ -54,7 +54,7 @@ impl Conversations {
     /// Begins a conversation with a workspace that the caller may use.
     #[tracing::instrument(name = "exchange.conversations.begin", skip_all, fields(workspace.id = %new.workspace_id))]
     pub async fn begin(&self, who: &Identity, new: NewConversation) -> Result<Conversation, Error> {
-        let row = self.fleet.workspace(who, Action::UseWorkspace, new.workspace_id).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, new.workspace_id).await?;
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
         }
@@ -93,7 +93,7 @@ impl Conversations {
         who: &Identity,
         mut query: ConversationQuery,
     ) -> Result<Page<Conversation, ConversationId>, Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, query.workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         let page = self.context.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
         Ok(self.context.listed(page))
@@ -106,7 +106,7 @@ impl Conversations {
         workspace_id: WorkspaceId,
         id: ConversationId,
     ) -> Result<Conversation, Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let row = self.context.store().read(move |tx| tx.conversation(id).map_err(Error::from)).await?;
         row.filter(|row| row.workspace_id == workspace_id).ok_or_else(unknown)
     }
@@ -223,7 +223,7 @@ impl Conversations {
         before: Option<ChatMessageId>,
         limit: u32,
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let words = memory::words(text);
         if !(1..=chat::MAX_QUERY_WORDS).contains(&words.len()) {
             let detail = format!("q: expected 1 to {} words", chat::MAX_QUERY_WORDS);

@@ -62,7 +62,7 @@ impl Delegations {
     /// Hands work to a peer of `from`. The row is written with the message: both are there, or neither.
     #[tracing::instrument(name = "exchange.delegations.create", skip_all, fields(workspace.id = %request.from))]
     pub async fn create(&self, who: &Identity, request: Delegate) -> Result<Delegated, Error> {
-        let from = self.fleet.workspace(who, Action::UseWorkspace, request.from).await?;
+        let from = self.fleet.workspaces.get(who, Action::UseWorkspace, request.from).await?;
         if uploads::named_files(&request.message.message).is_empty() {
             return self.hand_on(from, request).await;
         }
@@ -162,7 +162,7 @@ impl Delegations {
         from: WorkspaceId,
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, from).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
         self.context
             .store()
             .read(move |tx| {
@@ -184,7 +184,7 @@ impl Delegations {
         before: Option<DelegationId>,
         limit: u32,
     ) -> Result<Page<Delegation, DelegationId>, Error> {
-        let row = self.fleet.workspace(who, Action::UseWorkspace, from).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
         let limit = limit.clamp(1, self.context.limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
         let page = self.context.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;

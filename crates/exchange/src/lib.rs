@@ -112,9 +112,9 @@ impl Exchange {
     pub fn new(parts: Parts) -> Self {
         let Parts { fleet, connector, config, agents, signer } = parts;
         // It stops before the fleet does.
-        let context = fleet.context().with_own_work();
+        let context = fleet.context.with_own_work();
         let with = || (context.clone(), fleet.clone());
-        let masking = Masking::new(context.clone(), fleet.redactors().clone());
+        let masking = Masking::new(context.clone(), fleet.redactors.clone());
         let (c, f) = with();
         let deliveries = Deliveries::new(c, f, config, agents.clone(), masking.clone());
         let (c, f) = with();
@@ -123,7 +123,7 @@ impl Exchange {
         let messages = Messages::new(c, f, config, agents, peers.clone(), deliveries.clone());
         let (c, f) = with();
         let approvals = Approvals::new(c, f);
-        let secrets = SharedSecrets::new(context.clone(), fleet.sealer().clone());
+        let secrets = SharedSecrets::new(context.clone(), fleet.sealer.clone());
         Self(Arc::new(Services {
             queue: Queue::new(context.clone(), fleet.clone(), config, deliveries.clone()),
             delegations: Delegations::new(
@@ -139,7 +139,7 @@ impl Exchange {
             memories: Memories::new(context.clone(), fleet.clone()),
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
             channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
-            push_configs: PushConfigs::new(context.clone(), fleet.sealer().clone(), connector.clone()),
+            push_configs: PushConfigs::new(context.clone(), fleet.sealer.clone(), connector.clone()),
             registrations: Registrations::new(fleet.clone(), connector.clone()),
             upkeep: Upkeep::new(context.clone(), config, deliveries, approvals.clone()),
             messages,

@@ -56,9 +56,9 @@ impl Memories {
         workspace_id: WorkspaceId,
         request: Remember,
     ) -> Result<(Memory, bool), Error> {
-        let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         self.check(&request)?;
-        let known = self.fleet.redactors().of_workspace(&row).await?;
+        let known = self.fleet.redactors.of_workspace(&row).await?;
         if memory::scrub(&request.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
@@ -120,7 +120,7 @@ impl Memories {
         scope: MemoryScope,
         key: String,
     ) -> Result<Memory, Error> {
-        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let now = self.context.now();
         self.context
             .store()
@@ -146,7 +146,7 @@ impl Memories {
         after: Option<MemoryId>,
         limit: u32,
     ) -> Result<Page<Memory, MemoryId>, Error> {
-        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let (now, limit) = (self.context.now(), limit.clamp(1, self.context.limits().max_page_size));
         let page = self
             .context
@@ -169,7 +169,7 @@ impl Memories {
         query: &str,
         limit: u32,
     ) -> Result<Batch<Memory>, Error> {
-        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let words = memory::words(query);
         if words.is_empty() || words.len() > MAX_QUERY_WORDS {
             let detail = format!("q: expected 1 to {MAX_QUERY_WORDS} words");
@@ -200,7 +200,7 @@ impl Memories {
         scope: MemoryScope,
         key: String,
     ) -> Result<(), Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let (now, by) = (self.context.now(), who.principal.clone());
         self.context
             .store()

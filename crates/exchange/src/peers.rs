@@ -27,11 +27,11 @@ impl Peers {
     /// A workspace that the caller may talk to; to others it does not exist (X3).
     pub async fn reach(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
         let Some(own) = speaks_for(who).filter(|own| *own != id) else {
-            return self.fleet.workspace(who, Action::UseWorkspace, id).await;
+            return self.fleet.workspaces.get(who, Action::UseWorkspace, id).await;
         };
         // What the token may do at all is asked of its own workspace.
         who.may(Action::UseWorkspace, Target::Workspace { id: own, org_id: who.token.org_id })?;
-        let asker = self.fleet.workspace(who, Action::UseWorkspace, own).await?;
+        let asker = self.fleet.workspaces.get(who, Action::UseWorkspace, own).await?;
         self.peer(asker, id).await
     }
 
@@ -53,7 +53,7 @@ impl Peers {
 
     /// Exactly those that this workspace may talk to, itself left out; `query` looks for names and roles.
     pub async fn list(&self, who: &Identity, id: WorkspaceId, query: &str) -> Result<Vec<Workspace>, Error> {
-        let row = self.fleet.workspace(who, Action::ReadWorkspaces, id).await?;
+        let row = self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?;
         let query = query.to_owned();
         self.context
             .store()

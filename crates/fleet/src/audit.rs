@@ -1,24 +1,23 @@
-//! The audit log: entries are made here and written in the transaction of what they record (F35).
+//! The audit log (F35). Entries about changes are written by whoever makes the change; this reads the log and notes refused
+//! attempts.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use warren_model::{
     AuditAction, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry, Principal, Timestamp,
 };
-use warren_rules::access::Action;
 use warren_rules::access::audit::RefusalWindow;
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{AuditQuery, Page};
-
-use crate::{Actor, Error, Fleet, Identity};
 
 /// Principals whose refusals are counted one by one; the rest share a window.
 const MAX_WINDOWS: usize = 1_000;
 
 /// How much each principal was refused lately. Lost with the process, which costs a few entries more.
 #[derive(Debug, Default)]
-pub(crate) struct RefusalWindows(Mutex<HashMap<Option<Principal>, RefusalWindow>>);
+struct RefusalWindows(Mutex<HashMap<Option<Principal>, RefusalWindow>>);
 
 impl RefusalWindows {
     /// Whether this one is to be written, and how many before it were not.
@@ -36,24 +35,39 @@ impl RefusalWindows {
     }
 }
 
-impl Fleet {
+/// The audit log. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    context: Context,
+    refusals: Arc<RefusalWindows>,
+}
+
+impl Audit {
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context, refusals: Arc::default() }
+    }
+
     /// Operators read the log, in the order in which it was written.
-    pub async fn audit(&self, who: &Identity, mut query: AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
+    #[tracing::instrument(name = "fleet.audit.list", skip_all)]
+    pub async fn list(&self, who: &Identity, mut query: AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
         who.may_in_own_org(Action::Operate)?;
-        query.limit = query.limit.clamp(1, self.limits().max_page_size);
-        Ok(self.context().listed(self.store().read(move |tx| tx.audit(&query).map_err(Error::from)).await?))
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
+        Ok(self
+            .context
+            .listed(self.context.store().read(move |tx| tx.audit(&query).map_err(Error::from)).await?))
     }
 
     /// The end of the log, to be noted elsewhere.
-    pub async fn audit_head(&self, who: &Identity) -> Result<AuditHead, Error> {
+    #[tracing::instrument(name = "fleet.audit.head", skip_all)]
+    pub async fn head(&self, who: &Identity) -> Result<AuditHead, Error> {
         who.may_in_own_org(Action::Operate)?;
-        self.store().read(|tx| tx.audit_head().map_err(Error::from)).await
+        self.context.store().read(|tx| tx.audit_head().map_err(Error::from)).await
     }
 
     /// Notes, in the background, that somebody reached for what is not theirs.
-    pub(crate) fn audit_refusal(&self, who: &Identity, target_kind: AuditTargetKind, target_id: &str) {
-        let now = self.clock().now();
-        let Some(left_out) = self.0.refusal_windows.count(&who.principal, now) else { return };
+    pub(crate) fn note_refusal(&self, who: &Identity, target_kind: AuditTargetKind, target_id: &str) {
+        let now = self.context.now();
+        let Some(left_out) = self.refusals.count(&who.principal, now) else { return };
         let entry = NewAuditEntry {
             outcome: AuditOutcome::Refused,
             ..Actor::of(who).did(
@@ -64,9 +78,9 @@ impl Fleet {
                 json!({ "not_recorded_before": left_out }),
             )
         };
-        let fleet = self.clone();
-        self.context().spawn(tracing::Span::none(), async move {
-            let written = fleet.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await;
+        let context = self.context.clone();
+        self.context.spawn(tracing::info_span!("fleet.audit.note_refusal"), async move {
+            let written = context.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await;
             if let Err(error) = written {
                 tracing::warn!(%error, "a refused attempt could not be recorded");
             }

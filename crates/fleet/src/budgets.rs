@@ -3,14 +3,13 @@
 use serde_json::json;
 use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceSpecChanged};
 use warren_model::{AuditAction, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
-use warren_rules::access::Action;
 use warren_rules::access::budget::{Month, Standing, standing};
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::SpendingReads;
 
-use crate::Actor;
+use crate::access::WorkspaceAccess;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
-use crate::{Error, Fleet, Identity};
 
 /// How a workspace stands in a month.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +21,27 @@ pub struct Budget {
     pub standing: Standing,
 }
 
-impl Fleet {
-    pub async fn budget(&self, who: &Identity, id: WorkspaceId) -> Result<Budget, Error> {
-        let row = self.workspace(who, Action::ReadWorkspaces, id).await?;
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Budgets {
+    context: Context,
+    access: WorkspaceAccess,
+}
+
+impl Budgets {
+    pub(crate) fn new(context: Context, access: WorkspaceAccess) -> Self {
+        Self { context, access }
+    }
+
+    #[tracing::instrument(name = "fleet.budgets.get", skip_all, fields(workspace.id = %id))]
+    pub async fn get(&self, who: &Identity, id: WorkspaceId) -> Result<Budget, Error> {
+        let row = self.access.get(who, Action::ReadWorkspaces, id).await?;
         self.budget_of(&row).await
     }
 
     /// Sets what a workspace may spend in a month, or takes the limit away.
-    pub async fn set_budget(
+    #[tracing::instrument(name = "fleet.budgets.set", skip_all, fields(workspace.id = %id))]
+    pub async fn set(
         &self,
         who: &Identity,
         id: WorkspaceId,
@@ -39,21 +51,22 @@ impl Fleet {
             let detail = "monthly_limit_micros: that is more than can be counted";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        self.workspace(who, Action::WriteWorkspaces, id).await?;
-        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
+        self.access.get(who, Action::WriteWorkspaces, id).await?;
+        let (inputs, actor) = (self.context.inputs(&who.principal, ()), Actor::of(who));
         let row = self
+            .context
             .write_with_retries(true, move |tx| {
                 let mut row = live_row(tx, id)?;
                 if row.spec.monthly_budget_micros != limit_micros {
                     let details =
                         json!({ "from_micros": row.spec.monthly_budget_micros, "to_micros": limit_micros });
                     let action = AuditAction::BudgetSet;
-                    tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
+                    tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
                     row.spec.monthly_budget_micros = limit_micros;
-                    row.updated_at = moment.now;
+                    row.updated_at = inputs.now;
                     let fields = vec!["monthly_budget_micros".to_owned()];
                     let data = WorkspaceSpecChanged { fields, generation: row.generation };
-                    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
+                    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                     row.version = tx.update_workspace(&row, row.version)?;
                 }
                 Ok(row)
@@ -62,11 +75,13 @@ impl Fleet {
         self.budget_of(&row).await
     }
 
-    /// Adds what a piece of work cost. The moment the budget is used up is told once.
+    /// Adds what a piece of work cost. The inputs the budget is used up is told once.
+    #[tracing::instrument(name = "fleet.budgets.charge", skip_all, fields(workspace.id = %id))]
     pub async fn charge(&self, id: WorkspaceId, micros: u64) -> Result<(), Error> {
-        let moment = self.moment(&Principal::system("budgets"));
-        let month = Month::of(moment.now).to_string();
-        self.store()
+        let inputs = self.context.inputs(&Principal::system("budgets"), ());
+        let month = Month::of(inputs.now).to_string();
+        self.context
+            .store()
             .write(move |tx| {
                 let spent = tx.add_spending(id, &month, micros)?;
                 let Some(row) = tx.workspace(id)? else { return Ok(()) };
@@ -75,7 +90,7 @@ impl Fleet {
                 if standing(limit, spent) == Standing::Exhausted && before != Standing::Exhausted {
                     let month = month.clone();
                     let data = WorkspaceBudgetExhausted { month, limit_micros: limit, spent_micros: spent };
-                    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
+                    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                 }
                 Ok(())
             })
@@ -83,24 +98,25 @@ impl Fleet {
     }
 
     /// Lets work begin only while there is budget left for it.
-    pub async fn check_budget(&self, row: &Workspace) -> Result<(), Error> {
+    pub async fn check(&self, row: &Workspace) -> Result<(), Error> {
         if row.spec.monthly_budget_micros.is_none() {
             return Ok(());
         }
-        let (row, now) = (row.clone(), self.clock().now());
-        self.store().glance(move |tx| require_budget(tx, &row, now)).await
+        let (row, now) = (row.clone(), self.context.now());
+        self.context.store().glance(move |tx| require_budget(tx, &row, now)).await
     }
 
     async fn budget_of(&self, row: &Workspace) -> Result<Budget, Error> {
         let (id, limit_micros) = (row.id, row.spec.monthly_budget_micros);
-        let month = Month::of(self.clock().now()).to_string();
+        let month = Month::of(self.context.now()).to_string();
         let asked = month.clone();
-        let spent_micros = self.store().read(move |tx| tx.spent(id, &asked).map_err(Error::from)).await?;
+        let spent_micros =
+            self.context.store().read(move |tx| tx.spent(id, &asked).map_err(Error::from)).await?;
         Ok(Budget { month, limit_micros, spent_micros, standing: standing(limit_micros, spent_micros) })
     }
 }
 
-/// As [`Fleet::check_budget`], for those who accept work in a transaction of their own.
+/// As [`Budgets::check`], for those who accept work in a transaction of their own.
 pub fn require_budget(
     tx: &mut (impl SpendingReads + ?Sized),
     row: &Workspace,

@@ -2,8 +2,7 @@
 
 use warren_model::event::{WorkspaceCommandFinished, WorkspaceFileChanged, WorkspaceProcessStarted};
 use warren_model::{EventData, NewEvent, OrgId, Principal, WorkspaceId, truncate_utf8};
-
-use crate::Fleet;
+use warren_service::Context;
 
 /// Something that was done in a workspace. Paths and program names only: contents, arguments and variables may
 /// hold secrets.
@@ -32,15 +31,26 @@ pub enum Use {
     },
 }
 
-impl Fleet {
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    context: Context,
+}
+
+impl Journal {
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context }
+    }
+
     /// Records a use in the background. It is written before a clean stop; a crash may lose the last ones, which
     /// changes no state.
-    pub fn record_use(&self, org_id: OrgId, workspace_id: WorkspaceId, principal: Principal, what: &Use) {
-        let (at, data) = (self.clock().now(), describe(what));
+    pub fn record(&self, org_id: OrgId, workspace_id: WorkspaceId, principal: Principal, what: &Use) {
+        let (at, data) = (self.context.now(), describe(what));
         let event = NewEvent { at, org_id, workspace_id: Some(workspace_id), principal, data };
-        let fleet = self.clone();
-        self.context().spawn(tracing::Span::none(), async move {
-            if let Err(error) = fleet.append(event).await {
+        let context = self.context.clone();
+        let span = tracing::info_span!("fleet.journal.record", workspace.id = %workspace_id);
+        self.context.spawn(span, async move {
+            if let Err(error) = context.append(event).await {
                 tracing::warn!(workspace.id = %workspace_id, %error, "a use could not be recorded");
             }
         });

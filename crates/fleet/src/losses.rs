@@ -6,7 +6,8 @@ use warren_rules::lifecycle::Signal;
 use warren_service::Context;
 use warren_workspace::registry::LossSink;
 
-use crate::lifecycle::{Moment, Terms, send_signal};
+use crate::Config;
+use crate::lifecycle::Signals;
 
 /// Records losses in the workspace's row, as the table in `rules` decides.
 #[derive(Debug, Clone)]
@@ -27,13 +28,12 @@ impl LossSink for StoredLosses {
         id: WorkspaceId,
         error: &warren_workspace::Error,
     ) -> Result<(), warren_workspace::Error> {
-        // A loss begins nothing, so that no term of the fleet's matters to it.
-        let moment =
-            Moment { by: Principal::system("registry"), now: self.context.now(), terms: Terms::default() };
-        let reason = Some(error.to_string());
-        match send_signal(self.context.store(), moment, id, Signal::PlaceFailed, reason).await {
+        // A loss begins nothing, so that no setting of the fleet matters to it.
+        let signals = Signals::new(self.context.clone(), Config::default());
+        let by = Principal::system("registry");
+        match signals.send(id, Signal::PlaceFailed, &by, Some(error.to_string())).await {
             Ok(_) => Ok(()),
-            // Removed meanwhile: there is no row left to say it in.
+            // It was removed meanwhile, and there is no row to write to.
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => Ok(()),
             Err(error) => {
                 let detail = error.to_string();

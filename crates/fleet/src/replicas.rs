@@ -11,13 +11,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warren_model::{ErrorCode, Timestamp, WorkspaceId};
+use warren_model::{ErrorCode, Timestamp, Workspace, WorkspaceId};
 use warren_rules::lifecycle::replicas::{Holder, LEASE_MS, RENEW_MS, Standing, lease_name, standing};
-use warren_service::Context;
+use warren_service::{Context, Error};
 use warren_store::{BoxHolder, ReadTx, WriteTx};
+use warren_workspace::Registry;
+use warren_workspace::registry::{Declaration, LostPolicy};
 
 use crate::sweeps::Tally;
-use crate::{Error, Fleet};
 
 /// This Warren among those on the same database.
 #[derive(Debug, Clone)]
@@ -140,17 +141,29 @@ fn elsewhere() -> Error {
     Error::new(ErrorCode::WorkspaceElsewhere)
 }
 
-impl Fleet {
-    pub(crate) async fn join_replicas(&self) -> Result<(), Error> {
-        self.replica().renew().await?;
-        let fleet = self.clone();
-        self.context().spawn(tracing::Span::none(), async move {
+/// Which replica has which box. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Replicas {
+    context: Context,
+    me: Replica,
+    registry: Registry,
+}
+
+impl Replicas {
+    pub(crate) fn new(context: Context, me: Replica, registry: Registry) -> Self {
+        Self { context, me, registry }
+    }
+
+    pub(crate) async fn join(&self) -> Result<(), Error> {
+        self.me.renew().await?;
+        let replicas = self.clone();
+        self.context.spawn(tracing::info_span!("fleet.replicas.renew"), async move {
             loop {
                 tokio::select! {
-                    () = fleet.context().stopping().cancelled() => return,
+                    () = replicas.context.stopping().cancelled() => return,
                     () = tokio::time::sleep(Duration::from_millis(RENEW_MS)) => {}
                 }
-                if let Err(error) = fleet.replica().renew().await {
+                if let Err(error) = replicas.me.renew().await {
                     tracing::warn!(%error, "this replica could not say that it lives; others may take over");
                 }
             }
@@ -158,25 +171,41 @@ impl Fleet {
         Ok(())
     }
 
-    pub(crate) async fn leave_replicas(&self) {
-        if let Err(error) = self.replica().leave().await {
+    pub(crate) async fn leave(&self) {
+        if let Err(error) = self.me.leave().await {
             tracing::warn!(%error, "this replica could not say that it ends; others wait for its lease");
         }
     }
 
+    /// How this replica stands to the box of a workspace.
+    pub(crate) async fn standing(&self, id: WorkspaceId) -> Result<Standing, Error> {
+        self.me.standing(id).await
+    }
+
+    /// Makes the registry know a workspace; nothing is opened.
+    pub(crate) fn declare(&self, row: &Workspace) -> Result<(), warren_workspace::Error> {
+        let declaration = Declaration {
+            config: row.spec.provider.clone(),
+            capabilities: row.spec.capabilities,
+            reference: row.reference.clone(),
+            on_lost: LostPolicy::Fail,
+        };
+        self.registry.declare(row.id, declaration)
+    }
+
     /// Whether another replica has the box, and lives.
     pub(crate) async fn is_elsewhere(&self, id: WorkspaceId) -> Result<bool, Error> {
-        Ok(self.replica().standing(id).await? == Standing::Elsewhere)
+        Ok(self.me.standing(id).await? == Standing::Elsewhere)
     }
 
     /// Makes the registry know a workspace that another replica made, and refuses one whose box another has.
-    pub(crate) async fn reach(&self, row: &warren_model::Workspace) -> Result<(), Error> {
-        match self.replica().standing(row.id).await? {
+    pub(crate) async fn reach(&self, row: &Workspace) -> Result<(), Error> {
+        match self.me.standing(row.id).await? {
             Standing::Alone => return Ok(()),
             Standing::Elsewhere => return Err(elsewhere()),
             Standing::Mine | Standing::Free => {}
         }
-        let is_open = self.registry().describe(row.id).is_some_and(|known| known.opened_at.is_some());
+        let is_open = self.registry.describe(row.id).is_some_and(|known| known.opened_at.is_some());
         if !is_open {
             // Another may have opened it since this one heard of it: what the row says is what is found.
             self.declare(row)?;
@@ -185,19 +214,15 @@ impl Fleet {
     }
 
     /// Ends what is open here and was taken over by another while this replica was not heard of.
-    pub(crate) async fn let_go_of_lost_boxes(&self, tally: &mut Tally) -> Result<(), Error> {
-        for id in self.registry().open_ids() {
+    pub(crate) async fn close_lost_boxes(&self, tally: &mut Tally) -> Result<(), Error> {
+        for id in self.registry.open_ids() {
             if self.is_elsewhere(id).await? {
                 tracing::warn!(workspace.id = %id, "another replica has taken over a box; it is ended here");
                 tally.looked_at += 1;
-                self.registry().close(id).await?;
+                self.registry.close(id).await?;
                 tally.acted_on += 1;
             }
         }
         Ok(())
-    }
-
-    pub(crate) fn replica(&self) -> &Replica {
-        &self.0.parts.replica
     }
 }

@@ -24,12 +24,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
 use warren_rules::lifecycle::residents;
-use warren_workspace::SecretVariables;
+use warren_service::{Actor, Context, Error};
 use warren_workspace::shell::{Command, Dialog, Shell};
+use warren_workspace::{Registry, SecretVariables};
 
-use crate::Actor;
-use crate::identity::{MintToken, Minter};
-use crate::{Error, Fleet};
+use crate::replicas::Replicas;
+use crate::secrets::SecretValues;
+use crate::tokens::{MintToken, Minter, Tokens};
 
 /// Where a runner finds its credentials: in memory that only its box has.
 const FOLDER: &str = "/tmp/.warren";
@@ -47,20 +48,20 @@ pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
     async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String;
 }
 
-/// The runners of this process.
+/// Which runners this process has, and who serves them.
 #[derive(Debug)]
-pub(crate) struct Residents {
+struct Runners {
     door: watch::Sender<Option<Arc<dyn RunnerDoor>>>,
     attended: Mutex<HashMap<WorkspaceId, CancellationToken>>,
 }
 
-impl Default for Residents {
+impl Default for Runners {
     fn default() -> Self {
         Self { door: watch::channel(None).0, attended: Mutex::default() }
     }
 }
 
-impl Residents {
+impl Runners {
     /// The one before, if any, is dismissed.
     fn begin(&self, id: WorkspaceId) -> CancellationToken {
         let token = CancellationToken::new();
@@ -77,57 +78,79 @@ impl Residents {
             known.cancel();
         }
     }
-
-    /// The door knows the fleet, and the fleet the door: one of them lets go.
-    pub(crate) fn close(&self) {
-        self.door.send_replace(None);
-    }
 }
 
-impl Fleet {
+/// What [`Residents`] needs beside its own runners.
+#[derive(Debug, Clone)]
+pub(crate) struct ResidentParts {
+    pub(crate) context: Context,
+    pub(crate) registry: Registry,
+    pub(crate) replicas: Replicas,
+    pub(crate) tokens: Tokens,
+    pub(crate) values: SecretValues,
+}
+
+/// Runs the agents that Warren itself runs. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Residents {
+    parts: ResidentParts,
+    runners: Arc<Runners>,
+}
+
+impl Residents {
+    pub(crate) fn new(parts: ResidentParts) -> Self {
+        Self { parts, runners: Arc::default() }
+    }
+
+    /// The door knows the fleet, and the fleet the door: one of them lets go.
+    pub(crate) fn close_door(&self) {
+        self.runners.door.send_replace(None);
+    }
+
     /// From now on runners are served. Until then none is started.
     pub fn open_door(&self, door: Arc<dyn RunnerDoor>) {
-        self.0.residents.door.send_replace(Some(door));
+        self.runners.door.send_replace(Some(door));
     }
 
     /// Ends the runner of a workspace, if this process has it.
-    pub(crate) fn dismiss_resident(&self, id: WorkspaceId) {
-        self.0.residents.end(id);
+    pub(crate) fn dismiss(&self, id: WorkspaceId) {
+        self.runners.end(id);
     }
 
     /// Stays with the runner of a workspace from now on, if it is Warren that runs it.
-    pub(crate) fn attend_resident(&self, row: &Workspace) {
-        if !residents::is_run_by_warren(&row.spec) || self.context().is_stopping() {
+    pub(crate) fn attend(&self, row: &Workspace) {
+        if !residents::is_run_by_warren(&row.spec) || self.parts.context.is_stopping() {
             return;
         }
-        let (fleet, id, dismissed) = (self.clone(), row.id, self.0.residents.begin(row.id));
-        self.context().spawn(tracing::Span::none(), async move {
+        let (residents, id, dismissed) = (self.clone(), row.id, self.runners.begin(row.id));
+        let span = tracing::info_span!("fleet.residents.supervise", workspace.id = %row.id);
+        self.parts.context.spawn(span, async move {
             tokio::select! {
                 biased;
-                () = fleet.context().stopping().cancelled() => {}
+                () = residents.parts.context.stopping().cancelled() => {}
                 () = dismissed.cancelled() => {}
-                () = fleet.supervise(id) => {}
+                () = residents.supervise(id) => {}
             }
         });
     }
 
     /// Starts the runner again and again, until somebody wants something else.
     async fn supervise(&self, id: WorkspaceId) {
-        let mut doors = self.0.residents.door.subscribe();
+        let mut doors = self.runners.door.subscribe();
         let door = doors.wait_for(Option::is_some).await.ok().and_then(|door| door.clone());
         let Some(door) = door else { return };
         let mut failures = 0;
         loop {
             // Another replica has it, or one did that has died, or the database is away.
-            if !matches!(self.is_elsewhere(id).await, Ok(false)) {
+            if !matches!(self.parts.replicas.is_elsewhere(id).await, Ok(false)) {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 continue;
             }
-            let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await;
+            let row = self.parts.context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await;
             match row {
                 Ok(Some(row)) if residents::is_started(&row.spec, row.status) => {
                     let began = Instant::now();
-                    let ended = self.live_once(&row, &*door).await;
+                    let ended = self.run_once(&row, &*door).await;
                     let lived_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     failures = residents::failures_after(failures, lived_ms);
                     match ended {
@@ -145,17 +168,17 @@ impl Fleet {
                     failures += 1;
                 }
             }
-            let wait = residents::restart_wait_ms(failures, self.entropy().fraction());
+            let wait = residents::restart_wait_ms(failures, self.parts.context.entropy().fraction());
             tokio::time::sleep(Duration::from_millis(wait)).await;
         }
     }
 
-    /// One life of a runner.
-    async fn live_once(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
-        let lease = self.registry().acquire(row.id).await?;
+    /// Runs a runner once, from its start to its end. Returns how it ended.
+    async fn run_once(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
+        let lease = self.parts.registry.acquire(row.id).await?;
         let shell = lease.workspace().shell().ok_or_else(no_box)?;
         let runner = shell.runner().ok_or_else(no_box)?;
-        let secrets = self.secret_variables(row).await?;
+        let secrets = self.parts.values.variables(row).await?;
         let join = self.mint_join(row).await?;
         // In place before the runner starts, and never in its arguments or variables.
         place_token(shell, runner, &join).await?;
@@ -168,8 +191,10 @@ impl Fleet {
 
     /// A fresh token; those of earlier starts end.
     async fn mint_join(&self, row: &Workspace) -> Result<TokenSecret, Error> {
-        let (id, now) = (row.id, self.clock().now());
-        self.store()
+        let (id, now) = (row.id, self.parts.context.now());
+        self.parts
+            .context
+            .store()
             .write(move |tx| tx.revoke_tokens_of(id, TokenKind::Join, now).map(drop).map_err(Error::from))
             .await?;
         let by = Minter {
@@ -184,7 +209,7 @@ impl Fleet {
             workspace_id: Some(id),
             expires_in_ms: Some(JOIN_LIFETIME_MS),
         };
-        let minted = self.mint_for(Principal::workspace(id), row.org_id, by, request).await?;
+        let minted = self.parts.tokens.mint_for(Principal::workspace(id), row.org_id, by, request).await?;
         Ok(minted.secret)
     }
 }

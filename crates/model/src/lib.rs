@@ -58,7 +58,7 @@ pub use id::{
 };
 pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};
-pub use message::{Artifact, Content, Message, Part, Role, fingerprint};
+pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
 pub use principal::{Principal, PrincipalKind};
 pub use provider_config::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
@@ -86,7 +86,9 @@ pub use template::{
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
-pub use vitals::{Displaced, Outcomes, RuntimeState, Vitals, WorkOutcome};
+pub use vitals::{
+    Displaced, Displacement, Outcomes, ReportDoubt, RuntimeReport, RuntimeState, Vitals, WorkOutcome,
+};
 pub use webhook::{Channel, Network, Webhook, WebhookCall, WebhookCallState, WebhookStopReason};
 pub use workspace::{
     BehindOf, Desired, InvalidName, Mending, Runtime, Status, StatusReason, Tier, Workspace, WorkspaceName,

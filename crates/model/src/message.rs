@@ -19,6 +19,9 @@ text_enum! {
     }
 }
 
+/// Begins the address of a file of the workspace that a message is in.
+pub const WORKSPACE_SCHEME: &str = "workspace:";
+
 /// What one part of a message carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

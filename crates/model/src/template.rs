@@ -232,6 +232,12 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
+    /// Templates that it names itself; those may name others.
+    pub fn references(&self) -> BTreeSet<TemplateName> {
+        let below = self.children.iter().flat_map(Self::references);
+        self.template.iter().cloned().chain(below).collect()
+    }
+
     /// Reads and checks a document. `limits` beside `provider` are the provider's.
     pub fn read(mut document: Value) -> Result<Self, DocumentError> {
         put_limits_into_provider(&mut document, "")?;

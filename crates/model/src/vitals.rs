@@ -51,6 +51,81 @@ pub struct Displaced {
     pub deduplication: bool,
 }
 
+/// What a runtime said, field by field.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RuntimeReport {
+    pub error_rate: Option<f64>,
+    /// Empty: there is none any more.
+    pub sample_error: Option<String>,
+    pub active_tasks: Option<u32>,
+    /// Empty: none.
+    pub current_task: Option<String>,
+    pub uptime_s: Option<u64>,
+    pub last_progress_at: Option<Timestamp>,
+    pub runtime_state: Option<RuntimeState>,
+    pub displaced: Displacement,
+    /// 0: back to Warren's own default.
+    pub idle_timeout_seconds: Option<u32>,
+}
+
+impl RuntimeReport {
+    /// What it says in the runtime's own words, which may hold a secret.
+    pub fn words(&mut self) -> impl Iterator<Item = &mut String> {
+        let state = self.runtime_state.as_mut().and_then(|state| match state {
+            RuntimeState::Other(word) => Some(word),
+            RuntimeState::Well | RuntimeState::Wedged => None,
+        });
+        let texts = self.sample_error.iter_mut().chain(&mut self.current_task).chain(state);
+        texts.filter(|text| !text.is_empty())
+    }
+
+    /// Leaves its words unsaid; its numbers count.
+    pub fn forget_words(&mut self) {
+        (self.sample_error, self.current_task) = (None, None);
+        self.runtime_state.take_if(|state| matches!(state, RuntimeState::Other(_)));
+    }
+}
+
+/// Which switches a runtime sets (F17); the others stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Displacement {
+    pub scheduler: Option<bool>,
+    pub session: Option<bool>,
+    pub status_mgmt: Option<bool>,
+    pub deduplication: Option<bool>,
+}
+
+impl Displacement {
+    /// The switches after a report.
+    pub fn applied_to(self, known: Displaced) -> Displaced {
+        Displaced {
+            scheduler: self.scheduler.unwrap_or(known.scheduler),
+            session: self.session.unwrap_or(known.session),
+            status_mgmt: self.status_mgmt.unwrap_or(known.status_mgmt),
+            deduplication: self.deduplication.unwrap_or(known.deduplication),
+        }
+    }
+}
+
+/// Something in a report that Warren did not take as it was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportDoubt {
+    /// A time of the runtime lies so far ahead that its clock must be wrong; it was taken as now.
+    ClockAhead { seconds: i64 },
+}
+
+impl ReportDoubt {
+    pub fn sentence(self) -> String {
+        match self {
+            Self::ClockAhead { seconds } => {
+                format!(
+                    "last_progress_at lies {seconds} s in the future and was taken as now; check the clock"
+                )
+            }
+        }
+    }
+}
+
 /// How one piece of work ended that Warren handed to a runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkOutcome {

@@ -9,7 +9,6 @@ use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_model::Limits;
 
-use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
 use crate::telemetry::Telemetry;
@@ -35,8 +34,6 @@ pub struct App {
     pub(crate) guard: Guard,
     pub(crate) hub: EventHub,
     pub(crate) telemetry: Arc<Telemetry>,
-    pub(crate) failures: Failures,
-    pub(crate) paces: Paces,
     pub(crate) event_streams: Arc<Semaphore>,
     /// Streams that read history at the same time. All of them together must not keep the database's readers from
     /// ordinary requests, each of which needs one to find out who asks.
@@ -48,6 +45,6 @@ pub struct App {
 
 impl App {
     pub(crate) fn limits(&self) -> &Limits {
-        self.fleet.limits()
+        self.fleet.context.limits()
     }
 }

@@ -1,7 +1,6 @@
 //! Who asks. Default deny: a route that is not named public needs a token (F30).
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -9,10 +8,8 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use warren_api::{CSRF_HEADER, SESSION_COOKIE};
-use warren_fleet::Identity;
-use warren_fleet::access::{self, FailureWindow};
-use warren_fleet::rate::{Bucket, RateLimit};
-use warren_model::{ErrorCode, Principal, Timestamp};
+use warren_model::ErrorCode;
+use warren_service::Identity;
 
 use crate::App;
 use crate::problem::{CurrentRequest, Failure};
@@ -50,16 +47,19 @@ pub(crate) async fn require_token(
     }
     let mut identity = match identify(&app, request.method(), request.headers()).await {
         Ok(identity) => identity,
-        Err(failure) => return Err(app.failures.count(app.clock.now(), failure)),
+        Err(failure) => return Err(answer_failure(&app, failure)),
     };
     if let Some(FromBox(id)) = from_box
-        && !access::speaks_for_box(&identity.token, id)
+        && !identity.speaks_for_box(id)
     {
         let detail = "out of a box, only its own workspace speaks";
         return Err(Failure::new(ErrorCode::Forbidden, detail));
     }
     identity.request_id = request.extensions().get::<CurrentRequest>().map(|request| request.0.clone());
-    app.paces.admit(&identity, app.limits().max_requests_per_minute, app.clock.now())?;
+    app.fleet
+        .throttle
+        .admit(&identity)
+        .map_err(|refused| Failure::too_fast(refused.retry_after_seconds, refused.per_minute))?;
     request.extensions_mut().insert(Caller(identity));
     Ok(next.run(request).await)
 }
@@ -77,14 +77,14 @@ pub(crate) async fn identify(
     headers: &HeaderMap,
 ) -> Result<Identity, AuthFailure> {
     if let Some(secret) = bearer(headers)? {
-        return Ok(app.fleet.identify(secret).await?);
+        return Ok(app.fleet.tokens.identify(secret).await?);
     }
     let secret = session_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
     let changes_something = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     if changes_something && !headers.contains_key(CSRF_HEADER) {
         return Err(ErrorCode::CsrfFailed.into());
     }
-    Ok(app.fleet.identify(secret).await?)
+    Ok(app.fleet.tokens.identify(secret).await?)
 }
 
 /// A failure to prove who one is.
@@ -100,8 +100,8 @@ impl From<ErrorCode> for AuthFailure {
     }
 }
 
-impl From<warren_fleet::Error> for AuthFailure {
-    fn from(error: warren_fleet::Error) -> Self {
+impl From<warren_service::Error> for AuthFailure {
+    fn from(error: warren_service::Error) -> Self {
         Self { code: error.code, failure: error.into() }
     }
 }
@@ -135,47 +135,11 @@ pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
         .find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
 }
 
-/// Counts wrong tokens; what is too many is decided by `rules` (sec/U06).
-#[derive(Debug, Default)]
-pub(crate) struct Failures(Mutex<FailureWindow>);
-
-impl Failures {
-    pub(crate) fn count(&self, now: Timestamp, failure: AuthFailure) -> Failure {
-        if !matches!(failure.code, ErrorCode::Unauthenticated | ErrorCode::TokenExpired) {
-            return failure.into();
-        }
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_too_many;
-        (*window, is_too_many) = window.after_failure(now);
-        if is_too_many { ErrorCode::TooManyRequests.into() } else { failure.into() }
+/// What a failure to prove who one is is answered with: after too many of them, only that (sec/U06).
+pub(crate) fn answer_failure(app: &App, failure: AuthFailure) -> Failure {
+    let is_guess = matches!(failure.code, ErrorCode::Unauthenticated | ErrorCode::TokenExpired);
+    if is_guess && app.fleet.throttle.is_one_failure_too_many() {
+        return ErrorCode::TooManyRequests.into();
     }
-}
-
-/// How fast each principal asks; what is too fast is decided by `rules` (F36). By principal, so that many tokens of one
-/// owner are no faster than one.
-#[derive(Debug, Default)]
-pub(crate) struct Paces(Mutex<HashMap<Principal, Bucket>>);
-
-/// Principals that are kept before those with nothing to remember are forgotten.
-const MAX_PACES: usize = 10_000;
-
-impl Paces {
-    fn admit(&self, who: &Identity, per_minute: u32, now: Timestamp) -> Result<(), Failure> {
-        if per_minute == 0 || who.is_operator() {
-            return Ok(());
-        }
-        let limit = RateLimit { per_minute };
-        let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if paces.len() >= MAX_PACES {
-            paces.retain(|_, bucket| !bucket.is_idle(limit, now));
-        }
-        let bucket = paces.entry(who.principal.clone()).or_insert_with(|| Bucket::full(limit, now));
-        match bucket.take(limit, now) {
-            Ok(left) => {
-                *bucket = left;
-                Ok(())
-            }
-            Err(seconds) => Err(Failure::too_fast(seconds, per_minute)),
-        }
-    }
+    failure.into()
 }

@@ -3,10 +3,11 @@
 
 use serde_json::Value;
 use warren_api as api;
-use warren_fleet::vitals::{Displacement, Report};
-use warren_fleet::{Identity, RemovalCounts, SecretSummary, SweepOutcome, SweepReport};
+use warren_fleet::{RemovalCounts, SecretSummary, SweepOutcome, SweepReport};
 use warren_model as model;
+use warren_model::{Displacement, RuntimeReport as Report};
 use warren_model::{ErrorCode, IdKind, Timestamp};
+use warren_service::Identity;
 use warren_workspace::registry::Description;
 use warren_workspace::{fs, shell};
 

@@ -16,9 +16,9 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, Interval};
 use warren_api::{EventFrame, EventPage};
-use warren_fleet::access::{Action, Target};
-use warren_fleet::{Error, Identity};
 use warren_model::{ErrorCode, NewEvent, OrgId, WorkspaceId};
+use warren_service::{Action, Target};
+use warren_service::{Error, Identity};
 use warren_store::EventQuery;
 
 use crate::App;
@@ -55,7 +55,7 @@ impl Subscription {
         // A workspace's own token sees its own events without having to say so.
         let workspace_id = asked.or(who.token.workspace_id);
         match workspace_id {
-            Some(id) => drop(app.fleet.workspace(&who, Action::ReadEvents, id).await?),
+            Some(id) => drop(app.fleet.workspaces.get(&who, Action::ReadEvents, id).await?),
             None => who.may(Action::ReadEvents, Target::Org(who.token.org_id))?,
         }
         Ok(Self { org_id: who.visible_org(), workspace_id, after, wants_live, who })
@@ -77,10 +77,11 @@ impl Subscription {
         let query = self.query(after, limit);
         let (page, newest) = app
             .fleet
+            .context
             .store()
             .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
             .await?;
-        let page = app.fleet.context().listed(page);
+        let page = app.fleet.context.listed(page);
         let last = page.rows.last().map_or(after, |event| event.seq).min(newest);
         Ok(EventPage {
             items: page.rows.iter().map(convert::event).collect(),
@@ -140,7 +141,7 @@ impl Feed {
             ready: VecDeque::new(),
             // Listening begins before history is read, so that nothing falls between the two.
             live: app.hub.listen(),
-            passing: subscription.wants_live.then(|| app.fleet.live_events()),
+            passing: subscription.wants_live.then(|| app.fleet.context.live_events()),
             recheck: tokio::time::interval(RECHECK),
             last_word: Instant::now(),
             _counted: Counted::of(app.telemetry.gauge("warren_event_streams", &[])),
@@ -186,6 +187,7 @@ impl Feed {
         let read = self
             .app
             .fleet
+            .context
             .store()
             .read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?)));
         let (oldest, newest) = read.await.map_err(|error| error.code)?;
@@ -206,11 +208,12 @@ impl Feed {
         let read = self
             .app
             .fleet
+            .context
             .store()
             .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)));
         let (page, newest) = read.await.map_err(|error| error.code)?;
         drop(turn);
-        let page = self.app.fleet.context().listed(page);
+        let page = self.app.fleet.context.listed(page);
         self.ready.extend(EventBatch::of(&page.rows).visible(0, |_, _| true));
         if let Some(next) = page.next {
             self.cursor = next;
@@ -229,7 +232,7 @@ impl Feed {
             () = self.app.stopping.cancelled() => return Err(ErrorCode::ShuttingDown),
             _ = self.recheck.tick() => {
                 // A database that is away is no reason to hang up on a reader who was let in.
-                if let Ok(false) = self.app.fleet.is_still_valid(self.subscription.who.token.id).await {
+                if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.subscription.who.token.id).await {
                     return Err(ErrorCode::TokenExpired);
                 }
                 if self.last_word.elapsed() >= KEEP_ALIVE {

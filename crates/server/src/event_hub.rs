@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
-use warren_fleet::Error;
+use warren_service::Error;
 use warren_store::{EventQuery, Store};
 
 use crate::event_text::EventBatch;

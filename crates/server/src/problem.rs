@@ -83,8 +83,8 @@ impl From<ErrorCode> for Failure {
     }
 }
 
-impl From<warren_fleet::Error> for Failure {
-    fn from(error: warren_fleet::Error) -> Self {
+impl From<warren_service::Error> for Failure {
+    fn from(error: warren_service::Error) -> Self {
         let cause = error.cause().map(str::to_owned);
         let missing = error.missing.into_iter().map(|one| MissingEnv { path: one.path, name: one.name });
         Self { detail: error.detail, missing: missing.collect(), cause, ..error.code.into() }

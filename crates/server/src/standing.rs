@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, Stream, StreamExt as _};
-use warren_fleet::Identity;
-use warren_fleet::access::Action;
 use warren_model::{ErrorCode, WorkspaceId};
+use warren_service::Action;
+use warren_service::Identity;
 
 use crate::App;
 
@@ -45,13 +45,13 @@ impl Standing {
     }
 
     async fn check(&self) -> Result<(), ErrorCode> {
-        match self.app.fleet.is_still_valid(self.who.token.id).await {
+        match self.app.fleet.tokens.is_still_valid(self.who.token.id).await {
             Ok(false) => return Err(ErrorCode::TokenExpired),
             Ok(true) => {}
             // A database that is away is no reason to hang up on a reader who was let in.
             Err(_) => return Ok(()),
         }
-        match self.app.fleet.usable_workspace(&self.who, self.action, self.workspace_id).await {
+        match self.app.fleet.workspaces.usable(&self.who, self.action, self.workspace_id).await {
             Ok(_) => Ok(()),
             Err(error) if error.code == ErrorCode::PlatformUnavailable => Ok(()),
             Err(error) => Err(error.code),

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, Span};
 use warren_doors::{Clock, Entropy};
 use warren_model::{ErrorCode, Id, IdKind, Limits, NewEvent, Principal, RequestKind, Timestamp};
-use warren_store::{Store, WriteTx};
+use warren_store::{Store, StoreHealth, WriteTx};
 
 use crate::unreadable::LoggedRows;
 use crate::{Error, TxInputs, writes};
@@ -146,6 +146,11 @@ impl Context {
     /// Stores one event by itself.
     pub async fn append(&self, event: NewEvent) -> Result<(), Error> {
         self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await
+    }
+
+    /// What the database says of itself.
+    pub async fn store_health(&self) -> Result<StoreHealth, Error> {
+        Ok(self.store().health().await?)
     }
 
     /// As [`write_with_retries`](crate::write_with_retries), on this context's store.

@@ -1,6 +1,6 @@
 //! Who asks, proven by a token, and what they may do.
 
-use warren_model::{ErrorCode, OrgId, Principal, Token, TokenKind};
+use warren_model::{ErrorCode, OrgId, Principal, Token, TokenKind, WorkspaceId};
 use warren_rules::access::{self, Access, Action, Caller, Target};
 
 use crate::Error;
@@ -58,5 +58,10 @@ impl Identity {
     /// The same, for something that is not about one workspace.
     pub fn may_in_own_org(&self, action: Action) -> Result<(), Error> {
         self.may(action, Target::Org(self.token.org_id))
+    }
+
+    /// Whether its token lets its holder speak out of this workspace's box.
+    pub fn speaks_for_box(&self, id: WorkspaceId) -> bool {
+        access::speaks_for_box(&self.token, id)
     }
 }

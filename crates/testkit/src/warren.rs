@@ -12,12 +12,12 @@ use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemCl
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
-use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRefs, Terms};
+use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
-use warren_service::{Context, ContextParts, Sealer};
+use warren_service::{Context, ContextParts, KeyFile, Keys, Sealer};
 use warren_store::Store;
 use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
@@ -36,7 +36,7 @@ pub struct Builder {
     environment: Environment,
     database: Option<String>,
     disk: Option<std::path::PathBuf>,
-    terms: Terms,
+    fleet_config: FleetConfig,
     exchange_config: ExchangeConfig,
     called_agents: Option<Arc<dyn AgentRuntime>>,
     providers: Vec<Arc<dyn Provider>>,
@@ -77,8 +77,8 @@ impl Builder {
 
     /// What the fleet expects of runtimes.
     #[must_use]
-    pub fn terms(mut self, terms: Terms) -> Self {
-        self.terms = terms;
+    pub fn fleet_config(mut self, config: FleetConfig) -> Self {
+        self.fleet_config = config;
         self
     }
 
@@ -273,12 +273,12 @@ impl Warren {
             context,
             registry: Registry::new(parts, RegistryConfig::default()),
             keys,
-            terms: builder.terms,
+            config: builder.fleet_config,
             replica,
             probe: Arc::new(agents.clone()),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
-        let token = fleet.mint_operator_token("test").await.expect("a token is made").secret;
+        let token = fleet.tokens.mint_operator("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),

@@ -7,8 +7,9 @@ use serde_json::Value;
 use warren_api::client::Client;
 use warren_api::{ExpandWorkspace, ImportReport, ImportTree, TemplateSummary, YAML};
 use warren_doors::{Clock as _, SystemClock};
-use warren_fleet::template_rules::{self, Library};
 use warren_model::{Blueprint, DocumentError, ErrorCode, MAX_DOCUMENT_BYTES, parse_yaml};
+use warren_rules::lifecycle::templates as template_rules;
+use warren_rules::lifecycle::templates::Library;
 
 use super::cursors::all_pages;
 use super::workspace::age;
@@ -144,7 +145,7 @@ async fn put(context: &Context, file: &Path, name: Option<String>) -> Outcome<()
 /// What can be told without a server: the shape, and where the document leads by itself.
 fn check(context: &Context, file: &Path) -> Outcome<()> {
     let blueprint = Document::read(file)?.blueprint()?;
-    let uses: Vec<String> = template_rules::references(&blueprint).iter().map(ToString::to_string).collect();
+    let uses: Vec<String> = blueprint.references().iter().map(ToString::to_string).collect();
     let workspaces = match template_rules::plan(&blueprint, &Library::new()) {
         Ok(nodes) => Some(nodes.len()),
         // The server may know it.

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use warren_fleet::vitals::Expectations;
-use warren_fleet::{Retention, Terms};
+use warren_fleet::Expectations;
+use warren_fleet::{Config as FleetConfig, Retention};
 
 /// What is expected of workspaces and their runtimes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,12 +27,12 @@ pub struct FleetSection {
 impl Default for FleetSection {
     fn default() -> Self {
         let seconds = |ms: i64| u32::try_from(ms / 1_000).unwrap_or(u32::MAX);
-        let Terms { expectations, retention, .. } = Terms::default();
+        let FleetConfig { expectations, retention, .. } = FleetConfig::default();
         Self {
             liveness_seconds: seconds(expectations.liveness_ms),
             idle_timeout_seconds: seconds(expectations.idle_timeout_ms),
             provision_timeout_seconds: None,
-            watch_images: Terms::default().watches_images,
+            watch_images: FleetConfig::default().watches_images,
             keep_events_days: retention.events_days.unwrap_or(0),
             keep_ended_tokens_days: retention.ended_tokens_days.unwrap_or(0),
         }
@@ -40,9 +40,9 @@ impl Default for FleetSection {
 }
 
 impl FleetSection {
-    pub(crate) fn terms(&self) -> Terms {
+    pub(crate) fn to_config(&self) -> FleetConfig {
         let ms = |seconds: u32| i64::from(seconds) * 1_000;
-        Terms {
+        FleetConfig {
             expectations: Expectations {
                 liveness_ms: ms(self.liveness_seconds),
                 idle_timeout_ms: ms(self.idle_timeout_seconds),
@@ -53,7 +53,7 @@ impl FleetSection {
                 events_days: Some(self.keep_events_days).filter(|days| *days > 0),
                 ended_tokens_days: Some(self.keep_ended_tokens_days).filter(|days| *days > 0),
             },
-            ..Terms::default()
+            ..FleetConfig::default()
         }
     }
 }
@@ -65,6 +65,6 @@ mod tests {
     // S50
     #[test]
     fn the_section_s_defaults_are_the_fleet_s_own() {
-        assert_eq!(FleetSection::default().terms(), Terms::default());
+        assert_eq!(FleetSection::default().to_config(), FleetConfig::default());
     }
 }

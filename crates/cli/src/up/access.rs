@@ -19,7 +19,7 @@ pub(super) struct Access {
 /// Keeps the token of the last start if it still works, and makes one if not.
 pub(super) async fn prepare(fleet: &Fleet, folder: &DataFolder, url: &str) -> Outcome<Access> {
     // Both at once: the two share a commit.
-    let (token, link) = tokio::join!(operator_token(fleet, folder), fleet.mint_sign_in(None));
+    let (token, link) = tokio::join!(operator_token(fleet, folder), fleet.tokens.mint_sign_in_link(None));
     let token = token?;
     let link = link.map_err(|error| fleet_report(&error))?;
     let access = LocalAccess { url: url.to_owned(), token: token.clone() };
@@ -34,11 +34,11 @@ async fn operator_token(fleet: &Fleet, folder: &DataFolder) -> Outcome<String> {
     // A file that cannot be read is replaced: only this server writes it.
     let kept = LocalAccess::read(&folder.path).ok().flatten();
     if let Some(kept) = kept
-        && let Ok(identity) = fleet.identify(&kept.token).await
+        && let Ok(identity) = fleet.tokens.identify(&kept.token).await
         && identity.token.kind == TokenKind::Admin
     {
         return Ok(kept.token);
     }
-    let minted = fleet.mint_operator_token(TOKEN_NAME).await.map_err(|error| fleet_report(&error))?;
+    let minted = fleet.tokens.mint_operator(TOKEN_NAME).await.map_err(|error| fleet_report(&error))?;
     Ok(minted.secret.reveal().to_owned())
 }

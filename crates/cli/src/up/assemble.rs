@@ -118,7 +118,7 @@ async fn put_together(
         context: services,
         registry: Registry::new(parts, config.registry.to_registry()),
         keys,
-        terms: config.fleet.terms(),
+        config: config.fleet.to_config(),
         replica,
         probe: Arc::new(agents.clone()),
     });
@@ -152,7 +152,7 @@ fn server_report(error: &ServerError) -> Report {
     }
 }
 
-pub(super) fn fleet_report(error: &warren_fleet::Error) -> Report {
+pub(super) fn fleet_report(error: &warren_service::Error) -> Report {
     let report = Report::new(error.code);
     let told = [error.detail.as_deref(), error.cause()];
     told.into_iter().flatten().fold(report, Report::because)

@@ -53,7 +53,7 @@ pub(crate) fn run(context: &Context, arguments: &UpArguments) -> Outcome<Exit> {
 async fn availability(fleet: &Fleet) -> Vec<(ProviderKind, Option<String>)> {
     let mut known = Vec::new();
     for kind in ProviderKind::ALL {
-        let asked = tokio::time::timeout(PATIENCE, fleet.registry().availability(kind)).await;
+        let asked = tokio::time::timeout(PATIENCE, fleet.registry.availability(kind)).await;
         let problem = match asked {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
@@ -84,7 +84,7 @@ async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outco
     let Assembled { exchange, server, database } = assemble::assemble(context, config, folder).await?;
     let fleet = exchange.fleet().clone();
     if let Err(error) = take_up_work(&exchange).await {
-        fleet.store().close().await;
+        fleet.context.store().close().await;
         return Err(assemble::fleet_report(&error).into());
     }
     let url = format!("http://{}", server.local_addr());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warren_doors::{Entropy, Environment};
-use warren_fleet::{FixedKeys, KeyError, KeyFile, KeySource, Keyring, Keys};
 use warren_model::ErrorCode;
+use warren_service::{FixedKeys, KeyError, KeyFile, KeySource, Keyring, Keys};
 use zeroize::Zeroizing;
 
 use crate::config::Config;

@@ -27,7 +27,7 @@ impl Registrations {
         if let Some(card) = &register.agent_card {
             self.check_card(card).await?;
         }
-        self.fleet.register(who, register).await
+        self.fleet.runtimes.register(who, register).await
     }
 
     /// Judges every URL of an agent card by the code that judges calls (sec/A05). Where messages are sent to must lead

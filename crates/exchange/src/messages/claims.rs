@@ -55,7 +55,7 @@ impl Queue {
         lease_ms: Option<i64>,
     ) -> Result<Option<Claimed>, Error> {
         let row = own_workspace(&self.fleet, who, id).await?;
-        self.fleet.note_sign_of_life(who).await;
+        self.fleet.runtimes.note_sign_of_life(who).await;
         if !queue::may_ask(row.status) {
             let detail = format!("the workspace is {}", row.status);
             return Err(Error::with_detail(ErrorCode::WorkspaceNotReady, detail));
@@ -189,7 +189,7 @@ impl Queue {
         delivery_id: DeliveryId,
     ) -> Result<AgentRef, Error> {
         own_workspace(&self.fleet, who, id).await?;
-        self.fleet.note_sign_of_life(who).await;
+        self.fleet.runtimes.note_sign_of_life(who).await;
         let row = self.context.store().read(move |tx| tx.delivery(delivery_id).map_err(Error::from)).await?;
         match row.filter(|row| row.workspace_id == id) {
             Some(row) => Ok(AgentRef::of(&row)),
@@ -204,7 +204,7 @@ pub(crate) async fn own_workspace(
     who: &Identity,
     id: WorkspaceId,
 ) -> Result<Workspace, Error> {
-    let row = fleet.workspace(who, Action::UseWorkspace, id).await?;
+    let row = fleet.workspaces.get(who, Action::UseWorkspace, id).await?;
     let is_runtime = matches!(who.token.kind, TokenKind::Runner | TokenKind::Workspace)
         && who.principal.kind == PrincipalKind::Workspace;
     if is_runtime {

@@ -35,7 +35,7 @@ impl TxInputs {
             fraction: entropy.fraction(),
             config,
             agents: agents.clone(),
-            default_idle_ms: fleet.idle_timeout_ms(),
+            default_idle_ms: fleet.runtimes.idle_timeout_ms(),
             owner: context.instance().to_owned(),
             task_id: entropy.id(now),
             delivery_id: entropy.id(now),

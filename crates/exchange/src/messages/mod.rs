@@ -121,7 +121,7 @@ impl Deliveries {
         let (fleet, by) = (self.0.fleet.clone(), by.clone());
         let span = tracing::info_span!("exchange.messages.wake_workspace", workspace.id = %id);
         self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.wake_for_message(id, &by).await {
+            if let Err(error) = fleet.lifecycle.wake_for_message(id, &by).await {
                 tracing::warn!(%error, "a workspace could not be woken for its message");
             }
         });
@@ -132,7 +132,7 @@ impl Deliveries {
         let fleet = self.0.fleet.clone();
         let span = tracing::info_span!("exchange.messages.report_failing", workspace.id = %id);
         self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.found_failing(id).await {
+            if let Err(error) = fleet.lifecycle.found_failing(id).await {
                 tracing::warn!(%error, "a failing workspace could not be marked; its next report does it");
             }
         });
@@ -143,7 +143,7 @@ impl Deliveries {
         let fleet = self.0.fleet.clone();
         let span = tracing::info_span!("exchange.messages.report_gone", workspace.id = %id);
         self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.found_gone(id).await {
+            if let Err(error) = fleet.lifecycle.found_gone(id).await {
                 tracing::warn!(%error, "a dead workspace could not be marked");
             }
         });

@@ -43,7 +43,7 @@ impl Queue {
         who: &Identity,
         mut query: DeliveryQuery,
     ) -> Result<Page<Placed, DeliveryId>, Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, query.workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         let page = self
             .context
@@ -94,7 +94,7 @@ impl Queue {
         workspace_id: WorkspaceId,
         id: DeliveryId,
     ) -> Result<Delivery, Error> {
-        self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let row = self.context.store().read(move |tx| tx.delivery(id).map_err(Error::from)).await?;
         let row = row.filter(|row| row.workspace_id == workspace_id);
         row.ok_or_else(|| Error::new(ErrorCode::DeliveryNotFound))
@@ -124,7 +124,7 @@ impl Queue {
     /// Takes all that wait out of the queue. Returns how many.
     #[tracing::instrument(name = "exchange.queue.clear", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn clear(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<u64, Error> {
-        let row = self.fleet.workspace(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         let mut dropped = 0;
         let mut after = None;
         loop {

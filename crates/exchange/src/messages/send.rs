@@ -56,7 +56,7 @@ impl Messages {
             files::check_own_files(&new.message)?;
             return self.accept(sender, new).await;
         };
-        let from = self.fleet.workspace(who, Action::UseWorkspace, own).await?;
+        let from = self.fleet.workspaces.get(who, Action::UseWorkspace, own).await?;
         let messages = self.clone();
         let work = async move { messages.send_with_files(&from, row, sender, new).await };
         self.context.run_detached(work).await?.map(|accepted| accepted.seen_with(view))
@@ -174,7 +174,7 @@ impl Messages {
             chat_message_id: entropy.id(now),
             new_context: entropy.id::<TaskKind>(now).to_string(),
             owner: self.context.instance().to_owned(),
-            default_idle_ms: self.fleet.idle_timeout_ms(),
+            default_idle_ms: self.fleet.runtimes.idle_timeout_ms(),
             config: self.config,
             agents: self.agents.clone(),
             may_start: true,

@@ -93,7 +93,7 @@ impl Deliveries {
         let id = report.agent.workspace_id;
         let row = self.0.context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row else { return Ok(None) };
-        match self.0.fleet.redactors().of_workspace(&row).await {
+        match self.0.fleet.redactors.of_workspace(&row).await {
             Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
             Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
             Err(error) => Err(error),

@@ -79,7 +79,7 @@ impl Messages {
     async fn sees_all(&self, who: &Identity, id: WorkspaceId) -> Result<bool, Error> {
         match speaks_for(who).filter(|own| *own != id) {
             None => {
-                let row = self.fleet.workspace(who, Action::UseWorkspace, id).await?;
+                let row = self.fleet.workspaces.get(who, Action::UseWorkspace, id).await?;
                 if row.status == Status::Removed {
                     Err(Error::new(ErrorCode::WorkspaceNotFound))
                 } else {

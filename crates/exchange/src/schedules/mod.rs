@@ -58,7 +58,7 @@ impl Schedules {
         workspace_id: WorkspaceId,
         new: NewSchedule,
     ) -> Result<Schedule, Error> {
-        let place = self.fleet.workspace(who, Action::WriteWorkspaces, workspace_id).await?;
+        let place = self.fleet.workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
         let (now, limits) = (self.context.now(), self.context.limits().clone());
         let making = Making {
             id: self.context.entropy().id(now),
@@ -109,7 +109,7 @@ impl Schedules {
         limit: u32,
     ) -> Result<Page<Schedule, ScheduleId>, Error> {
         match workspace_id {
-            Some(id) => drop(self.fleet.workspace(who, Action::ReadWorkspaces, id).await?),
+            Some(id) => drop(self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?),
             None => who.may_in_own_org(Action::ReadWorkspaces)?,
         }
         let limit = limit.clamp(1, self.context.limits().max_page_size);
@@ -257,7 +257,7 @@ impl Schedules {
         let not_found = || Error::new(ErrorCode::ScheduleNotFound);
         let row = self.context.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(not_found)?;
-        match self.fleet.workspace(who, action, row.workspace_id).await {
+        match self.fleet.workspaces.get(who, action, row.workspace_id).await {
             Ok(_) => Ok(row),
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => Err(not_found()),
             Err(error) => Err(error),

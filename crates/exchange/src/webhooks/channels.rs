@@ -45,7 +45,7 @@ impl Channels {
         workspace_id: WorkspaceId,
         create: CreateChannel,
     ) -> Result<(Channel, SharedSecret), Error> {
-        let workspace = self.fleet.workspace(who, Action::WriteWorkspaces, workspace_id).await?;
+        let workspace = self.fleet.workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
         check_name(&create.name)?;
         let secret = self.secrets.new_or_given(create.secret.as_deref())?;
         let now = self.context.now();
@@ -87,7 +87,7 @@ impl Channels {
 
     #[tracing::instrument(name = "exchange.channels.list", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn list(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
-        self.fleet.workspace(who, Action::ReadWorkspaces, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
         let found =
             self.context.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
         self.context.tell_unreadable(&found.unreadable);
@@ -101,7 +101,7 @@ impl Channels {
         workspace_id: WorkspaceId,
         id: ChannelId,
     ) -> Result<(), Error> {
-        self.fleet.workspace(who, Action::WriteWorkspaces, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
         let (now, actor, by) = (self.context.now(), Actor::of(who), who.principal.clone());
         self.context
             .store()

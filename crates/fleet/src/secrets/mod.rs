@@ -1,15 +1,18 @@
-//! Secrets: set, listed by name, removed, and opened in the moment a command needs them (F32, F33).
+//! Secrets: set, listed by name, removed, and opened in the inputs a command needs them (F32, F33).
 //!
 //! A value goes in and is never shown again; the only way out is the environment of the workspace's own commands. A
 //! change is written together with what it means for running workspaces: their generation goes up in the same
 //! transaction, and whoever reconciles them restarts them, a few at a time (`rules::secrets::roll_out`).
 
-mod meanwhile;
+mod fresh_processes;
 mod rollout;
 mod rotation;
+mod values;
 
-pub(crate) use meanwhile::StartedMeanwhile;
-pub use rotation::Rotation;
+pub(crate) use fresh_processes::FreshProcesses;
+pub(crate) use rollout::{Rollout, RolloutParts};
+pub use rotation::{KeyRotation, Rotation};
+pub(crate) use values::SecretValues;
 
 use serde_json::json;
 use warren_model::event::{SecretRemoved, SecretSet};
@@ -17,15 +20,13 @@ use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent, Principal, SealedSecret, SecretName,
     SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
 };
-use warren_rules::access::Action;
 use warren_rules::access::secrets;
-use warren_service::{Key, Sealer};
+use warren_service::{Action, Actor, Context, Error, Identity, Key, Sealer};
 use warren_store::{Page, Reach, SecretQuery, WriteTx};
 use warren_workspace::SecretVariables;
 
-use crate::Actor;
+use crate::access::WorkspaceAccess;
 use crate::workspaces::live_row;
-use crate::{Error, Fleet, Identity};
 
 /// Whose secrets are meant: those of the caller's org, or of one workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +43,29 @@ pub struct SecretSummary {
     pub is_readable: bool,
 }
 
-impl Fleet {
+/// Sets, lists and removes secrets. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Secrets {
+    context: Context,
+    access: WorkspaceAccess,
+    sealer: Sealer,
+    values: SecretValues,
+    rollout: Rollout,
+}
+
+impl Secrets {
+    pub(crate) fn new(
+        context: Context,
+        access: WorkspaceAccess,
+        sealer: Sealer,
+        values: SecretValues,
+        rollout: Rollout,
+    ) -> Self {
+        Self { context, access, sealer, values, rollout }
+    }
+
     /// Whose secrets the caller means, if they may.
-    pub async fn secret_owner(
+    pub async fn owner_of(
         &self,
         who: &Identity,
         action: Action,
@@ -56,110 +77,108 @@ impl Fleet {
                 Ok(SecretOwner::Org(who.token.org_id))
             }
             SecretScope::Workspace(id) => {
-                let row = self.workspace(who, action, id).await?;
+                let row = self.access.get(who, action, id).await?;
                 Ok(SecretOwner::Workspace { id, org_id: row.org_id })
             }
         }
     }
 
-    /// Sets a secret, new or anew. Answers with what may be shown, and whether it is new.
-    pub async fn set_secret(
+    /// Sets a secret, new or anew. Returns what may be shown, and true if it is new.
+    #[tracing::instrument(name = "fleet.secrets.set", skip_all)]
+    pub async fn set(
         &self,
         who: &Identity,
         scope: SecretScope,
         name: SecretName,
         value: SecretValue,
     ) -> Result<(SecretSummary, bool), Error> {
-        let owner = self.secret_owner(who, Action::WriteSecrets, scope).await?;
+        let owner = self.owner_of(who, Action::WriteSecrets, scope).await?;
         secrets::check_name(&name).map_err(|why| Error::with_detail(ErrorCode::InvalidSecret, why))?;
-        if value.len() as u64 > self.limits().max_secret_bytes {
-            let detail = format!("{} bytes; the limit is {}", value.len(), self.limits().max_secret_bytes);
+        if value.len() as u64 > self.context.limits().max_secret_bytes {
+            let detail =
+                format!("{} bytes; the limit is {}", value.len(), self.context.limits().max_secret_bytes);
             return Err(Error::with_detail(ErrorCode::SecretTooLarge, detail));
         }
         // Another replica may have moved on to a new key.
-        let key = self.sealer().keys().reload().current().clone();
-        let wish = Wish {
+        let key = self.sealer.keys().reload().current().clone();
+        let request = SetSecret {
             owner,
             name,
             value,
             key,
-            at: self.clock().now(),
+            at: self.context.now(),
             by: who.principal.clone(),
             actor: Actor::of(who),
-            max: u64::from(self.limits().max_secrets_per_owner),
+            max: u64::from(self.context.limits().max_secrets_per_owner),
         };
-        let sealer = self.sealer().clone();
-        let (row, is_new) = self.write_with_retries(true, move |tx| wish.write(tx, &sealer)).await?;
-        self.roll_out_in_background(owner.org_id());
+        let sealer = self.sealer.clone();
+        let (row, is_new) =
+            self.context.write_with_retries(true, move |tx| request.write(tx, &sealer)).await?;
+        self.rollout.run_in_background(owner.org_id());
         Ok((SecretSummary { row, is_readable: true }, is_new))
     }
 
-    pub async fn secrets(
+    #[tracing::instrument(name = "fleet.secrets.list", skip_all)]
+    pub async fn list(
         &self,
         who: &Identity,
         scope: SecretScope,
         after: Option<SecretName>,
         limit: u32,
     ) -> Result<Page<SecretSummary, SecretName>, Error> {
-        let owner = self.secret_owner(who, Action::ReadSecrets, scope).await?;
-        let query = SecretQuery { owner, after, limit: limit.clamp(1, self.limits().max_page_size) };
+        let owner = self.owner_of(who, Action::ReadSecrets, scope).await?;
+        let query = SecretQuery { owner, after, limit: limit.clamp(1, self.context.limits().max_page_size) };
         let page = self
-            .context()
-            .listed(self.store().read(move |tx| tx.secrets(&query).map_err(Error::from)).await?);
-        let keys = self.sealer().keys_for(&page.rows);
+            .context
+            .listed(self.context.store().read(move |tx| tx.secrets(&query).map_err(Error::from)).await?);
+        let keys = self.sealer.keys_for(&page.rows);
         let summary =
             |row: SealedSecret| SecretSummary { is_readable: keys.find(&row.key_id).is_some(), row };
         Ok(page.map(summary))
     }
 
-    pub async fn remove_secret(
-        &self,
-        who: &Identity,
-        scope: SecretScope,
-        name: SecretName,
-    ) -> Result<(), Error> {
-        let owner = self.secret_owner(who, Action::WriteSecrets, scope).await?;
-        let (now, by, actor) = (self.clock().now(), who.principal.clone(), Actor::of(who));
-        self.write_with_retries(true, move |tx| {
-            if !tx.delete_secret(owner, &name)? {
-                return Err(Error::new(ErrorCode::SecretNotFound));
-            }
-            let reach = Reach { owner, name: name.clone() };
-            let reached = tx.raise_generations(&reach, now)?;
-            let event = event(
-                owner,
-                &by,
-                now,
-                SecretRemoved { name: name.as_str().to_owned(), owner: owner.kind(), workspaces: reached },
-            );
-            tx.append_event(&event)?;
-            let done = AuditAction::SecretRemoved;
-            let entry = actor.did(now, done, AuditTargetKind::Secret, name.as_str(), details(owner, &event));
-            tx.append_audit(&entry)?;
-            Ok(())
-        })
-        .await?;
-        self.roll_out_in_background(owner.org_id());
+    #[tracing::instrument(name = "fleet.secrets.remove", skip_all)]
+    pub async fn remove(&self, who: &Identity, scope: SecretScope, name: SecretName) -> Result<(), Error> {
+        let owner = self.owner_of(who, Action::WriteSecrets, scope).await?;
+        let (now, by, actor) = (self.context.now(), who.principal.clone(), Actor::of(who));
+        self.context
+            .write_with_retries(true, move |tx| {
+                if !tx.delete_secret(owner, &name)? {
+                    return Err(Error::new(ErrorCode::SecretNotFound));
+                }
+                let reach = Reach { owner, name: name.clone() };
+                let reached = tx.raise_generations(&reach, now)?;
+                let event = event(
+                    owner,
+                    &by,
+                    now,
+                    SecretRemoved {
+                        name: name.as_str().to_owned(),
+                        owner: owner.kind(),
+                        workspaces: reached,
+                    },
+                );
+                tx.append_event(&event)?;
+                let done = AuditAction::SecretRemoved;
+                let entry =
+                    actor.did(now, done, AuditTargetKind::Secret, name.as_str(), details(owner, &event));
+                tx.append_audit(&entry)?;
+                Ok(())
+            })
+            .await?;
+        self.rollout.run_in_background(owner.org_id());
         Ok(())
     }
 
-    /// The secrets that commands of this workspace get now: its own before its org's. One that does not open is an
-    /// error: a command that runs without what it counts on does harm of its own.
-    pub async fn secret_variables(&self, row: &Workspace) -> Result<SecretVariables, Error> {
-        if !secrets::concerns(row) {
-            return Ok(SecretVariables::default());
-        }
-        // The values are read after the row: they are of its generation, or newer.
-        let (org_id, id) = (row.org_id, row.id);
-        let rows = self.store().read(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await?;
-        let values = self.sealer().open_all(id, rows)?;
-        Ok(SecretVariables::new(values, self.note_of_starts(row)))
+    /// The secrets that commands of this workspace get now: its own before its org's.
+    pub async fn variables(&self, row: &Workspace) -> Result<SecretVariables, Error> {
+        self.values.variables(row).await
     }
 }
 
 /// A value on its way into the database.
 #[derive(Clone)]
-struct Wish {
+struct SetSecret {
     owner: SecretOwner,
     name: SecretName,
     value: SecretValue,
@@ -170,7 +189,7 @@ struct Wish {
     max: u64,
 }
 
-impl Wish {
+impl SetSecret {
     fn write(&self, tx: &mut dyn WriteTx, sealer: &Sealer) -> Result<(SealedSecret, bool), Error> {
         if let SecretOwner::Workspace { id, .. } = self.owner {
             live_row(tx, id)?;

@@ -1,49 +1,76 @@
-//! The carrier of `rules::secrets::roll_out`: what a change of secrets reaches is restarted a few at a time (F33).
+//! Restarts what a change of secrets reaches, a few at a time, as `rules::secrets::roll_out` decides (F33).
 //!
 //! Who is behind, and whether of secrets alone, stands in the rows. If this process dies, the next start goes on with it,
 //! and before that the sweep `catching_up` of any replica.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warren_model::{BehindOf, OrgId, Vitals, Workspace, WorkspaceId};
 use warren_rules::access::secrets::{
     Background, Behind, BringUp, Pace, bring_up, holds_old_values, known_background, roll_out,
 };
 use warren_rules::lifecycle::replicas::takes_up;
+use warren_service::{Context, Error};
 use warren_store::WorkspaceQuery;
+use warren_workspace::Registry;
 use warren_workspace::shell::{ProcessInfo, ProcessState};
 
+use super::FreshProcesses;
+use crate::reconciler::Reconciler;
+use crate::replicas::Replicas;
 use crate::sweeps::Tally;
-use crate::{Error, Fleet};
 
 /// Rows read at a time.
 const PAGE: u32 = 500;
 
-impl Fleet {
-    pub(super) fn roll_out_in_background(&self, org_id: OrgId) {
-        let fleet = self.clone();
-        self.context().spawn(tracing::Span::none(), async move {
-            fleet.0.rolling_out.fetch_add(1, Ordering::SeqCst);
-            let rolled_out = fleet.roll_out(org_id).await;
-            fleet.0.rolling_out.fetch_sub(1, Ordering::SeqCst);
+/// What [`Rollout`] needs.
+#[derive(Debug, Clone)]
+pub(crate) struct RolloutParts {
+    pub(crate) context: Context,
+    pub(crate) registry: Registry,
+    pub(crate) replicas: Replicas,
+    pub(crate) reconciler: Reconciler,
+    pub(crate) fresh_processes: Arc<FreshProcesses>,
+}
+
+/// Brings workspaces up to changed secrets. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Rollout {
+    parts: RolloutParts,
+    /// Changes that are being rolled out.
+    under_way: Arc<AtomicUsize>,
+}
+
+impl Rollout {
+    pub(crate) fn new(parts: RolloutParts) -> Self {
+        Self { parts, under_way: Arc::default() }
+    }
+
+    pub(super) fn run_in_background(&self, org_id: OrgId) {
+        let rollout = self.clone();
+        self.parts.context.spawn(tracing::info_span!("fleet.rollout.run"), async move {
+            rollout.under_way.fetch_add(1, Ordering::SeqCst);
+            let rolled_out = rollout.run(org_id).await;
+            rollout.under_way.fetch_sub(1, Ordering::SeqCst);
             if let Err(error) = rolled_out {
                 tracing::warn!(%error, "a change of secrets could not be rolled out; the sweep `catching_up` goes on with it");
             }
         });
     }
 
-    /// Whoever is behind, whatever made it so: a change whose carrier died, or one that another process made. Answers how
-    /// many were looked at, and how many brought up.
+    /// Whoever is behind, whatever made it so: a change whose carrier died, or one that another process made. Counts
+    /// how many were looked at, and how many brought up.
     pub(crate) async fn catch_up(&self, tally: &mut Tally) -> Result<(), Error> {
         let (rows, vitals) = self.rows_behind(None).await?;
         tally.looked_at = rows.len() as u64;
         for row in &rows {
-            if takes_up(row, self.replica().standing(row.id).await?) {
-                self.reconcile_in_background(row.id);
+            if takes_up(row, self.parts.replicas.standing(row.id).await?) {
+                self.parts.reconciler.run_in_background(row.id);
             }
         }
-        if self.0.rolling_out.load(Ordering::SeqCst) > 0 {
+        if self.under_way.load(Ordering::SeqCst) > 0 {
             // Somebody brings them up already, a few at a time.
             return Ok(());
         }
@@ -56,24 +83,24 @@ impl Fleet {
         Ok(())
     }
 
-    /// Answers whether it is being restarted.
+    /// Returns true if it is being restarted.
     async fn bring_up(&self, row: &Workspace) -> Result<bool, Error> {
         match bring_up(row.spec.runtime, self.behind(row).await) {
             BringUp::Restart => {
-                self.reconcile_in_background(row.id);
+                self.parts.reconciler.run_in_background(row.id);
                 Ok(true)
             }
-            BringUp::Note => self.mark_observed(row).await.map(|()| false),
+            BringUp::Note => self.parts.reconciler.mark_observed(row).await.map(|()| false),
         }
     }
 
-    async fn roll_out(&self, org_id: OrgId) -> Result<(), Error> {
+    async fn run(&self, org_id: OrgId) -> Result<(), Error> {
         let mut tried: BTreeMap<WorkspaceId, u64> = BTreeMap::new();
         loop {
             let (rows, vitals) = self.rows_behind(Some(org_id)).await?;
             let tasks = |row: &Workspace| vitals.get(&row.id).map_or(0, |vitals| vitals.active_tasks);
             let plan = roll_out(rows.iter().map(|row| (row, tasks(row))), &tried, Pace::default());
-            if plan.restart.is_empty() || self.context().is_stopping() {
+            if plan.restart.is_empty() || self.parts.context.is_stopping() {
                 return Ok(());
             }
             let mut restarting = Vec::new();
@@ -84,7 +111,7 @@ impl Fleet {
                 }
             }
             for id in restarting {
-                self.0.under_way.idle(id).await;
+                self.parts.reconciler.idle(id).await;
             }
         }
     }
@@ -97,7 +124,7 @@ impl Fleet {
     }
 
     fn is_open(&self, id: WorkspaceId) -> bool {
-        self.registry().describe(id).is_some_and(|known| known.opened_at.is_some())
+        self.parts.registry.describe(id).is_some_and(|known| known.opened_at.is_some())
     }
 
     async fn background_of(&self, row: &Workspace) -> Background {
@@ -105,7 +132,7 @@ impl Fleet {
         if let Some(known) = known_background(&row.spec, self.is_open(id)) {
             return known;
         }
-        let listed = self.registry().with(id, |workspace| async move {
+        let listed = self.parts.registry.with(id, |workspace| async move {
             match workspace.shell() {
                 Some(shell) => shell.list().await,
                 None => Ok(Vec::new()),
@@ -114,7 +141,7 @@ impl Fleet {
         match listed.await {
             Ok(processes) => {
                 // Read after the list: what was started before it is in here.
-                let started_with = self.0.started_meanwhile.take(id);
+                let started_with = self.parts.fresh_processes.take(id);
                 let holds_old = |process: &&ProcessInfo| {
                     process.state == ProcessState::Running
                         && holds_old_values(started_with.get(&process.id).copied(), row.generation)
@@ -139,10 +166,11 @@ impl Fleet {
         let mut rows = Vec::new();
         loop {
             let asked = query.clone();
-            let page = self.store().read(move |tx| tx.workspaces(&asked).map_err(Error::from)).await?;
+            let page =
+                self.parts.context.store().read(move |tx| tx.workspaces(&asked).map_err(Error::from)).await?;
             for row in page.rows {
                 // What another replica has, it brings up itself.
-                if !self.is_elsewhere(row.id).await? {
+                if !self.parts.replicas.is_elsewhere(row.id).await? {
                     rows.push(row);
                 }
             }
@@ -151,7 +179,10 @@ impl Fleet {
                 None => break,
             }
         }
-        let vitals = self.vitals_of(&rows).await?;
+        let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+        let found =
+            self.parts.context.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
+        let vitals = self.parts.context.readable(found).into_iter().collect();
         Ok((rows, vitals))
     }
 }

@@ -4,7 +4,7 @@
 //!   keys [old] ─▶ [new, old] on disk ─▶ rows in batches: open with old, seal with new, compare-and-set ─▶ [new, old]
 //! ```
 //!
-//! At every moment each row names a key that is at hand, so that a crash in between costs nothing: the next start finds
+//! At every inputs each row names a key that is at hand, so that a crash in between costs nothing: the next start finds
 //! rows under another key than the current and goes on. Values do not change, and neither do generations.
 
 use warren_model::event::SecretKeyRotated;
@@ -12,12 +12,8 @@ use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventData, KeyId, NewEvent, OrgId, Principal, PushConfig,
     TaskId, TokenId,
 };
-use warren_rules::access::Action;
-use warren_service::{Key, KeyError, Keyring, RowSeal};
+use warren_service::{Action, Actor, Context, Error, Identity, Key, KeyError, Keyring, RowSeal, Sealer};
 use warren_store::{Error as StoreError, Lease, SecretKey, Unreadable};
-
-use crate::Actor;
-use crate::{Error, Fleet, Identity};
 
 /// Rows that are sealed anew in one transaction.
 const BATCH: u32 = 100;
@@ -56,22 +52,34 @@ impl Resealed {
     }
 }
 
-impl Fleet {
+/// Moves all secrets to a new key. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct KeyRotation {
+    context: Context,
+    sealer: Sealer,
+}
+
+impl KeyRotation {
+    pub(crate) fn new(context: Context, sealer: Sealer) -> Self {
+        Self { context, sealer }
+    }
+
     /// Makes a new key, if the source of keys can be written, and seals everything anew under the current one.
-    pub async fn rotate_secret_key(&self, who: &Identity) -> Result<Rotation, Error> {
+    #[tracing::instrument(name = "fleet.key_rotation.rotate", skip_all)]
+    pub async fn rotate(&self, who: &Identity) -> Result<Rotation, Error> {
         who.may_in_own_org(Action::Operate)?;
-        let lease = self.take_rotation_lease().await?.ok_or_else(|| {
+        let lease = self.take_lease().await?.ok_or_else(|| {
             Error::with_detail(ErrorCode::VersionConflict, "another rotation of the key is under way")
         })?;
-        let rotated = self.rotate(&who.principal, Actor::of(who)).await;
-        self.release_rotation_lease(lease).await;
+        let rotated = self.move_to_new_key(&who.principal, Actor::of(who)).await;
+        self.release_lease(lease).await;
         rotated
     }
 
     /// Goes on with a rotation that a crash cut off, or that began with new keys in a variable; at start.
-    pub(crate) async fn resume_rotation(&self) -> Result<(), Error> {
-        let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
-        let keys = self.sealer().keys().ring();
+    pub(crate) async fn resume(&self) -> Result<(), Error> {
+        let counts = self.context.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
+        let keys = self.sealer.keys().ring();
         let is_other = |id: &KeyId| id != keys.current().id();
         let missing: Vec<&(KeyId, u64)> = counts.iter().filter(|(id, _)| keys.find(id).is_none()).collect();
         for (key_id, count) in missing {
@@ -80,26 +88,27 @@ impl Fleet {
         if !counts.iter().any(|(id, _)| is_other(id) && keys.find(id).is_some()) {
             return Ok(());
         }
-        let Some(lease) = self.take_rotation_lease().await? else { return Ok(()) };
+        let Some(lease) = self.take_lease().await? else { return Ok(()) };
         let by = Principal::system("server");
         let done = self.reseal_and_record(&keys, false, &by, Actor::system("server", OrgId::DEFAULT)).await;
-        self.release_rotation_lease(lease).await;
+        self.release_lease(lease).await;
         let done = done?;
         tracing::info!(resealed = done.resealed, key_id = %done.key_id, "secrets are sealed under the current key");
         Ok(())
     }
 
-    async fn rotate(&self, by: &Principal, actor: Actor) -> Result<Rotation, Error> {
-        let keys = self.sealer().keys().reload();
-        let led = keys.led_by(Key::new(self.entropy().secret()));
-        let is_new_key = self.sealer().keys().replace(&led).map_err(|error| unusable(&error))?;
+    async fn move_to_new_key(&self, by: &Principal, actor: Actor) -> Result<Rotation, Error> {
+        let keys = self.sealer.keys().reload();
+        let led = keys.led_by(Key::new(self.context.entropy().secret()));
+        let is_new_key = self.sealer.keys().replace(&led).map_err(|error| unusable(&error))?;
         let keys = if is_new_key { led } else { keys };
         let done = self.reseal_and_record(&keys, is_new_key, by, actor).await?;
         // Under which key a row is that cannot be read may not be known either.
         if is_new_key && done.unreadable_rows.is_empty() {
-            let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
+            let counts =
+                self.context.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
             let needed = keys.without_unused(|id| counts.iter().any(|(used, _)| used == id));
-            self.sealer().keys().replace(&needed).map_err(|error| unusable(&error))?;
+            self.sealer.keys().replace(&needed).map_err(|error| unusable(&error))?;
         }
         Ok(done)
     }
@@ -112,12 +121,13 @@ impl Fleet {
         actor: Actor,
     ) -> Result<Rotation, Error> {
         let mut all = self.reseal_all(keys).await?;
-        all.add(self.reseal_asides(keys).await?);
-        self.context().tell_unreadable(&all.unreadable);
+        all.add(self.reseal_row_seals(keys).await?);
+        self.context.tell_unreadable(&all.unreadable);
         let (resealed, unreadable) = (all.done, all.unopened + all.unreadable.len() as u64);
         let key_id = keys.current().id().clone();
-        let (now, by, id) = (self.clock().now(), by.clone(), key_id.to_string());
-        self.store()
+        let (now, by, id) = (self.context.now(), by.clone(), key_id.to_string());
+        self.context
+            .store()
             .write(move |tx| {
                 let data = EventData::from(SecretKeyRotated { key_id: id.clone(), resealed, unreadable });
                 tx.append_event(&NewEvent {
@@ -142,8 +152,9 @@ impl Fleet {
         let mut after: Option<SecretKey> = None;
         loop {
             let (keys, from) = (keys.clone(), after.clone());
-            let sealer = self.sealer().clone();
+            let sealer = self.sealer.clone();
             let (some, next) = self
+                .context
                 .store()
                 .write(move |tx| {
                     let page = tx.secrets_not_under(keys.current().id(), from.as_ref(), BATCH)?;
@@ -174,12 +185,13 @@ impl Fleet {
     }
 
     /// The same for what stands sealed in rows of others.
-    async fn reseal_asides(&self, keys: &Keyring) -> Result<Resealed, Error> {
+    async fn reseal_row_seals(&self, keys: &Keyring) -> Result<Resealed, Error> {
         let mut all = Resealed::default();
         let mut after: Option<(TaskId, String)> = None;
         loop {
-            let (sealer, keys, from) = (self.sealer().clone(), keys.clone(), after.clone());
+            let (sealer, keys, from) = (self.sealer.clone(), keys.clone(), after.clone());
             let (some, next) = self
+                .context
                 .store()
                 .write(move |tx| {
                     let from = from.as_ref().map(|(task, id)| (*task, id.as_str()));
@@ -206,18 +218,20 @@ impl Fleet {
         }
     }
 
-    async fn take_rotation_lease(&self) -> Result<Option<Lease>, Error> {
-        let now = self.clock().now();
+    async fn take_lease(&self) -> Result<Option<Lease>, Error> {
+        let now = self.context.now();
         // Any id will do: it only tells this rotation from another.
-        let owner: TokenId = self.entropy().id(now);
+        let owner: TokenId = self.context.entropy().id(now);
         let owner = owner.to_string();
-        self.store()
+        self.context
+            .store()
             .write(move |tx| tx.take_lease(LEASE, &owner, now, now.plus_ms(LEASE_MS)).map_err(Error::from))
             .await
     }
 
-    async fn release_rotation_lease(&self, lease: Lease) {
-        let released = self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await;
+    async fn release_lease(&self, lease: Lease) {
+        let released =
+            self.context.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await;
         if let Err(error) = released {
             tracing::warn!(%error, "the lease of a rotation could not be given back; it ends by itself");
         }

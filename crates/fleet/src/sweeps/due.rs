@@ -2,11 +2,11 @@
 
 use warren_model::{Principal, WorkspaceId};
 use warren_rules::lifecycle::sweeps::{Act, Sweep, Then, deed};
+use warren_service::Error;
 use warren_store::{Due, Lease, WriteTx};
 
-use super::{Go, Ran, Tally, lease};
-use crate::lifecycle::{Moment, Particulars, Wish, apply_signal_knowing, follow_wish};
-use crate::{Error, Fleet};
+use super::{Go, Ran, Sweeps, Tally, lease};
+use crate::lifecycle::{DesiredChange, SignalOptions, TxInputs, apply_desired, apply_signal_knowing};
 
 /// Workspaces dealt with in one transaction: enough that its commit does not count, few enough that other writers wait for
 /// some 20 ms at most.
@@ -28,13 +28,13 @@ enum Dealt {
     Asked(WorkspaceId),
 }
 
-impl Fleet {
+impl Sweeps {
     pub(super) async fn sweep_due(&self, sweep: Sweep, due: Due, tally: &mut Tally) -> Result<Ran, Error> {
         // Reading costs no commit; most runs end here.
         if self.due(due, 1).await?.is_empty() {
             return Ok(Ran::Done);
         }
-        let lease = match self.take_sweep(sweep).await? {
+        let lease = match self.leases.take(sweep).await? {
             Ok(lease) => lease,
             Err(owner) => return Ok(Ran::Elsewhere { owner }),
         };
@@ -44,26 +44,26 @@ impl Fleet {
             ids.sort_unstable();
             let is_last = ids.len() < STRETCH as usize;
             for batch in ids.chunks(BATCH) {
-                if self.context().is_stopping() {
+                if self.parts.context.is_stopping() {
                     break;
                 }
                 match self.sweep_batch(sweep, &lease, batch, tally).await? {
                     Go::On => {}
-                    Go::Home => return Ok(Ran::TakenOver { owner: self.who_sweeps(&lease).await? }),
+                    Go::Home => return Ok(Ran::TakenOver { owner: self.leases.holder(&lease).await? }),
                 }
             }
             // What failed is due still; to go on would meet the same again and again.
-            if is_last || tally.failed > 0 || self.context().is_stopping() {
+            if is_last || tally.failed > 0 || self.parts.context.is_stopping() {
                 break;
             }
         }
-        self.give_back(lease).await?;
+        self.leases.give_back(lease).await?;
         Ok(Ran::Done)
     }
 
     async fn due(&self, due: Due, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
-        let now = self.clock().now();
-        self.store().read(move |tx| tx.due(due, now, limit).map_err(Error::from)).await
+        let now = self.parts.context.now();
+        self.parts.context.store().read(move |tx| tx.due(due, now, limit).map_err(Error::from)).await
     }
 
     /// One transaction for all; if that fails, one for each, so that one bad row costs nobody else its turn.
@@ -74,8 +74,8 @@ impl Fleet {
         ids: &[WorkspaceId],
         tally: &mut Tally,
     ) -> Result<Go, Error> {
-        let moment = self.moment(&Principal::system(sweep.as_str()));
-        let work = Work { sweep, lease: lease.clone(), moment };
+        let inputs = self.parts.signals.inputs(&Principal::system(sweep.as_str()));
+        let work = Work { sweep, lease: lease.clone(), inputs };
         match self.deal_with(&work, ids.to_vec()).await {
             Ok(Some(dealt)) => self.count(&dealt, tally),
             Ok(None) => return Ok(Go::Home),
@@ -100,13 +100,15 @@ impl Fleet {
     /// Absent: the sweep is somebody else's by now, and nothing was written.
     async fn deal_with(&self, work: &Work, ids: Vec<WorkspaceId>) -> Result<Option<Vec<Dealt>>, Error> {
         let work = work.clone();
-        self.write_with_retries(true, move |tx| {
-            if !lease::keep(tx, &work.lease, work.moment.now)? {
-                return Ok(None);
-            }
-            ids.iter().map(|id| deal_with_one(tx, &work, *id)).collect::<Result<_, _>>().map(Some)
-        })
-        .await
+        self.parts
+            .context
+            .write_with_retries(true, move |tx| {
+                if !lease::keep(tx, &work.lease, work.inputs.now)? {
+                    return Ok(None);
+                }
+                ids.iter().map(|id| deal_with_one(tx, &work, *id)).collect::<Result<_, _>>().map(Some)
+            })
+            .await
     }
 
     fn count(&self, dealt: &[Dealt], tally: &mut Tally) {
@@ -117,11 +119,11 @@ impl Fleet {
                 Dealt::Acted => tally.acted_on += 1,
                 Dealt::Handed(id) => {
                     tally.acted_on += 1;
-                    self.reconcile_in_background(*id);
+                    self.parts.reconciler.run_in_background(*id);
                 }
                 Dealt::Asked(id) => {
                     tally.acted_on += 1;
-                    self.probe_in_background(*id);
+                    self.parts.probes.run_in_background(*id);
                 }
             }
         }
@@ -132,22 +134,22 @@ impl Fleet {
 struct Work {
     sweep: Sweep,
     lease: Lease,
-    moment: Moment,
+    inputs: TxInputs,
 }
 
 fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<Dealt, Error> {
     let Some(known) = tx.workspace(id)? else { return Ok(Dealt::Nothing) };
     let vitals = tx.hold_vitals(id)?;
-    let moment = &work.moment;
-    let Some(deed) = deed(work.sweep, &known, &vitals, moment.now) else { return Ok(Dealt::Nothing) };
+    let inputs = &work.inputs;
+    let Some(deed) = deed(work.sweep, &known, &vitals, inputs.now) else { return Ok(Dealt::Nothing) };
     let mut row = deed.row;
     match deed.act {
         Act::Write => {}
         Act::Signal(signal) => {
-            apply_signal_knowing(tx, &mut row, &vitals, signal, moment, &Particulars::default())?;
+            apply_signal_knowing(tx, &mut row, &vitals, signal, inputs, &SignalOptions::default())?;
         }
         Act::Wish(desired) => {
-            follow_wish(tx, row, Wish::plain(desired), moment)?;
+            apply_desired(tx, row, DesiredChange::to(desired), inputs)?;
             return Ok(Dealt::Handed(id));
         }
     }

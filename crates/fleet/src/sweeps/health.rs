@@ -5,18 +5,18 @@
 
 use warren_model::{Principal, WorkspaceId};
 use warren_rules::lifecycle::Signal;
+use warren_service::Error;
 use warren_workspace::Presence;
 
-use super::{Ran, Tally};
-use crate::{Error, Fleet};
+use super::{Ran, Sweeps, Tally};
 
 /// Boxes asked at the same time.
 const AT_ONCE: usize = 32;
 
-impl Fleet {
+impl Sweeps {
     pub(super) async fn sweep_health(&self, tally: &mut Tally) -> Result<Ran, Error> {
-        self.let_go_of_lost_boxes(tally).await?;
-        for (id, presence) in self.registry().check_presence_of_open(AT_ONCE).await {
+        self.parts.replicas.close_lost_boxes(tally).await?;
+        for (id, presence) in self.parts.registry.check_presence_of_open(AT_ONCE).await {
             tally.looked_at += 1;
             match presence {
                 Presence::Here => {}
@@ -32,7 +32,7 @@ impl Fleet {
     }
 
     async fn tell_gone(&self, id: WorkspaceId) -> Result<(), Error> {
-        match self.signal(id, Signal::BoxGone, &Principal::system("health"), None).await {
+        match self.parts.signals.send(id, Signal::BoxGone, &Principal::system("health"), None).await {
             Err(error) if error.code == warren_model::ErrorCode::WorkspaceNotFound => Ok(()),
             told => told.map(drop),
         }

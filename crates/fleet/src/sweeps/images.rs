@@ -5,24 +5,46 @@
 //! process, and so are the boxes: the next ones are made from what is here then.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warren_model::event::WorkspaceImageRefreshed;
 use warren_model::{Principal, WorkspaceId};
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::images::{Action, Look, Memory, is_outdated, plan, plan_asked, remember};
+use warren_service::{Context, Error};
+use warren_workspace::Registry;
 use warren_workspace::registry::OpenImage;
 
 use super::{Occasion, Tally};
-use crate::lifecycle::{Particulars, apply_signal, event_of};
+use crate::lifecycle::{SignalOptions, Signals, apply_signal, event_of};
+use crate::reconciler::Reconciler;
 use crate::workspaces::live_row;
-use crate::{Error, Fleet};
 
-impl Fleet {
-    pub(super) async fn sweep_images(&self, occasion: Occasion, tally: &mut Tally) {
-        let open = self.registry().open_images().await;
+/// Watches the images of open boxes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct ImageWatcher {
+    context: Context,
+    signals: Signals,
+    registry: Registry,
+    reconciler: Reconciler,
+    /// The digests that it has seen.
+    memory: Arc<Mutex<Memory>>,
+}
+
+impl ImageWatcher {
+    pub(super) fn new(
+        context: Context,
+        signals: Signals,
+        registry: Registry,
+        reconciler: Reconciler,
+    ) -> Self {
+        Self { context, signals, registry, reconciler, memory: Arc::default() }
+    }
+
+    pub(super) async fn sweep(&self, occasion: Occasion, tally: &mut Tally) {
+        let open = self.registry.open_images().await;
         let looks = self.look_at_images(&open).await;
-        let memory: Memory = self.0.images.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let memory: Memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let actions = match occasion {
             Occasion::Asked => plan_asked(&looks),
             Occasion::Interval => plan(&memory, &looks),
@@ -43,17 +65,17 @@ impl Fleet {
                 }
             }
         }
-        *self.0.images.lock().unwrap_or_else(PoisonError::into_inner) = remember(&memory, &actions, &failed);
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = remember(&memory, &actions, &failed);
     }
 
     /// One look for each name; that one fails says nothing of the others.
     async fn look_at_images(&self, open: &[OpenImage]) -> BTreeMap<String, Look> {
         let mut looks = BTreeMap::new();
         for one in open {
-            if looks.contains_key(&one.name) || self.context().is_stopping() {
+            if looks.contains_key(&one.name) || self.context.is_stopping() {
                 continue;
             }
-            let look = match self.registry().refresh_image(&one.config).await {
+            let look = match self.registry.refresh_image(&one.config).await {
                 Ok(Some(digest)) => Look::Digest(digest),
                 Ok(None) => continue,
                 Err(error) => {
@@ -73,17 +95,18 @@ impl Fleet {
             from: one.made_from.clone(),
             to: digest.clone(),
         };
-        let (id, moment): (WorkspaceId, _) = (one.id, self.moment(&Principal::system("images")));
-        self.write_with_retries(true, move |tx| {
-            let mut row = live_row(tx, id)?;
-            row.raise_generation();
-            tx.append_event(&event_of(&row, &moment.by, moment.now, data.clone()))?;
-            apply_signal(tx, &mut row, Signal::Restart, &moment, &Particulars::default())?;
-            tx.update_workspace(&row, row.version)?;
-            Ok(())
-        })
-        .await?;
-        self.reconcile_in_background(id);
+        let (id, inputs): (WorkspaceId, _) = (one.id, self.signals.inputs(&Principal::system("images")));
+        self.context
+            .write_with_retries(true, move |tx| {
+                let mut row = live_row(tx, id)?;
+                row.raise_generation();
+                tx.append_event(&event_of(&row, &inputs.by, inputs.now, data.clone()))?;
+                apply_signal(tx, &mut row, Signal::Restart, &inputs, &SignalOptions::default())?;
+                tx.update_workspace(&row, row.version)?;
+                Ok(())
+            })
+            .await?;
+        self.reconciler.run_in_background(id);
         Ok(())
     }
 }

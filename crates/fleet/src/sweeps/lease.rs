@@ -2,16 +2,26 @@
 
 use warren_model::Timestamp;
 use warren_rules::lifecycle::sweeps::{Hold, LEASE_MS, Standing, Sweep, hold};
+use warren_service::{Context, Error};
 use warren_store::{Lease, WriteTx};
 
-use crate::{Error, Fleet};
+/// Takes and gives back the leases of sweeps. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct SweepLeases {
+    context: Context,
+}
 
-impl Fleet {
+impl SweepLeases {
+    pub(super) fn new(context: Context) -> Self {
+        Self { context }
+    }
+
     /// The lease, or who has it.
-    pub(super) async fn take_sweep(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
-        let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.context().instance().to_owned());
-        let now = self.clock().now();
-        self.store()
+    pub(super) async fn take(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
+        let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.context.instance().to_owned());
+        let now = self.context.now();
+        self.context
+            .store()
             .write(move |tx| {
                 Ok(match tx.take_lease(&name, &owner, now, now.plus_ms(LEASE_MS))? {
                     Some(lease) => Ok(lease),
@@ -22,13 +32,13 @@ impl Fleet {
     }
 
     pub(super) async fn give_back(&self, lease: Lease) -> Result<(), Error> {
-        self.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await
+        self.context.store().write(move |tx| tx.release_lease(&lease).map_err(Error::from)).await
     }
 
     /// Who has a sweep that was taken over; nobody, if it is done already.
-    pub(super) async fn who_sweeps(&self, lease: &Lease) -> Result<String, Error> {
+    pub(super) async fn holder(&self, lease: &Lease) -> Result<String, Error> {
         let name = lease.name.clone();
-        let held = self.store().read(move |tx| tx.lease(&name).map_err(Error::from)).await?;
+        let held = self.context.store().read(move |tx| tx.lease(&name).map_err(Error::from)).await?;
         Ok(held.map_or_else(String::new, |held| held.owner))
     }
 }

@@ -1,4 +1,4 @@
-//! Carriers of the sweeps: each runs by itself, is started again when it panics, and tells how its last run went.
+//! The sweeps: each runs by itself, is started again when it panics, and tells how its last run went.
 //!
 //! ```text
 //!   every interval ──▶ anything due? ──no──▶ note it in memory; nothing is written
@@ -22,20 +22,27 @@ mod old;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
 
-pub(crate) use board::Board;
-
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use warren_model::Backoff;
 use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
-use warren_rules::access::Action;
 use warren_rules::lifecycle::sweeps::Sweep;
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::Due;
+use warren_workspace::Registry;
 
-use crate::Actor;
-use crate::{Error, Fleet, Identity};
+use crate::Config;
+use crate::lifecycle::Signals;
+use crate::reconciler::Reconciler;
+use crate::replicas::Replicas;
+use crate::runtimes::Probes;
+use crate::secrets::Rollout;
+use board::Board;
+use images::ImageWatcher;
+use lease::SweepLeases;
 
 /// How soon a sweep that panicked is tried again.
 const AFTER_PANIC: Backoff = Backoff { first_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0.2 };
@@ -82,25 +89,59 @@ pub(crate) enum Ran {
     },
 }
 
-impl Fleet {
-    pub(crate) fn start_sweeps(&self) {
-        if !self.0.parts.terms.sweeps_unasked {
+/// What [`Sweeps`] needs.
+#[derive(Debug, Clone)]
+pub(crate) struct SweepParts {
+    pub(crate) context: Context,
+    pub(crate) config: Config,
+    pub(crate) signals: Signals,
+    pub(crate) registry: Registry,
+    pub(crate) replicas: Replicas,
+    pub(crate) reconciler: Reconciler,
+    pub(crate) probes: Probes,
+    pub(crate) rollout: Rollout,
+}
+
+/// Runs the sweeps. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sweeps {
+    parts: Arc<SweepParts>,
+    leases: SweepLeases,
+    images: ImageWatcher,
+    board: Arc<Board>,
+}
+
+impl Sweeps {
+    pub(crate) fn new(parts: SweepParts) -> Self {
+        let SweepParts { context, signals, registry, reconciler, .. } = &parts;
+        Self {
+            leases: SweepLeases::new(context.clone()),
+            images: ImageWatcher::new(context.clone(), signals.clone(), registry.clone(), reconciler.clone()),
+            board: Arc::default(),
+            parts: Arc::new(parts),
+        }
+    }
+
+    pub(crate) fn start(&self) {
+        if !self.parts.config.sweeps_unasked {
             return;
         }
         for sweep in Sweep::ALL {
-            let fleet = self.clone();
-            self.context().spawn(tracing::Span::none(), async move { fleet.keep_sweeping(*sweep).await });
+            let sweeps = self.clone();
+            let span = tracing::info_span!("fleet.sweeps", sweep = sweep.as_str());
+            self.parts.context.spawn(span, async move { sweeps.keep_sweeping(*sweep).await });
         }
     }
 
     /// The sweeps of this process, with their last runs.
-    pub fn sweeps(&self, who: &Identity) -> Result<Vec<SweepReport>, Error> {
+    pub fn list(&self, who: &Identity) -> Result<Vec<SweepReport>, Error> {
         who.may_in_own_org(Action::Operate)?;
-        Ok(self.0.sweeps.reports())
+        Ok(self.board.reports())
     }
 
     /// Runs a sweep now and tells how it went.
-    pub async fn run_sweep(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
+    #[tracing::instrument(name = "fleet.sweeps.run", skip_all, fields(sweep = name))]
+    pub async fn run(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
         who.may_in_own_org(Action::Operate)?;
         let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
         self.note_asked(who, sweep).await;
@@ -110,26 +151,30 @@ impl Fleet {
     /// A sweep that an operator asks for is not refused for want of an entry: it may be what mends the database's host.
     async fn note_asked(&self, who: &Identity, sweep: Sweep) {
         let (action, kind) = (AuditAction::SweepRun, AuditTargetKind::Sweep);
-        let entry = Actor::of(who).did(self.clock().now(), action, kind, sweep.as_str(), json!({}));
-        if let Err(error) = self.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await {
+        let entry = Actor::of(who).did(self.parts.context.now(), action, kind, sweep.as_str(), json!({}));
+        if let Err(error) =
+            self.parts.context.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await
+        {
             tracing::warn!(%error, sweep = sweep.as_str(), "that a sweep was asked for could not be recorded");
         }
     }
 
     async fn keep_sweeping(&self, sweep: Sweep) {
-        if sweep == Sweep::Images && !self.0.parts.terms.watches_images {
+        if sweep == Sweep::Images && !self.parts.config.watches_images {
             return;
         }
         if sweep.runs_at_start() {
             self.sweep_once(sweep, Occasion::Interval).await;
         }
         loop {
-            let wait = match self.0.sweeps.panics_in_a_row(sweep) {
+            let wait = match self.board.panics_in_a_row(sweep) {
                 0 => Duration::from_millis(sweep.interval_ms()),
-                panics => Duration::from_millis(AFTER_PANIC.delay_ms(panics - 1, self.entropy().fraction())),
+                panics => Duration::from_millis(
+                    AFTER_PANIC.delay_ms(panics - 1, self.parts.context.entropy().fraction()),
+                ),
             };
             tokio::select! {
-                () = self.context().stopping().cancelled() => return,
+                () = self.parts.context.stopping().cancelled() => return,
                 () = tokio::time::sleep(wait) => {}
             }
             self.sweep_once(sweep, Occasion::Interval).await;
@@ -138,27 +183,32 @@ impl Fleet {
 
     /// One run, in a task of its own: a panic in it ends that task and is told, not this one.
     async fn sweep_once(&self, sweep: Sweep, occasion: Occasion) -> SweepReport {
-        let _turn = self.0.sweeps.turn(sweep).await;
-        let started_at = self.clock().now();
-        let fleet = self.clone();
+        let _turn = self.board.turn(sweep).await;
+        let started_at = self.parts.context.now();
+        let sweeps = self.clone();
         let run = async move {
             let mut tally = Tally::default();
-            let ran = fleet.run(sweep, occasion, &mut tally).await;
+            let ran = sweeps.run_one(sweep, occasion, &mut tally).await;
             (ran, tally)
         };
-        let outcome = match self.context().spawn(tracing::Span::none(), run).await {
+        let outcome = match self
+            .parts
+            .context
+            .spawn(tracing::info_span!("fleet.sweeps.run_once", sweep = sweep.as_str()), run)
+            .await
+        {
             Ok((ran, tally)) => Self::outcome_of(sweep, ran, tally),
-            Err(stopped) if stopped.is_cancelled() => return self.0.sweeps.report(sweep),
+            Err(stopped) if stopped.is_cancelled() => return self.board.report(sweep),
             Err(_) => {
                 tracing::error!(sweep = sweep.as_str(), "a sweep panicked; it is started again");
                 SweepOutcome::Panicked
             }
         };
-        self.0.sweeps.note(sweep, started_at, self.clock().now(), outcome);
-        self.0.sweeps.report(sweep)
+        self.board.note(sweep, started_at, self.parts.context.now(), outcome);
+        self.board.report(sweep)
     }
 
-    async fn run(&self, sweep: Sweep, occasion: Occasion, tally: &mut Tally) -> Result<Ran, Error> {
+    async fn run_one(&self, sweep: Sweep, occasion: Occasion, tally: &mut Tally) -> Result<Ran, Error> {
         match sweep {
             Sweep::Liveness => self.sweep_due(sweep, Due::Liveness, tally).await,
             Sweep::Stalls => self.sweep_due(sweep, Due::Stall, tally).await,
@@ -168,12 +218,12 @@ impl Fleet {
             Sweep::Probes => self.sweep_due(sweep, Due::Probe, tally).await,
             Sweep::Health => self.sweep_health(tally).await,
             Sweep::Images => {
-                self.sweep_images(occasion, tally).await;
+                self.images.sweep(occasion, tally).await;
                 Ok(Ran::Done)
             }
             // Restarts go on in the background, and the rows tell who is on its way up, so that the lease need not be
             // held for longer than the look.
-            Sweep::CatchingUp => self.catch_up(tally).await.map(|()| Ran::Done),
+            Sweep::CatchingUp => self.parts.rollout.catch_up(tally).await.map(|()| Ran::Done),
             Sweep::Orphans => self.sweep_orphans(tally).await,
             Sweep::Retention => self.sweep_old(tally).await,
         }
@@ -198,7 +248,7 @@ impl Fleet {
     /// Every process looks after its own host: leftovers are here or nowhere, so that no lease is needed.
     async fn sweep_orphans(&self, tally: &mut Tally) -> Result<Ran, Error> {
         let live = self.living_ids().await?;
-        let report = self.registry().reap_once(&live).await;
+        let report = self.parts.registry.reap_once(&live).await;
         for problem in &report.problems {
             tracing::warn!(problem, "a leftover could not be removed; it is tried again");
         }
@@ -213,6 +263,8 @@ impl Fleet {
         let (mut ids, mut after) = (BTreeSet::new(), None);
         loop {
             let page = self
+                .parts
+                .context
                 .store()
                 .read(move |tx| tx.living_workspace_ids(after, PAGE).map_err(Error::from))
                 .await?;

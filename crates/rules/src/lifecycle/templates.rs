@@ -99,15 +99,6 @@ impl PublicFailure for Problem {
     }
 }
 
-/// Templates that a blueprint names itself; those may name others.
-pub fn references(blueprint: &Blueprint) -> BTreeSet<TemplateName> {
-    let mut found: BTreeSet<_> = blueprint.template.iter().cloned().collect();
-    for child in &blueprint.children {
-        found.extend(references(child));
-    }
-    found
-}
-
 /// The workspaces that a blueprint leads to, parents first.
 pub fn plan(root: &Blueprint, library: &Library) -> Result<Vec<Node>, Problem> {
     plan_all(std::slice::from_ref(root), library)
@@ -138,7 +129,7 @@ fn walk(
     way: &mut Vec<TemplateName>,
     done: &mut BTreeSet<TemplateName>,
 ) -> Option<Vec<TemplateName>> {
-    for next in references(blueprint) {
+    for next in blueprint.references() {
         if let Some(at) = way.iter().position(|name| *name == next) {
             return Some(way[at..].iter().cloned().chain([next]).collect());
         }

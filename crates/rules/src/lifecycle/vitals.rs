@@ -4,69 +4,15 @@
 //! what is swept later (silence, stalls, idleness) is a deadline by Warren's own clock.
 
 use warren_model::{
-    Displaced, Outcomes, Runtime, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec, truncate_utf8,
+    Outcomes, ReportDoubt, Runtime, RuntimeReport, RuntimeState, Status, Timestamp, Vitals, WorkspaceSpec,
+    truncate_utf8,
 };
 
 use crate::text::redaction::Redactor;
 
-/// What a runtime said, field by field.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Report {
-    pub error_rate: Option<f64>,
-    /// Empty: there is none any more.
-    pub sample_error: Option<String>,
-    pub active_tasks: Option<u32>,
-    /// Empty: none.
-    pub current_task: Option<String>,
-    pub uptime_s: Option<u64>,
-    pub last_progress_at: Option<Timestamp>,
-    pub runtime_state: Option<RuntimeState>,
-    pub displaced: Displacement,
-    /// 0: back to Warren's own default.
-    pub idle_timeout_seconds: Option<u32>,
-}
-
-impl Report {
-    /// What it says in the runtime's own words, which may hold a secret.
-    pub fn words(&mut self) -> impl Iterator<Item = &mut String> {
-        let state = self.runtime_state.as_mut().and_then(|state| match state {
-            RuntimeState::Other(word) => Some(word),
-            RuntimeState::Well | RuntimeState::Wedged => None,
-        });
-        let texts = self.sample_error.iter_mut().chain(&mut self.current_task).chain(state);
-        texts.filter(|text| !text.is_empty())
-    }
-
-    /// Masks the secrets of its workspace in it (F32).
-    pub fn mask(&mut self, known: &Redactor) {
-        self.words().for_each(|text| known.mask_text(text));
-    }
-
-    /// Leaves its words unsaid; its numbers count.
-    pub fn forget_words(&mut self) {
-        (self.sample_error, self.current_task) = (None, None);
-        self.runtime_state.take_if(|state| matches!(state, RuntimeState::Other(_)));
-    }
-}
-
-/// Which switches a runtime sets (F17); the others stay as they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Displacement {
-    pub scheduler: Option<bool>,
-    pub session: Option<bool>,
-    pub status_mgmt: Option<bool>,
-    pub deduplication: Option<bool>,
-}
-
-impl Displacement {
-    fn applied_to(self, known: Displaced) -> Displaced {
-        Displaced {
-            scheduler: self.scheduler.unwrap_or(known.scheduler),
-            session: self.session.unwrap_or(known.session),
-            status_mgmt: self.status_mgmt.unwrap_or(known.status_mgmt),
-            deduplication: self.deduplication.unwrap_or(known.deduplication),
-        }
-    }
+/// Masks the secrets of its workspace in what a report says in words (F32).
+pub fn mask_report(report: &mut RuntimeReport, known: &Redactor) {
+    report.words().for_each(|text| known.mask_text(text));
 }
 
 /// Why a report is refused as a whole; nothing of it was taken.
@@ -78,25 +24,6 @@ pub enum InvalidReport {
     ActiveTasks,
     #[error("runtime_metadata.idle_timeout_seconds: expected at most {MAX_IDLE_TIMEOUT_SECONDS}")]
     IdleTimeout,
-}
-
-/// Something in a report that Warren did not take as it was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
-    /// A time of the runtime lies so far ahead that its clock must be wrong; it was taken as now.
-    ClockAhead { seconds: i64 },
-}
-
-impl Doubt {
-    pub fn sentence(self) -> String {
-        match self {
-            Self::ClockAhead { seconds } => {
-                format!(
-                    "last_progress_at lies {seconds} s in the future and was taken as now; check the clock"
-                )
-            }
-        }
-    }
 }
 
 pub const MAX_ACTIVE_TASKS: u32 = 100_000;
@@ -128,11 +55,11 @@ const SIGNS_PER_LIVENESS: i64 = 4;
 /// The record after a report, and what was not taken at its word.
 pub fn after_report(
     known: &Vitals,
-    report: &Report,
+    report: &RuntimeReport,
     spec: &WorkspaceSpec,
     expectations: &Expectations,
     now: Timestamp,
-) -> Result<(Vitals, Option<Doubt>), InvalidReport> {
+) -> Result<(Vitals, Option<ReportDoubt>), InvalidReport> {
     check(report)?;
     let active_tasks = report.active_tasks.unwrap_or(known.active_tasks);
     let (last_progress_at, doubt) = progress(known, report, active_tasks, now);
@@ -223,7 +150,7 @@ pub fn after_change(runtime: Runtime, status: Status, known: &Vitals) -> Option<
     }
 }
 
-fn check(report: &Report) -> Result<(), InvalidReport> {
+fn check(report: &RuntimeReport) -> Result<(), InvalidReport> {
     // `contains` is false for what is not a number.
     if report.error_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return Err(InvalidReport::ErrorRate);
@@ -240,12 +167,12 @@ fn check(report: &Report) -> Result<(), InvalidReport> {
 /// When work last moved: as reported, but never later than now nor earlier than known; the start of work counts.
 fn progress(
     known: &Vitals,
-    report: &Report,
+    report: &RuntimeReport,
     active_tasks: u32,
     now: Timestamp,
-) -> (Option<Timestamp>, Option<Doubt>) {
+) -> (Option<Timestamp>, Option<ReportDoubt>) {
     let ahead = report.last_progress_at.map_or(0, |at| at.ms_since(now));
-    let doubt = (ahead > TOLERATED_SKEW_MS).then_some(Doubt::ClockAhead { seconds: ahead / 1_000 });
+    let doubt = (ahead > TOLERATED_SKEW_MS).then_some(ReportDoubt::ClockAhead { seconds: ahead / 1_000 });
     let said = report.last_progress_at.map(|at| at.min(now));
     let began = (active_tasks > 0 && known.active_tasks == 0).then_some(now);
     (said.max(began).max(known.last_progress_at), doubt)
@@ -279,7 +206,7 @@ fn text(said: Option<&str>, known: Option<&String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use warren_model::{CapabilitySet, MemoryConfig, ProviderConfig};
+    use warren_model::{CapabilitySet, Displaced, Displacement, MemoryConfig, ProviderConfig};
 
     use super::*;
 
@@ -293,12 +220,12 @@ mod tests {
         }
     }
 
-    fn after(known: &Vitals, report: &Report, now: Timestamp) -> Vitals {
+    fn after(known: &Vitals, report: &RuntimeReport, now: Timestamp) -> Vitals {
         after_report(known, report, &spec(), &Expectations::default(), now).unwrap().0
     }
 
     fn busy() -> Vitals {
-        let report = Report {
+        let report = RuntimeReport {
             error_rate: Some(0.4),
             sample_error: Some("quota".into()),
             active_tasks: Some(2),
@@ -319,16 +246,16 @@ mod tests {
     // F32
     #[test]
     fn the_words_of_a_report_are_masked_or_left_out_and_its_numbers_stay() {
-        let said = Report {
+        let said = RuntimeReport {
             sample_error: Some("401 for moonlight!".into()),
             current_task: Some("moonlight".into()),
             runtime_state: Some(RuntimeState::from_report("moonlight")),
             uptime_s: Some(7),
-            ..Report::default()
+            ..RuntimeReport::default()
         };
         let mut masked = said.clone();
-        masked.mask(&Redactor::new(["moonlight"]));
-        let expected = Report {
+        mask_report(&mut masked, &Redactor::new(["moonlight"]));
+        let expected = RuntimeReport {
             sample_error: Some("401 for *********!".into()),
             current_task: Some("*********".into()),
             runtime_state: Some(RuntimeState::from_report("*********")),
@@ -337,8 +264,9 @@ mod tests {
         assert_eq!(masked, expected);
         let mut unsaid = said;
         unsaid.forget_words();
-        assert_eq!(unsaid, Report { uptime_s: Some(7), ..Report::default() });
-        let mut wedged = Report { runtime_state: Some(RuntimeState::Wedged), ..Report::default() };
+        assert_eq!(unsaid, RuntimeReport { uptime_s: Some(7), ..RuntimeReport::default() });
+        let mut wedged =
+            RuntimeReport { runtime_state: Some(RuntimeState::Wedged), ..RuntimeReport::default() };
         assert!(wedged.words().next().is_none());
         wedged.forget_words();
         assert_eq!(wedged.runtime_state, Some(RuntimeState::Wedged), "it says something about the runtime");
@@ -349,7 +277,7 @@ mod tests {
     fn an_empty_report_changes_nothing_but_the_signs_of_life() {
         let known = busy();
         let later = NOW.plus_ms(10_000);
-        let next = after(&known, &Report::default(), later);
+        let next = after(&known, &RuntimeReport::default(), later);
         let expected = Vitals {
             last_heartbeat_at: Some(later),
             last_task_at: Some(later),
@@ -362,13 +290,13 @@ mod tests {
     // F11
     #[test]
     fn what_is_said_to_be_empty_or_zero_is_cleared() {
-        let report = Report {
+        let report = RuntimeReport {
             sample_error: Some(String::new()),
             current_task: Some(String::new()),
             runtime_state: Some(RuntimeState::Well),
             idle_timeout_seconds: Some(0),
             displaced: Displacement { scheduler: Some(false), ..Displacement::default() },
-            ..Report::default()
+            ..RuntimeReport::default()
         };
         let next = after(&busy(), &report, NOW);
         assert_eq!((next.sample_error, next.current_task, next.idle_timeout_seconds), (None, None, None));
@@ -380,11 +308,11 @@ mod tests {
     #[test]
     fn numbers_that_make_no_sense_are_refused_with_their_field() {
         for rate in [-0.1, 1.01, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let report = Report { error_rate: Some(rate), ..Report::default() };
+            let report = RuntimeReport { error_rate: Some(rate), ..RuntimeReport::default() };
             let refused = after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
             assert_eq!(refused, Err(InvalidReport::ErrorRate), "{rate}");
         }
-        let report = Report { active_tasks: Some(MAX_ACTIVE_TASKS + 1), ..Report::default() };
+        let report = RuntimeReport { active_tasks: Some(MAX_ACTIVE_TASKS + 1), ..RuntimeReport::default() };
         let refused = after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
         assert_eq!(refused, Err(InvalidReport::ActiveTasks));
     }
@@ -392,33 +320,38 @@ mod tests {
     // F14
     #[test]
     fn a_clock_that_is_ahead_buys_no_time_and_is_told() {
-        let report = Report {
+        let report = RuntimeReport {
             active_tasks: Some(1),
             last_progress_at: Some(NOW.plus_ms(3_600_000)),
-            ..Report::default()
+            ..RuntimeReport::default()
         };
         let (vitals, doubt) =
             after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW).unwrap();
         assert_eq!(vitals.last_progress_at, Some(NOW));
         assert_eq!(vitals.stall_deadline, Some(NOW.plus_ms(300_000)));
-        assert_eq!(doubt, Some(Doubt::ClockAhead { seconds: 3_600 }));
+        assert_eq!(doubt, Some(ReportDoubt::ClockAhead { seconds: 3_600 }));
     }
 
     // F14
     #[test]
     fn heartbeats_without_progress_do_not_put_off_the_stall_and_progress_does() {
-        let mut vitals =
-            after(&Vitals::default(), &Report { active_tasks: Some(1), ..Report::default() }, NOW);
+        let mut vitals = after(
+            &Vitals::default(),
+            &RuntimeReport { active_tasks: Some(1), ..RuntimeReport::default() },
+            NOW,
+        );
         let stall = vitals.stall_deadline.unwrap();
         let mut now = NOW;
         while now < stall {
             assert!(!is_stalled(&vitals, now));
             now = now.plus_ms(30_000);
-            vitals = after(&vitals, &Report { active_tasks: Some(1), ..Report::default() }, now);
+            vitals =
+                after(&vitals, &RuntimeReport { active_tasks: Some(1), ..RuntimeReport::default() }, now);
         }
         assert!(is_stalled(&vitals, now));
         assert_eq!(vitals.probe_at, Some(now), "and it is to be looked into");
-        vitals = after(&vitals, &Report { last_progress_at: Some(now), ..Report::default() }, now);
+        vitals =
+            after(&vitals, &RuntimeReport { last_progress_at: Some(now), ..RuntimeReport::default() }, now);
         assert!(!is_stalled(&vitals, now));
         assert_eq!(vitals.probe_at, None);
     }
@@ -426,14 +359,21 @@ mod tests {
     // F7
     #[test]
     fn idleness_counts_from_the_last_task_and_never_from_a_heartbeat() {
-        let mut vitals =
-            after(&Vitals::default(), &Report { active_tasks: Some(1), ..Report::default() }, NOW);
+        let mut vitals = after(
+            &Vitals::default(),
+            &RuntimeReport { active_tasks: Some(1), ..RuntimeReport::default() },
+            NOW,
+        );
         assert_eq!(vitals.idle_deadline, None, "with a task nothing is idle");
-        vitals = after(&vitals, &Report { active_tasks: Some(0), ..Report::default() }, NOW.plus_ms(1_000));
+        vitals = after(
+            &vitals,
+            &RuntimeReport { active_tasks: Some(0), ..RuntimeReport::default() },
+            NOW.plus_ms(1_000),
+        );
         let deadline = NOW.plus_ms(601_000);
         assert_eq!(vitals.idle_deadline, Some(deadline));
         for minute in 1..5 {
-            vitals = after(&vitals, &Report::default(), NOW.plus_ms(60_000 * minute));
+            vitals = after(&vitals, &RuntimeReport::default(), NOW.plus_ms(60_000 * minute));
             assert_eq!(vitals.idle_deadline, Some(deadline));
         }
     }
@@ -446,7 +386,7 @@ mod tests {
             tasks in proptest::option::of(0..5_u32),
             uptime in proptest::option::of(0..1_000_u64),
         ) {
-            let report = Report { error_rate: rate, active_tasks: tasks, uptime_s: uptime, ..Report::default() };
+            let report = RuntimeReport { error_rate: rate, active_tasks: tasks, uptime_s: uptime, ..RuntimeReport::default() };
             prop_assert_eq!(after(&busy(), &report, NOW.plus_ms(1)).runtime_state, RuntimeState::Wedged);
         }
 
@@ -458,10 +398,10 @@ mod tests {
             let (mut vitals, mut now) = (Vitals::default(), NOW);
             for (wait, skew, tasks) in steps {
                 now = now.plus_ms(wait);
-                let report = Report {
+                let report = RuntimeReport {
                     active_tasks: Some(tasks),
                     last_progress_at: Some(now.plus_ms(skew)),
-                    ..Report::default()
+                    ..RuntimeReport::default()
                 };
                 let next = after(&vitals, &report, now);
                 prop_assert!(next.last_progress_at >= vitals.last_progress_at);

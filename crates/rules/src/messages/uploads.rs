@@ -13,7 +13,7 @@ use crate::messages::attachments::MAX_ATTACHMENTS;
 /// The folder of a workspace in which files land that come with messages.
 pub const FOLDER: &str = "uploads";
 /// What a part of a message calls a file of the workspace that the message is in.
-pub const SCHEME: &str = "workspace:";
+pub const SCHEME: &str = warren_model::WORKSPACE_SCHEME;
 const MAX_NAME_BYTES: usize = 255;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -29,8 +29,12 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let id = visit.workspace.id;
-    let registration =
-        app.fleet.store().read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
+    let registration = app
+        .fleet
+        .context
+        .store()
+        .read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from))
+        .await?;
     let card = card_of(&visit.workspace, registration.as_ref(), &visit.base_url).to_string();
     let tag = format!("\"{}\"", digest(&card));
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| is_named(known, &tag));

@@ -66,7 +66,7 @@ impl Visit {
             return Ok(());
         }
         let id = self.workspace.id;
-        let store = self.app.fleet.store();
+        let store = self.app.fleet.context.store();
         let registration =
             store.read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from)).await?;
         let card = registration.and_then(|registration| registration.agent_card).unwrap_or_default();

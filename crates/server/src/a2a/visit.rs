@@ -11,8 +11,8 @@ use warren_exchange::FileView;
 use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
 };
-use warren_fleet::Identity;
 use warren_model::{ErrorCode, TaskId, Workspace};
+use warren_service::Identity;
 
 use super::refusal::Refusal;
 use crate::App;
@@ -67,7 +67,7 @@ impl Visit {
                 _ = recheck.tick() => {}
             }
             // A database that is away is no reason to hang up on a reader who was let in.
-            if let Ok(false) = self.app.fleet.is_still_valid(self.who.token.id).await {
+            if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.who.token.id).await {
                 return ErrorCode::TokenExpired;
             }
             match self.app.exchange.peers.reach(&self.who, self.workspace.id).await {

@@ -22,7 +22,6 @@ use warren_exchange::Exchange;
 
 use self::framing::{Note, Unambiguous, Watched};
 use crate::app::{App, ServerConfig};
-use crate::auth::{Failures, Paces};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
 use crate::runner_door::Door;
@@ -69,12 +68,10 @@ impl Server {
         })?;
         let address = listener.local_addr().map_err(|error| ServerError::Listen(listen, error))?;
         let fleet = exchange.fleet().clone();
-        let max_streams = fleet.limits().max_event_streams as usize;
+        let max_streams = fleet.context.limits().max_event_streams as usize;
         let app = Arc::new(App {
             guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
             hub: EventHub::new(),
-            failures: Failures::default(),
-            paces: Paces::default(),
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
@@ -86,7 +83,9 @@ impl Server {
             fleet,
         });
         let router = routes::router(&app);
-        app.fleet.open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
+        app.fleet
+            .residents
+            .open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
         Ok(Self { listener, address, app, router })
     }
 
@@ -98,7 +97,7 @@ impl Server {
     pub async fn run(self, stop: CancellationToken) {
         let Self { listener, app, router, .. } = self;
         let follower =
-            tokio::spawn(app.hub.clone().follow(Arc::clone(app.fleet.store()), app.stopping.clone()));
+            tokio::spawn(app.hub.clone().follow(Arc::clone(app.fleet.context.store()), app.stopping.clone()));
         let connections = TaskTracker::new();
         let places = Arc::new(Semaphore::new(app.limits().max_connections as usize));
         loop {

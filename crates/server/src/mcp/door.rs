@@ -14,8 +14,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_http::catch_panic::CatchPanicLayer;
-use warren_fleet::Identity;
 use warren_model::ErrorCode;
+use warren_service::Identity;
 
 use crate::auth::Caller;
 use crate::problem::{self, CurrentRequest, Failure};

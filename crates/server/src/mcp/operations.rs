@@ -8,9 +8,9 @@ use std::sync::Arc;
 use http::Method;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
-use warren_fleet::Identity;
-use warren_fleet::access::{Action, Target};
 use warren_model::ErrorCode;
+use warren_service::Identity;
+use warren_service::{Action, Target};
 
 use super::door::encoded;
 use crate::problem::Failure;

@@ -18,8 +18,8 @@ use warren_api::{
     Approval, ApprovalState, Delegate, Delegation, FoundMemories, Memory, MemoryScope, MessagePart, Notify,
     Remember as NewMemory, RequestApproval as Question, TaskMessage,
 };
-use warren_fleet::{Identity, upload_rules};
-use warren_model::{ErrorCode, WorkspaceId};
+use warren_model::{ErrorCode, WORKSPACE_SCHEME, WorkspaceId};
+use warren_service::Identity;
 
 use self::offer::PeerTool;
 use super::door::{Door, encoded};
@@ -324,7 +324,7 @@ fn wish(to: String, task: String, files: &[String]) -> Result<Delegate, Failure>
         return Err(Failure::new(ErrorCode::InvalidRequest, "task: say what is to be done"));
     }
     let file = |path: &String| MessagePart {
-        url: Some(format!("{}{path}", upload_rules::SCHEME)),
+        url: Some(format!("{}{path}", WORKSPACE_SCHEME)),
         ..MessagePart::default()
     };
     let parts = std::iter::once(MessagePart::text(task)).chain(files.iter().map(file)).collect();

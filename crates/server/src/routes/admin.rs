@@ -20,7 +20,7 @@ pub(super) async fn sweeps(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
 ) -> Result<axum::Json<SweepList>, Failure> {
-    let reports = app.fleet.sweeps(&who)?;
+    let reports = app.fleet.sweeps.list(&who)?;
     Ok(axum::Json(SweepList { items: reports.iter().map(convert::sweep).collect() }))
 }
 
@@ -35,5 +35,5 @@ pub(super) async fn run_sweep(
     Caller(who): Caller,
     PathName(name): PathName,
 ) -> Result<axum::Json<Sweep>, Failure> {
-    Ok(axum::Json(convert::sweep(&app.fleet.run_sweep(&who, &name).await?)))
+    Ok(axum::Json(convert::sweep(&app.fleet.sweeps.run(&who, &name).await?)))
 }

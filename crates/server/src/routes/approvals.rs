@@ -8,9 +8,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
 use warren_exchange::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
-use warren_fleet::Identity;
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::Identity;
 use warren_store::ApprovalQuery;
 
 use super::paging::{cursor, page_size, unreadable};

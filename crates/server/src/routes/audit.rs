@@ -57,7 +57,7 @@ pub(super) async fn list(
         until: time_from("until", params.until.as_deref())?,
         limit: super::paging::page_size(params.limit, app.limits().max_page_size)?,
     };
-    let page = app.fleet.audit(&who, query).await?;
+    let page = app.fleet.audit.list(&who, query).await?;
     Ok(axum::Json(AuditPage {
         items: page.rows.iter().map(convert::audit_entry).collect(),
         next_cursor: page.next.map(|seq| seq.to_string()),
@@ -80,6 +80,6 @@ pub(super) async fn head(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
 ) -> Result<axum::Json<AuditHead>, Failure> {
-    let head = app.fleet.audit_head(&who).await?;
+    let head = app.fleet.audit.head(&who).await?;
     Ok(axum::Json(AuditHead { seq: head.seq, hash: head.hash.to_string() }))
 }

@@ -22,7 +22,7 @@ pub(super) async fn show(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<Budget>, Failure> {
-    Ok(tell(app.fleet.budget(&who, id).await?))
+    Ok(tell(app.fleet.budgets.get(&who, id).await?))
 }
 
 /// Set what a workspace may spend in a month.
@@ -39,7 +39,7 @@ pub(super) async fn set(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(body): Json<SetBudget>,
 ) -> Result<axum::Json<Budget>, Failure> {
-    Ok(tell(app.fleet.set_budget(&who, id, body.monthly_limit_micros).await?))
+    Ok(tell(app.fleet.budgets.set(&who, id, body.monthly_limit_micros).await?))
 }
 
 fn tell(budget: warren_fleet::Budget) -> axum::Json<Budget> {

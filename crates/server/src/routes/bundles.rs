@@ -43,7 +43,7 @@ pub(super) async fn export(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<ExportParams>,
 ) -> Result<axum::Json<Bundle>, Failure> {
-    let bundle = app.fleet.export_bundle(&who, id, params.tree).await?;
+    let bundle = app.fleet.bundles.export(&who, id, params.tree).await?;
     let origin =
         BundleOrigin { workspace_id: bundle.origin.workspace_id, exported_at: bundle.origin.exported_at };
     Ok(axum::Json(Bundle { format: bundle.format, version: bundle.version, origin, root: node(bundle.root) }))
@@ -83,6 +83,6 @@ pub(super) async fn import(
         Failure::new(code, error.to_string())
     })?;
     let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;
-    let report = app.fleet.import_bundle(&who, bundle, parent_id, &body.provided_env).await?;
+    let report = app.fleet.bundles.import(&who, bundle, parent_id, &body.provided_env).await?;
     Ok(tell_report(report, &request))
 }

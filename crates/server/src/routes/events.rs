@@ -13,8 +13,8 @@ use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::IntoParams;
 use warren_api::{EventFrame, EventPage, Problem};
-use warren_fleet::Identity;
 use warren_model::ErrorCode;
+use warren_service::Identity;
 
 use crate::App;
 use crate::auth::Caller;

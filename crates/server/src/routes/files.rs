@@ -11,10 +11,11 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 use warren_api::{FileWritten, Listing, MoveFile, Problem};
-use warren_fleet::access::Action;
-use warren_fleet::{Identity, Use};
+use warren_fleet::Use;
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::Action;
+use warren_service::Identity;
 use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, FileContents, Fs, LsQuery, WriteMode};
 use warren_workspace::{Error, Workspace, WorkspacePath};
 
@@ -71,12 +72,12 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    app.fleet.usable_workspace(&who, Action::ReadWorkspaces, id).await?;
+    app.fleet.workspaces.usable(&who, Action::ReadWorkspaces, id).await?;
     let asked = Asked::from_request(&params, &headers);
     let query = ls_query(&params)?;
     let answer = app
         .fleet
-        .registry()
+        .registry
         .with(id, move |workspace| {
             let (path, query) = (path.clone(), query.clone());
             async move { read_either(fs_of(&*workspace)?, &path, asked.range(), &query).await }
@@ -233,10 +234,10 @@ pub(super) async fn write(
     request: Request,
 ) -> Result<Response, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    let row = app.fleet.workspaces.usable(&who, Action::UseWorkspace, id).await?;
     let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
     // The body can be read once, so this is not retried after an eviction: the client sends it again.
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     let contents = paced_body(request, Duration::from_millis(app.limits().body_timeout_ms));
     let written = fs_of(&*workspace)?.write(&path, contents, mode).await?;
     note(&app, &who, &row, "write", &path, written.bytes);
@@ -357,8 +358,8 @@ async fn change<Fut: Future<Output = Result<(), Error>>>(
     (operation, path): (&'static str, WorkspacePath),
     act: impl Fn(Arc<dyn Workspace>, WorkspacePath) -> Fut,
 ) -> Result<StatusCode, Failure> {
-    let row = app.fleet.usable_workspace(who, Action::UseWorkspace, id).await?;
-    app.fleet.registry().with(id, |workspace| act(workspace, path.clone())).await?;
+    let row = app.fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
+    app.fleet.registry.with(id, |workspace| act(workspace, path.clone())).await?;
     note(app, who, &row, operation, &path, 0);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -377,5 +378,5 @@ fn note(
 ) {
     let path = path.as_str().to_owned();
     let what = Use::FileChanged { operation, path, bytes };
-    app.fleet.record_use(row.org_id, row.id, who.principal.clone(), &what);
+    app.fleet.journal.record(row.org_id, row.id, who.principal.clone(), &what);
 }

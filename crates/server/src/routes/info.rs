@@ -6,8 +6,8 @@ use axum::response::IntoResponse;
 use futures_util::future::join_all;
 use http::header;
 use warren_api::{Problem, ProviderInfo, ServerInfo};
-use warren_fleet::access::Action;
 use warren_model::ProviderKind;
+use warren_service::Action;
 use warren_workspace::registry::Registry;
 
 use crate::App;
@@ -28,9 +28,9 @@ pub(super) async fn info(
 ) -> Result<axum::Json<ServerInfo>, Failure> {
     who.may_in_own_org(Action::KnowOneself)?;
     let app = &app;
-    let health = app.fleet.store_health().await?;
+    let health = app.fleet.context.store_health().await?;
     let offered = ProviderKind::ALL.into_iter().filter_map(|kind| {
-        let capabilities = app.fleet.registry().offered(kind).ok()?;
+        let capabilities = app.fleet.registry.offered(kind).ok()?;
         Some((kind, capabilities))
     });
     let providers = offered.map(|(kind, capabilities)| async move {
@@ -38,7 +38,7 @@ pub(super) async fn info(
             kind: kind.to_string(),
             capabilities: convert::capabilities(capabilities),
             note: kind.remark().to_owned(),
-            unavailable: unavailable(app.fleet.registry(), kind).await,
+            unavailable: unavailable(&app.fleet.registry, kind).await,
         }
     });
     Ok(axum::Json(ServerInfo {

@@ -28,7 +28,7 @@ pub(super) async fn pause(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.pause_workspace(&who, id).await?).await
+    answer(&app, &who, &app.fleet.lifecycle.pause(&who, id).await?).await
 }
 
 /// End the rest of a workspace and of all below it.
@@ -44,7 +44,7 @@ pub(super) async fn resume(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.resume_workspace(&who, id).await?).await
+    answer(&app, &who, &app.fleet.lifecycle.resume(&who, id).await?).await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -68,7 +68,7 @@ pub(super) async fn hibernate(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<HibernateParams>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.hibernate_workspace(&who, id, params.force).await?).await
+    answer(&app, &who, &app.fleet.lifecycle.hibernate(&who, id, params.force).await?).await
 }
 
 /// Wake a workspace.
@@ -82,7 +82,7 @@ pub(super) async fn wake(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.wake_workspace(&who, id).await?).await
+    answer(&app, &who, &app.fleet.lifecycle.wake(&who, id).await?).await
 }
 
 /// Bring a workspace up anew.
@@ -98,7 +98,7 @@ pub(super) async fn restart(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.restart_workspace(&who, id).await?).await
+    answer(&app, &who, &app.fleet.lifecycle.restart(&who, id).await?).await
 }
 
 /// Have a failed workspace tried again (operators).
@@ -112,5 +112,5 @@ pub(super) async fn reset(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.reset_workspace(&who, id).await?).await
+    answer(&app, &who, &app.fleet.lifecycle.reset(&who, id).await?).await
 }

@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode, header};
 use warren_api::Health;
-use warren_fleet::access::Action;
 use warren_model::ErrorCode;
+use warren_service::Action;
 
 use crate::App;
 use crate::auth;
@@ -28,7 +28,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     let code = if app.stopping.is_cancelled() {
         Some(ErrorCode::ShuttingDown)
     } else {
-        match tokio::time::timeout(READY_LIMIT, app.fleet.store_health()).await {
+        match tokio::time::timeout(READY_LIMIT, app.fleet.context.store_health()).await {
             Ok(Ok(_)) => None,
             Ok(Err(_)) | Err(_) => Some(ErrorCode::PlatformUnavailable),
         }

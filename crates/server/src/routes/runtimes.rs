@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use warren_api::{Heartbeat, HeartbeatAnswer, Problem, RegisterRuntime, RegisteredRuntime};
 use warren_fleet::Register;
-use warren_fleet::vitals::Doubt;
+use warren_model::ReportDoubt as Doubt;
 
 use crate::App;
 use crate::auth::Caller;
@@ -57,7 +57,7 @@ pub(super) async fn heartbeat(
     Caller(who): Caller,
     Json(body): Json<Heartbeat>,
 ) -> Result<axum::Json<HeartbeatAnswer>, Failure> {
-    let heard = app.fleet.heartbeat(&who, convert::report_from(body)?).await?;
+    let heard = app.fleet.runtimes.heartbeat(&who, convert::report_from(body)?).await?;
     let workspace = &heard.workspace;
     Ok(axum::Json(HeartbeatAnswer {
         workspace_id: workspace.id.to_string(),

@@ -80,7 +80,7 @@ pub(super) async fn list(
 
 async fn page(
     app: &App,
-    who: &warren_fleet::Identity,
+    who: &warren_service::Identity,
     of: Option<model::WorkspaceId>,
     params: PageParams,
 ) -> Result<axum::Json<SchedulePage>, Failure> {

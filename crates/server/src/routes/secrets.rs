@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::Value;
 use warren_api::{KeyRotation, Problem, Secret, SecretPage, SetSecret};
-use warren_fleet::access::Action;
-use warren_fleet::{Identity, SecretScope};
+use warren_fleet::SecretScope;
 use warren_model as model;
 use warren_model::{ErrorCode, SecretName, SecretValue};
+use warren_service::Action;
+use warren_service::Identity;
 use zeroize::Zeroizing;
 
 use super::paging::{PageParams, cursor, page_size, unreadable};
@@ -56,7 +57,7 @@ async fn page(
 ) -> Result<axum::Json<SecretPage>, Failure> {
     let after = cursor(params.cursor)?;
     let limit = page_size(params.limit, app.limits().max_page_size)?;
-    let page = app.fleet.secrets(who, scope, after, limit).await?;
+    let page = app.fleet.secrets.list(who, scope, after, limit).await?;
     Ok(axum::Json(SecretPage {
         items: page.rows.iter().map(convert::secret).collect(),
         next_cursor: page.next.map(|name| name.to_string()),
@@ -113,8 +114,8 @@ async fn put(
     body: Value,
 ) -> Result<Response, Failure> {
     // Who may not write learns nothing about what may be written.
-    app.fleet.secret_owner(who, Action::WriteSecrets, scope).await?;
-    let (secret, is_new) = app.fleet.set_secret(who, scope, name_from(name)?, value_from(body)?).await?;
+    app.fleet.secrets.owner_of(who, Action::WriteSecrets, scope).await?;
+    let (secret, is_new) = app.fleet.secrets.set(who, scope, name_from(name)?, value_from(body)?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, axum::Json(convert::secret(&secret))).into_response())
 }
@@ -149,10 +150,10 @@ pub(super) async fn remove_of_workspace(
 }
 
 async fn delete(app: &App, who: &Identity, scope: SecretScope, name: &str) -> Result<StatusCode, Failure> {
-    app.fleet.secret_owner(who, Action::WriteSecrets, scope).await?;
+    app.fleet.secrets.owner_of(who, Action::WriteSecrets, scope).await?;
     // What cannot be a name cannot be there.
     let name: SecretName = name.parse().map_err(|_| Failure::from(ErrorCode::SecretNotFound))?;
-    app.fleet.remove_secret(who, scope, name).await?;
+    app.fleet.secrets.remove(who, scope, name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -165,7 +166,7 @@ pub(super) async fn rotate_key(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
 ) -> Result<axum::Json<KeyRotation>, Failure> {
-    let rotation = app.fleet.rotate_secret_key(&who).await?;
+    let rotation = app.fleet.key_rotation.rotate(&who).await?;
     Ok(axum::Json(KeyRotation {
         key_id: rotation.key_id.to_string(),
         is_new_key: rotation.is_new_key,

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use warren_api::{Problem, SESSION_COOKIE, Session, SignIn, SignInLink};
-use warren_fleet::Identity;
-use warren_fleet::access::Action;
+use warren_service::Action;
+use warren_service::Identity;
 
 use crate::App;
 use crate::auth::Caller;
@@ -25,8 +25,8 @@ pub(super) async fn sign_in(
     Extension(request): Extension<CurrentRequest>,
     Json(body): Json<SignIn>,
 ) -> Result<Response, Failure> {
-    let minted = app.fleet.sign_in(&body.secret, Some(request.0)).await;
-    let minted = minted.map_err(|error| app.failures.count(app.clock.now(), error.into()))?;
+    let minted = app.fleet.tokens.sign_in(&body.secret, Some(request.0)).await;
+    let minted = minted.map_err(|error| crate::auth::answer_failure(&app, error.into()))?;
     let identity = Identity::new(minted.token);
     let max_age = identity.token.expires_at.map_or(0, |at| at.ms_since(identity.token.created_at) / 1_000);
     let cookie = cookie(minted.secret.reveal(), max_age);
@@ -59,7 +59,7 @@ pub(super) async fn sign_out(
     Caller(who): Caller,
 ) -> Result<impl IntoResponse, Failure> {
     who.may_in_own_org(Action::KnowOneself)?;
-    app.fleet.sign_out(&who).await?;
+    app.fleet.tokens.sign_out(&who).await?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie("", 0))]))
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn make_link(
     Caller(who): Caller,
 ) -> Result<impl IntoResponse, Failure> {
     who.may_in_own_org(Action::Operate)?;
-    let minted = app.fleet.mint_sign_in(Some(&who)).await?;
+    let minted = app.fleet.tokens.mint_sign_in_link(Some(&who)).await?;
     let expires_at = minted.token.expires_at.unwrap_or(minted.token.created_at).to_string();
     let path = format!("/#sign-in={}", minted.secret.reveal());
     Ok((StatusCode::CREATED, axum::Json(SignInLink { path, expires_at })))

@@ -12,7 +12,6 @@ use warren_api::{
     Blueprint, CollapsedWorkspace, ExpandWorkspace, ImportReport, ImportTree, ImportedNode, Position,
     Problem, Template, TemplatePage, TemplateSummary, Workspace,
 };
-use warren_fleet::template_rules::references;
 use warren_fleet::{Import, MAX_TEMPLATE_PAGE, PutTemplate};
 use warren_model as model;
 use warren_model::{ErrorCode, TemplateName};
@@ -48,12 +47,12 @@ pub(super) async fn list(
 ) -> Result<axum::Json<TemplatePage>, Failure> {
     let after = cursor(params.cursor)?;
     let limit = page_size(params.limit.or(Some(MAX_TEMPLATE_PAGE)), MAX_TEMPLATE_PAGE)?;
-    let page = app.fleet.templates(&who, after, limit).await?;
+    let page = app.fleet.templates.list(&who, after, limit).await?;
     let summary = |row: &model::Template| TemplateSummary {
         name: row.name.to_string(),
         hash: row.hash.clone(),
         description: row.blueprint.description.clone(),
-        uses: references(&row.blueprint).iter().map(ToString::to_string).collect(),
+        uses: row.blueprint.references().iter().map(ToString::to_string).collect(),
         is_tree: !row.blueprint.children.is_empty(),
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
@@ -76,7 +75,7 @@ pub(super) async fn show(
     Caller(who): Caller,
     PathName(name): PathName,
 ) -> Result<Response, Failure> {
-    let template = app.fleet.template(&who, &known_name(&name)?).await?;
+    let template = app.fleet.templates.get(&who, &known_name(&name)?).await?;
     Ok(tell(StatusCode::OK, &template))
 }
 
@@ -108,7 +107,7 @@ pub(super) async fn put(
     }
     let put =
         PutTemplate { name, blueprint, source: document.source, expected_hash: expected_hash(&headers)? };
-    let stored = app.fleet.put_template(&who, put).await?;
+    let stored = app.fleet.templates.put(&who, put).await?;
     Ok(tell(if stored.is_new { StatusCode::CREATED } else { StatusCode::OK }, &stored.template))
 }
 
@@ -123,7 +122,7 @@ pub(super) async fn remove(
     Caller(who): Caller,
     PathName(name): PathName,
 ) -> Result<StatusCode, Failure> {
-    app.fleet.remove_template(&who, &known_name(&name)?).await?;
+    app.fleet.templates.remove(&who, &known_name(&name)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -154,7 +153,7 @@ pub(super) async fn import(
     root.name = body.name.or(root.name);
     let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;
     let import = Import { roots: vec![root], parent_id, provided_env: body.provided_env };
-    let report = app.fleet.import_tree(&who, import).await?;
+    let report = app.fleet.imports.tree(&who, import).await?;
     Ok(tell_report(report, &request))
 }
 
@@ -188,7 +187,7 @@ pub(super) async fn expand(
         (Some(_), Some(_)) | (None, None) => return Err(either("template", "children")),
     };
     let import = Import { roots, parent_id: None, provided_env: body.provided_env };
-    let report = app.fleet.expand_workspace(&who, id, import).await?;
+    let report = app.fleet.imports.expand(&who, id, import).await?;
     Ok(tell_report(report, &request))
 }
 
@@ -218,7 +217,7 @@ pub(super) async fn collapse(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<CollapseParams>,
 ) -> Result<Response, Failure> {
-    let collapse = app.fleet.collapse_workspace(&who, id, params.purge).await?;
+    let collapse = app.fleet.workspaces.collapse(&who, id, params.purge).await?;
     let is_over = collapse.counts.finished == collapse.counts.marked;
     let status = if is_over { StatusCode::OK } else { StatusCode::ACCEPTED };
     let body = CollapsedWorkspace {
@@ -241,7 +240,7 @@ pub(super) async fn put_position(
     Json(body): Json<Position>,
 ) -> Result<Response, Failure> {
     let position = model::Position { x: body.x, y: body.y };
-    answer(&app, &who, &app.fleet.put_position(&who, id, Some(position)).await?).await
+    answer(&app, &who, &app.fleet.positions.put(&who, id, Some(position)).await?).await
 }
 
 /// Take a workspace off its place on your map.
@@ -255,7 +254,7 @@ pub(super) async fn remove_position(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<Response, Failure> {
-    answer(&app, &who, &app.fleet.put_position(&who, id, None).await?).await
+    answer(&app, &who, &app.fleet.positions.put(&who, id, None).await?).await
 }
 
 fn tell(status: StatusCode, row: &model::Template) -> Response {

@@ -39,7 +39,7 @@ pub(super) async fn create(
             .transpose()?,
         expires_in_ms: body.expires_in_seconds.map(lifetime_ms).transpose()?,
     };
-    let minted = app.fleet.mint(&who, request).await?;
+    let minted = app.fleet.tokens.mint(&who, request).await?;
     let answer =
         CreatedToken { secret: minted.secret.reveal().to_owned(), token: convert::token(&minted.token) };
     Ok((StatusCode::CREATED, axum::Json(answer)))
@@ -65,7 +65,7 @@ pub(super) async fn list(
 ) -> Result<axum::Json<TokenPage>, Failure> {
     let after = cursor(params.cursor)?;
     let limit = page_size(params.limit, app.limits().max_page_size)?;
-    let page = app.fleet.tokens(&who, after, limit).await?;
+    let page = app.fleet.tokens.list(&who, after, limit).await?;
     Ok(axum::Json(TokenPage {
         items: page.rows.iter().map(convert::token).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -84,6 +84,6 @@ pub(super) async fn revoke(
     Caller(who): Caller,
     PathId(id): PathId<model::TokenIdKind>,
 ) -> Result<StatusCode, Failure> {
-    app.fleet.revoke(&who, id).await?;
+    app.fleet.tokens.revoke(&who, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

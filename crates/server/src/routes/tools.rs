@@ -3,9 +3,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde_json::Value;
 use warren_api::{Problem, Tool, ToolAnswer, ToolCatalog, ToolRefusal};
-use warren_fleet::access::Action;
-use warren_fleet::{Identity, Use};
+use warren_fleet::Use;
 use warren_model as model;
+use warren_service::Action;
+use warren_service::Identity;
 use warren_workspace::tools::{self, ToolContext, ToolError};
 
 use super::commands::processes;
@@ -26,7 +27,7 @@ pub(super) async fn catalog(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<ToolCatalog>, Failure> {
-    let row = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    let row = app.fleet.workspaces.get(&who, Action::ReadWorkspaces, id).await?;
     let tools = tools::catalog(row.spec.capabilities).into_iter().map(|tool| Tool {
         name: tool.name.to_string(),
         description: tool.description.to_string(),
@@ -51,13 +52,13 @@ pub(super) async fn call(
     PathName(name): PathName,
     Json(arguments): Json<Value>,
 ) -> Result<axum::Json<ToolAnswer>, Failure> {
-    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
-    app.fleet.check_budget(&row).await?;
-    let refusals = app.fleet.refusals()?;
-    let secrets = app.fleet.secret_variables(&row).await?;
+    let row = app.fleet.workspaces.usable(&who, Action::UseWorkspace, id).await?;
+    app.fleet.budgets.check(&row).await?;
+    let refusals = app.fleet.tool_refusals.log()?;
+    let secrets = app.fleet.secrets.variables(&row).await?;
     let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals, secrets);
     let journal = Journal::begin(&app, &who, &row, &name, &arguments);
-    let outcome = tools::call_through(app.fleet.registry(), &context, &name, arguments).await;
+    let outcome = tools::call_through(&app.fleet.registry, &context, &name, arguments).await;
     journal.end(outcome.as_ref().ok()).await;
     match outcome {
         Ok(result) => Ok(axum::Json(ToolAnswer { result: Some(result), refused: None })),
@@ -127,7 +128,12 @@ impl<'a> Journal<'a> {
             (Some(Deed::Change { operation, path }), Some(_)) => {
                 let bytes = number("bytes").and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
                 let what = Use::FileChanged { operation, path, bytes };
-                self.app.fleet.record_use(self.row.org_id, self.row.id, self.who.principal.clone(), &what);
+                self.app.fleet.journal.record(
+                    self.row.org_id,
+                    self.row.id,
+                    self.who.principal.clone(),
+                    &what,
+                );
             }
             (Some(Deed::Run(record) | Deed::Start(record)), None) => record.refused(),
             (Some(Deed::Change { .. }), None) | (None, _) => {}

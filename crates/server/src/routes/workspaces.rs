@@ -8,10 +8,11 @@ use utoipa::IntoParams;
 use warren_api::{
     CreateWorkspace, PatchWorkspace, Problem, RemovedWorkspace, Workspace, WorkspaceHealth, WorkspacePage,
 };
-use warren_fleet::access::Action;
-use warren_fleet::{CreateWorkspace as Wish, Identity, Import, PatchWorkspace as Patch, Traits};
+use warren_fleet::{CreateWorkspace as Wish, Import, PatchWorkspace as Patch, WorkspaceOptions};
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::Action;
+use warren_service::Identity;
 use warren_store::WorkspaceQuery;
 
 use super::paging::{cursor, page_size, unreadable};
@@ -35,11 +36,11 @@ pub(super) async fn create(
     Json(body): Json<CreateWorkspace>,
 ) -> Result<Response, Failure> {
     let workspace = match &body.template {
-        Some(_) => app.fleet.create_from_template(&who, from_template(body)?).await?,
-        None => app.fleet.create_workspace(&who, wish(body)?).await?,
+        Some(_) => app.fleet.imports.create_from_template(&who, from_template(body)?).await?,
+        None => app.fleet.workspaces.create(&who, wish(body)?).await?,
     };
     let location = format!("/api/v1/workspaces/{}", workspace.id);
-    let body = convert::workspace(&workspace, None, app.fleet.provision_timeout_ms(&workspace));
+    let body = convert::workspace(&workspace, None, app.fleet.workspaces.provision_timeout_ms(&workspace));
     let made = ([(header::ETAG, etag(&workspace))], axum::Json(body));
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], made).into_response())
 }
@@ -57,7 +58,7 @@ fn wish(body: CreateWorkspace) -> Result<Wish, Failure> {
         parent_id: body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
         runtime: body.runtime.map_or(model::Runtime::Hosted, convert::runtime_from),
         tier: body.tier.map(convert::tier_from),
-        traits: Traits {
+        options: WorkspaceOptions {
             role: body.role,
             provision_timeout_seconds: body.provision_timeout_seconds,
             hibernate_after_seconds: body.hibernate_after_seconds,
@@ -146,10 +147,11 @@ pub(super) async fn list(
         after: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
-    let (page, vitals) = app.fleet.workspaces_with_vitals(&who, query).await?;
-    let positions = app.fleet.positions_of(&who, &page.rows).await?;
+    let (page, vitals) = app.fleet.workspaces.list_with_vitals(&who, query).await?;
+    let positions = app.fleet.positions.of(&who, &page.rows).await?;
     let item = |row: &model::Workspace| {
-        let told = convert::workspace(row, vitals.get(&row.id), app.fleet.provision_timeout_ms(row));
+        let told =
+            convert::workspace(row, vitals.get(&row.id), app.fleet.workspaces.provision_timeout_ms(row));
         let position = positions.get(&row.id).copied().map(convert::position);
         // Prompts may be long; a page of them would be longer than anybody wants.
         Workspace { agent: None, position, ..told }
@@ -187,7 +189,7 @@ pub(super) async fn show(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<ShowParams>,
 ) -> Result<Response, Failure> {
-    let workspace = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    let workspace = app.fleet.workspaces.get(&who, Action::ReadWorkspaces, id).await?;
     if workspace.status == model::Status::Removed && !params.include_removed {
         return Err(ErrorCode::WorkspaceNotFound.into());
     }
@@ -220,7 +222,7 @@ pub(super) async fn patch(
         max_concurrent_tasks: body.max_concurrent_tasks,
         command: body.command,
     };
-    let workspace = app.fleet.patch_workspace(&who, id, patch, expected_version(&headers)?).await?;
+    let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await
 }
 
@@ -253,11 +255,11 @@ pub(super) async fn remove(
     headers: HeaderMap,
     Query(params): Query<RemoveParams>,
 ) -> Result<Response, Failure> {
-    let removal = app.fleet.remove_workspace(&who, id, expected_version(&headers)?, params.purge).await?;
+    let removal = app.fleet.workspaces.remove(&who, id, expected_version(&headers)?, params.purge).await?;
     let counts = removal.counts;
     let is_over = counts.finished == counts.marked;
     let status = if is_over { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let timeout = app.fleet.provision_timeout_ms(&removal.workspace);
+    let timeout = app.fleet.workspaces.provision_timeout_ms(&removal.workspace);
     let body = RemovedWorkspace {
         workspace: convert::workspace(&removal.workspace, None, timeout),
         removal: convert::removal_counts(counts),
@@ -276,7 +278,7 @@ pub(super) async fn health(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<WorkspaceHealth>, Failure> {
-    let workspace = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    let workspace = app.fleet.workspaces.get(&who, Action::ReadWorkspaces, id).await?;
     if workspace.status == model::Status::Removed {
         return Err(ErrorCode::WorkspaceNotFound.into());
     }
@@ -284,7 +286,7 @@ pub(super) async fn health(
         workspace_id: id.to_string(),
         status: convert::status(workspace.status),
         reason: workspace.reason.as_ref().map(|reason| reason.as_str().to_owned()),
-        registry: app.fleet.registry().describe(id).as_ref().map(convert::description),
+        registry: app.fleet.registry.describe(id).as_ref().map(convert::description),
     }))
 }
 
@@ -305,9 +307,9 @@ pub(super) async fn told(
     workspace: &model::Workspace,
 ) -> Result<Workspace, Failure> {
     let rows = std::slice::from_ref(workspace);
-    let vitals = app.fleet.vitals_of(rows).await?;
-    let positions = app.fleet.positions_of(who, rows).await?;
-    let timeout = app.fleet.provision_timeout_ms(workspace);
+    let vitals = app.fleet.workspaces.vitals_of(rows).await?;
+    let positions = app.fleet.positions.of(who, rows).await?;
+    let timeout = app.fleet.workspaces.provision_timeout_ms(workspace);
     let told = convert::workspace(workspace, vitals.get(&workspace.id), timeout);
     Ok(Workspace { position: positions.get(&workspace.id).copied().map(convert::position), ..told })
 }

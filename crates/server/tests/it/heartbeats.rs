@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_fleet::Terms;
+use warren_fleet::Config as FleetConfig;
 use warren_model::Status;
 use warren_testkit::{Faults, Warren};
 
@@ -374,8 +374,8 @@ async fn a_fleet_wide_time_for_provisioning_holds_for_all() {
     let clock = clock();
     let faults = Arc::new(Faults::default());
     faults.hold_opens();
-    let terms = Terms { provision_timeout_ms: Some(30_000), ..Terms::default() };
-    let warren = Warren::builder().clock(Arc::clone(&clock)).terms(terms).faults(Arc::clone(&faults));
+    let config = FleetConfig { provision_timeout_ms: Some(30_000), ..FleetConfig::default() };
+    let warren = Warren::builder().clock(Arc::clone(&clock)).fleet_config(config).faults(Arc::clone(&faults));
     let warren = warren.start().await;
     let mut ids = Vec::new();
     for own in [Value::Null, json!(5), json!(3600)] {

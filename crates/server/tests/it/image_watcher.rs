@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use warren_doors::{Environment, OsEntropy, SystemClock};
-use warren_fleet::Terms;
+use warren_fleet::Config as FleetConfig;
 use warren_model::{Status, WorkspaceId};
 use warren_providers::{DockerProvider, DockerSettings};
 use warren_testkit::Warren;
@@ -130,8 +130,8 @@ async fn the_watcher_looks_at_its_interval_seeds_first_and_makes_anew_what_moved
     let base = folder.path().join("docker");
     let clock = Arc::new(SystemClock);
     let provider = DockerProvider::new(&base, settings, Environment::default(), clock, &OsEntropy).unwrap();
-    let terms = Terms { watches_images: true, ..Terms::default() };
-    let warren = Warren::builder().provider(Arc::new(provider)).terms(terms).start().await;
+    let config = FleetConfig { watches_images: true, ..FleetConfig::default() };
+    let warren = Warren::builder().provider(Arc::new(provider)).fleet_config(config).start().await;
     let (a, b) = (boxed(&warren, &moving).await, boxed(&warren, &vanishing).await);
     let (first_a, first_b) = (container(&host, a), container(&host, b));
     // It moves before the watcher has looked at all: what it finds first is what it remembers.

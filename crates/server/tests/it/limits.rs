@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use warren_doors::ManualClock;
-use warren_fleet::{Retention, Terms};
+use warren_fleet::{Config as FleetConfig, Retention};
 use warren_model::{Limits, WorkspaceId};
 use warren_testkit::Warren;
 
@@ -39,10 +39,10 @@ async fn a_spent_budget_stops_models_until_it_is_raised_or_the_month_ends() {
     assert_eq!((&untouched["spent_micros"], &untouched["month"]), (&json!(0), &json!("2026-11")));
 
     assert_eq!(set(json!(1_000)).await.status, 200);
-    warren.fleet.charge(id, 999).await.unwrap();
+    warren.fleet.budgets.charge(id, 999).await.unwrap();
     assert_eq!(call_tool(&warren, id).await.0, 200, "one is left");
-    warren.fleet.charge(id, 5).await.unwrap();
-    warren.fleet.charge(id, 5).await.unwrap();
+    warren.fleet.budgets.charge(id, 5).await.unwrap();
+    warren.fleet.budgets.charge(id, 5).await.unwrap();
     assert_eq!(call_tool(&warren, id).await, (402, "budget_exhausted".into()));
     let told = warren.get(&path).await.json();
     assert_eq!((&told["spent_micros"], &told["left_micros"]), (&json!(1_009), &json!(0)));
@@ -78,7 +78,7 @@ async fn a_spent_budget_refuses_new_work_and_leaves_what_was_accepted_and_what_p
     };
     let accepted = send(1).await;
     assert!(accepted.status < 300, "{}", accepted.text());
-    warren.fleet.charge(id, 10).await.unwrap();
+    warren.fleet.budgets.charge(id, 10).await.unwrap();
     let refused = send(2).await;
     assert_eq!((refused.status, refused.code()), (402, "budget_exhausted".into()));
     let again = send(1).await;
@@ -127,11 +127,11 @@ async fn a_principal_that_asks_too_fast_is_told_how_long_to_wait_and_others_are_
 #[tokio::test]
 async fn old_events_are_cleared_and_a_reader_whose_place_is_gone_is_told() {
     let clock = clock();
-    let terms = Terms {
+    let config = FleetConfig {
         retention: Retention { events_days: Some(7), ended_tokens_days: Some(7) },
-        ..Terms::default()
+        ..FleetConfig::default()
     };
-    let warren = Warren::builder().clock(Arc::clone(&clock)).terms(terms).start().await;
+    let warren = Warren::builder().clock(Arc::clone(&clock)).fleet_config(config).start().await;
     warren.workspace(memory()).await;
     let run = async || warren.post("/api/v1/admin/sweeps/retention/run", &json!({})).await.json();
     assert_eq!(run().await["last_run"]["outcome"]["acted_on"], 0, "nothing is old yet");

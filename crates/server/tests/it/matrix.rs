@@ -484,8 +484,8 @@ impl Stage {
     }
 
     async fn new_session(&self) -> String {
-        let link = self.warren.fleet.mint_sign_in(None).await.unwrap();
-        self.warren.fleet.sign_in(link.secret.reveal(), None).await.unwrap().secret.reveal().to_owned()
+        let link = self.warren.fleet.tokens.mint_sign_in_link(None).await.unwrap();
+        self.warren.fleet.tokens.sign_in(link.secret.reveal(), None).await.unwrap().secret.reveal().to_owned()
     }
 
     /// The call with its credential.
@@ -585,7 +585,7 @@ impl Stage {
             "create_workspace" => json!({ "name": "made", "provider": memory() }),
             "create_token" => json!({ "kind": "user", "name": "made", "scopes": ["tokens:write"] }),
             "sign_in" => {
-                let link = self.warren.fleet.mint_sign_in(None).await.unwrap();
+                let link = self.warren.fleet.tokens.mint_sign_in_link(None).await.unwrap();
                 json!({ "secret": link.secret.reveal() })
             }
             "set_secret" | "set_workspace_secret" => json!({ "value": "x" }),

@@ -142,7 +142,7 @@ async fn a_stalled_resident_whose_box_is_gone_is_restarted_and_a_crash_loses_no_
     // The new process has not opened it: nothing can be said of its box.
     let found = probe(&warren, id, 1).await;
     assert_eq!((&found["way"], &found["found"]), (&json!("box"), &json!("unknown")));
-    warren.fleet.registry().acquire(id).await.unwrap();
+    warren.fleet.registry.acquire(id).await.unwrap();
     faults.show_presence(Some(Presence::Gone("the box has ended")));
     clock.advance_ms(60_000);
     let found = probe(&warren, id, 2).await;

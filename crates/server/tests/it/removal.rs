@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use warren_fleet::Terms;
+use warren_fleet::Config as FleetConfig;
 use warren_model::{Status, WorkspaceId};
 use warren_testkit::{Faults, Warren};
 
@@ -96,8 +96,8 @@ async fn the_counts_of_a_subtree_tell_what_is_done_and_what_is_not() {
 async fn a_workspace_that_is_removed_while_it_boots_leaves_nothing() {
     let faults = Arc::new(Faults::default());
     faults.hold_opens();
-    let terms = Terms { removal_patience: Duration::from_millis(50), ..Terms::default() };
-    let warren = Warren::builder().faults(Arc::clone(&faults)).terms(terms).start().await;
+    let config = FleetConfig { removal_patience: Duration::from_millis(50), ..FleetConfig::default() };
+    let warren = Warren::builder().faults(Arc::clone(&faults)).fleet_config(config).start().await;
     let id = create(&warren, &json!({ "name": "booting", "provider": local() })).await;
     eventually("the open begins", async || faults.opens() == 1).await;
     let removed = warren.delete(&path(id)).await;
@@ -167,8 +167,8 @@ async fn a_crash_between_the_mark_and_the_stop_is_made_good_by_the_next_start() 
 #[tokio::test]
 async fn a_crash_while_a_removed_workspace_was_booting_leaves_no_place_behind() {
     let faults = Arc::new(Faults::default());
-    let terms = Terms { removal_patience: Duration::from_millis(50), ..Terms::default() };
-    let warren = Warren::builder().faults(Arc::clone(&faults)).terms(terms).crashable().start().await;
+    let config = FleetConfig { removal_patience: Duration::from_millis(50), ..FleetConfig::default() };
+    let warren = Warren::builder().faults(Arc::clone(&faults)).fleet_config(config).crashable().start().await;
     faults.hold_opens();
     let id = create(&warren, &json!({ "name": "booting", "provider": local() })).await;
     eventually("the open begins", async || faults.opens() == 1).await;
@@ -218,8 +218,8 @@ async fn a_purge_takes_the_secrets_of_channels_with_it() {
     let (gone, kept) = (channel(id).await, channel(other).await);
     let has_secret = async |channel: warren_model::ChannelId| {
         let name = warren_service::Sealer::system_secret_name(channel);
-        let found = warren.fleet.store().read(move |tx| {
-            tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &name).map_err(warren_fleet::Error::from)
+        let found = warren.fleet.context.store().read(move |tx| {
+            tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &name).map_err(warren_service::Error::from)
         });
         found.await.unwrap().is_some()
     };

@@ -20,8 +20,8 @@ async fn replica(url: &str, clock: &Arc<ManualClock>) -> Warren {
 
 /// One whose sweeps run when the test says so, and at no other time.
 async fn patient_replica(url: &str, clock: &Arc<ManualClock>) -> Warren {
-    let terms = warren_fleet::Terms { sweeps_unasked: false, ..warren_fleet::Terms::default() };
-    Warren::builder().database(url.to_owned()).clock(Arc::clone(clock)).terms(terms).start().await
+    let config = warren_fleet::Config { sweeps_unasked: false, ..warren_fleet::Config::default() };
+    Warren::builder().database(url.to_owned()).clock(Arc::clone(clock)).fleet_config(config).start().await
 }
 
 async fn rename(warren: &Warren, id: WorkspaceId, name: &str) {
@@ -184,10 +184,10 @@ async fn what_a_killed_replica_left_of_its_sweep_the_other_finishes() {
     let (id, _) = reporting(&other).await;
     clock.advance_ms(90_000);
     let release = hold_record(&holder, id).await;
-    let operator = doomed.fleet.identify(&doomed.token).await.unwrap();
+    let operator = doomed.fleet.tokens.identify(&doomed.token).await.unwrap();
     let fleet = doomed.fleet.clone();
     // It takes the lease, begins, and comes no further than the record that is held.
-    let sweeping = tokio::spawn(async move { fleet.run_sweep(&operator, "liveness").await });
+    let sweeping = tokio::spawn(async move { fleet.sweeps.run(&operator, "liveness").await });
     let lease = async || {
         let held: Result<_, warren_store::Error> = other.store.read(|tx| tx.lease("sweep/liveness")).await;
         held.unwrap()
@@ -251,9 +251,9 @@ async fn a_long_sweep_keeps_its_lease_and_nobody_else_begins_it() {
     for batch in 0..3 {
         held.push(hold_record(&holder, ids[batch * BATCH]).await);
     }
-    let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+    let operator = sweeper.fleet.tokens.identify(&sweeper.token).await.unwrap();
     let fleet = sweeper.fleet.clone();
-    let run = tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await });
+    let run = tokio::spawn(async move { fleet.sweeps.run(&operator, "provisioning").await });
     let dealt_with = async |count: usize| {
         let (first, last) = (ids[(count - 1) * BATCH], ids[count * BATCH - 1]);
         status(&other, first).await == "failed" && status(&other, last).await == "failed"
@@ -289,10 +289,10 @@ async fn two_runs_of_a_sweep_in_one_process_follow_each_other() {
     let ids = many_latecomers(&sweeper, 1).await;
     clock.advance_ms(60_000);
     let release = hold_record(&holder, ids[0]).await;
-    let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+    let operator = sweeper.fleet.tokens.identify(&sweeper.token).await.unwrap();
     let run = || {
         let (fleet, operator) = (sweeper.fleet.clone(), operator.clone());
-        tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await })
+        tokio::spawn(async move { fleet.sweeps.run(&operator, "provisioning").await })
     };
     let first = run();
     eventually("it has come to the record that is held", async || database.waiting_for_locks() >= 1).await;
@@ -315,9 +315,9 @@ async fn a_sweep_that_was_taken_over_stops_and_leaves_the_rest_to_its_heir() {
     let ids = many_latecomers(&sweeper, BATCH + 1).await;
     clock.advance_ms(60_000);
     let release = hold_record(&holder, ids[0]).await;
-    let operator = sweeper.fleet.identify(&sweeper.token).await.unwrap();
+    let operator = sweeper.fleet.tokens.identify(&sweeper.token).await.unwrap();
     let fleet = sweeper.fleet.clone();
-    let run = tokio::spawn(async move { fleet.run_sweep(&operator, "provisioning").await });
+    let run = tokio::spawn(async move { fleet.sweeps.run(&operator, "provisioning").await });
     let lease = async || {
         let found: Result<_, warren_store::Error> =
             holder.store.read(|tx| tx.lease("sweep/provisioning")).await;
@@ -362,7 +362,7 @@ async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_ba
     let (id, runtime) = reporting(&warren).await;
     let mut reader = Frames::open(follow(&warren, &format!("?workspace_id={id}"))).await;
     reader.history().await;
-    let operator = warren.fleet.identify(&warren.token).await.unwrap();
+    let operator = warren.fleet.tokens.identify(&warren.token).await.unwrap();
     server.halt();
     // At once: each waits for a connection for as long as it is told to.
     let paths = ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events?after=0"];
@@ -371,7 +371,7 @@ async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_ba
         join_all(paths.map(|path| warren.get(path))),
         crate::fleet::try_beat(&warren, &runtime, &nothing),
         ready.send(),
-        warren.fleet.run_sweep(&operator, "liveness"),
+        warren.fleet.sweeps.run(&operator, "liveness"),
     );
     for answer in answers.iter().chain([&late]) {
         assert_eq!((answer.status, answer.code()), (503, "platform_unavailable".into()));
@@ -419,7 +419,7 @@ async fn a_box_of_a_living_replica_is_left_to_it_and_one_of_a_dead_replica_is_ta
         status(&first, id).await == "online"
     })
     .await;
-    assert!(second.fleet.registry().describe(id).is_none_or(|known| known.opened_at.is_none()));
+    assert!(second.fleet.registry.describe(id).is_none_or(|known| known.opened_at.is_none()));
     first.kill();
     assert_eq!(write_file(&second, id, "too early").await.code(), "workspace_elsewhere");
     clock.advance_ms(30_000);
@@ -445,7 +445,7 @@ async fn a_replica_that_was_taken_over_lets_go_of_the_box() {
     assert_eq!(holder, Ok(()), "as if it had run out");
     assert!(write_file(&second, id, "from the second").await.status < 300);
     sweep(&first, "health").await;
-    assert!(first.fleet.registry().open_ids().is_empty());
+    assert!(first.fleet.registry.open_ids().is_empty());
     assert_eq!(write_file(&first, id, "late").await.code(), "workspace_elsewhere");
     // One that stops in order is not waited for.
     let _disk = second.stop().await;

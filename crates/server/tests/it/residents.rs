@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use warren_doors::{Environment, OsEntropy, SystemClock};
-use warren_fleet::Terms;
+use warren_fleet::Config as FleetConfig;
 use warren_model::{Status, WorkspaceId};
 use warren_providers::{DockerProvider, DockerSettings, SandboxProvider, SandboxSettings};
 use warren_testkit::{Faults, Warren};
@@ -39,10 +39,10 @@ struct House {
 }
 
 async fn house() -> House {
-    house_with(Terms::default()).await
+    house_with(FleetConfig::default()).await
 }
 
-async fn house_with(terms: Terms) -> House {
+async fn house_with(config: FleetConfig) -> House {
     let folder = tempfile::tempdir().unwrap();
     let settings = SandboxSettings::default();
     let clock = Arc::new(SystemClock);
@@ -55,7 +55,7 @@ async fn house_with(terms: Terms) -> House {
     );
     let provider: Arc<dyn Provider> = Arc::new(provider.unwrap());
     provider.availability().await.expect("install the Debian package bubblewrap");
-    let warren = Warren::builder().provider(provider).terms(terms).start().await;
+    let warren = Warren::builder().provider(provider).fleet_config(config).start().await;
     House { warren, _folder: folder }
 }
 
@@ -418,10 +418,10 @@ const PAIR: &str = "read -r asked; touch at-$WARREN_TASK_ID; \
 // F18: its box works on as many messages as the workspace says, also when that changes under way
 #[tokio::test]
 async fn a_resident_agent_works_on_several_messages_at_once_when_its_workspace_says_so() {
-    let mut terms = Terms::default();
+    let mut config = FleetConfig::default();
     // It reports, and so learns of changes, three times in that.
-    terms.expectations.liveness_ms = 3_000;
-    let house = house_with(terms).await;
+    config.expectations.liveness_ms = 3_000;
+    let house = house_with(config).await;
     let warren = &house.warren;
     let mut wish = wish(&json!({ "kind": "sandbox" }));
     wish["command"] = json!(["/bin/sh", "-c", PAIR]);
@@ -486,9 +486,9 @@ async fn a_changed_command_counts_from_the_next_start_on() {
 // F18, F16: it reports from the loop that does the work
 #[tokio::test]
 async fn a_runner_that_hangs_falls_silent_and_its_box_is_restarted() {
-    let mut terms = Terms::default();
-    terms.expectations.liveness_ms = 2_000;
-    let house = house_with(terms).await;
+    let mut config = FleetConfig::default();
+    config.expectations.liveness_ms = 2_000;
+    let house = house_with(config).await;
     let warren = &house.warren;
     let id = resident(warren).await;
     in_box(warren, id, "kill -STOP $(runner)").await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_fleet::{SweepOutcome, Terms};
+use warren_fleet::{Config as FleetConfig, SweepOutcome};
 use warren_model::{ProviderKind, Status};
 use warren_testkit::{Faults, Warren};
 
@@ -109,10 +109,10 @@ async fn trouble_in_one_providers_reaper_costs_no_other_its_pass() {
 #[tokio::test]
 async fn a_sweep_without_a_database_fails_and_says_so() {
     let warren = Warren::start().await;
-    let operator = warren.fleet.identify(&warren.token).await.unwrap();
+    let operator = warren.fleet.tokens.identify(&warren.token).await.unwrap();
     warren.store.close().await;
     for name in NAMES {
-        let ran = warren.fleet.run_sweep(&operator, name).await.unwrap();
+        let ran = warren.fleet.sweeps.run(&operator, name).await.unwrap();
         let outcome = ran.last_run.unwrap().outcome;
         let code = warren_model::ErrorCode::PlatformUnavailable;
         let nothing_done = SweepOutcome::Failed { code, looked_at: 0, acted_on: 0, failed: 0 };
@@ -125,8 +125,8 @@ async fn a_sweep_without_a_database_fails_and_says_so() {
 #[tokio::test]
 async fn a_sweep_that_fails_halfway_tells_what_it_did_until_then() {
     let clock = clock();
-    let terms = Terms { sweeps_unasked: false, ..Terms::default() };
-    let warren = Warren::builder().clock(Arc::clone(&clock)).terms(terms).start().await;
+    let config = FleetConfig { sweeps_unasked: false, ..FleetConfig::default() };
+    let warren = Warren::builder().clock(Arc::clone(&clock)).fleet_config(config).start().await;
     create(&warren, &json!({ "name": "w", "provider": memory() })).await;
     let made = warren.post("/api/v1/tokens", &json!({ "kind": "admin", "name": "spare" })).await.json();
     let path = format!("/api/v1/tokens/{}", made["token"]["id"].as_str().unwrap());

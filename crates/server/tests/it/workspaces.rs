@@ -281,7 +281,7 @@ async fn a_place_that_vanished_is_found_out_by_the_first_use_and_told() {
     assert_eq!(row["status"], Status::Failed.as_str(), "{row}");
     assert!(row["reason"].as_str().is_some_and(|reason| reason.contains("gone")), "{row}");
     // What is known already is not written again (spec/README rule 3).
-    assert!(warren.fleet.registry().acquire(id).await.is_err());
+    assert!(warren.fleet.registry.acquire(id).await.is_err());
     let warren = warren.restart().await;
     let later = warren.get(&format!("/api/v1/workspaces/{id}")).await.json();
     assert_eq!(later["version"], row["version"]);

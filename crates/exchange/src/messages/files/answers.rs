@@ -147,7 +147,7 @@ impl AnswerFiles {
     /// All of them, in the order of their parts, or none.
     async fn copy(&self, from: &Workspace, to: Workspace, parts: &[&mut Part]) -> Result<Landing, Error> {
         let folder = self.context.new_id::<RequestKind>().to_string();
-        let mut landing = self.fleet.land(to, &folder).await?;
+        let mut landing = self.fleet.uploads.land(to, &folder).await?;
         for part in parts {
             if let Err(error) = self.copy_one(from, &mut landing, part).await {
                 landing.take_back().await;
@@ -162,7 +162,7 @@ impl AnswerFiles {
         match &part.content {
             Content::Url(url) => {
                 let path = url.strip_prefix(uploads::SCHEME).unwrap_or_default().to_owned();
-                self.fleet.bring_file(from, landing, &HandedFile { path, media_type }).await
+                self.fleet.uploads.bring_file(from, landing, &HandedFile { path, media_type }).await
             }
             Content::Raw(base64) => {
                 let wrong = |problem: &str| Error::with_detail(ErrorCode::InvalidUpload, problem);

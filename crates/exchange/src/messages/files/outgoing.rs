@@ -39,7 +39,7 @@ pub(in crate::messages) async fn bring(
         .collect();
     let places: Vec<usize> = named.iter().map(|(at, _)| *at).collect();
     let folder = folder_of(sender, new);
-    let landing = fleet.hand_over(from, to, &folder, &files).await.map_err(|refusal| {
+    let landing = fleet.uploads.hand_over(from, to, &folder, &files).await.map_err(|refusal| {
         let place = places.get(refusal.at).copied().unwrap_or_default();
         let error = refusal.error;
         let problem = error.detail.as_deref().unwrap_or(error.code.entry().sentence);

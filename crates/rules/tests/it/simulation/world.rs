@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use warren_model::{
-    CapabilitySet, Desired, MemoryConfig, Mending, OrgId, ProviderConfig, Runtime, RuntimeState, Status,
-    Timestamp, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
+    CapabilitySet, Desired, MemoryConfig, Mending, OrgId, ProviderConfig, Runtime, RuntimeReport as Report,
+    RuntimeState, Status, Timestamp, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
 };
 use warren_rules::lifecycle::reconcile::{Opened, Step, is_well_again, judge_open, next_step};
 use warren_rules::lifecycle::startup::{StartAction, plan as plan_start};
 use warren_rules::lifecycle::sweeps::{Act, Sweep, Then, deed};
-use warren_rules::lifecycle::vitals::{Expectations, Report, after_change, after_report};
+use warren_rules::lifecycle::vitals::{Expectations, after_change, after_report};
 use warren_rules::lifecycle::{Decision, Facts, Signal, enter, is_booting, signal_towards, transition};
 
 use super::chance::Chance;

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt as _};
 use http::HeaderMap;
 use warren_api::{ExecFrame, ExecRequest, ExecResult, Problem};
-use warren_fleet::access::Action;
 use warren_model as model;
+use warren_service::Action;
 use warren_workspace::Workspace;
 use warren_workspace::shell::{Command, RunEvent, RunStream, Shell as _};
 
@@ -46,10 +46,10 @@ pub(in crate::routes) async fn run(
     Json(body): Json<ExecRequest>,
 ) -> Result<Response, Failure> {
     let command = command(body)?;
-    let row = app.fleet.usable_workspace(&who, Action::RunAnyCommand, id).await?;
-    let secrets = app.fleet.secret_variables(&row).await?;
+    let row = app.fleet.workspaces.usable(&who, Action::RunAnyCommand, id).await?;
+    let secrets = app.fleet.secrets.variables(&row).await?;
     // Opened first: a record that begins before there is anything to run in would tell of a command that never was.
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     let record = CommandRecord::begin(&app, &who, &row, program(&command));
     if wants_stream(&headers) {
         let started = match shell_of(&*workspace) {
@@ -70,7 +70,7 @@ pub(in crate::routes) async fn run(
     }
     let outcome = app
         .fleet
-        .registry()
+        .registry
         .with(id, move |workspace| {
             let (command, secrets) = (command.clone(), secrets.clone());
             async move { secrets.shell(shell_of(&*workspace)?).run(command).await }

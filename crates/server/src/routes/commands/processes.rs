@@ -22,10 +22,10 @@ use warren_api::{
     Problem, Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, PtySize, SignalProcess,
     StartProcess,
 };
-use warren_fleet::Identity;
-use warren_fleet::access::ProcessDeed;
 use warren_model as model;
 use warren_model::{ErrorCode, WorkspaceId};
+use warren_service::Identity;
+use warren_service::ProcessDeed;
 use warren_workspace::shell::{Poll, ProcessId, ProcessInfo, ProcessState, Shell, Start};
 use warren_workspace::{Error, SecretVariables, Workspace};
 
@@ -61,7 +61,7 @@ pub(in crate::routes) async fn start(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(body): Json<StartProcess>,
 ) -> Result<(StatusCode, axum::Json<Process>), Failure> {
-    let row = app.fleet.usable_workspace(&who, ProcessDeed::Start.action(), id).await?;
+    let row = app.fleet.workspaces.usable(&who, ProcessDeed::Start.action(), id).await?;
     let StartProcess { argv, command, cwd, env, stdin, timeout_ms, pty } = body;
     let command = Wish { argv, command, cwd, env, stdin, timeout_ms, spill_to: None }.command()?;
     let pty = pty.map(|size| convert::pty_size_from("pty.", size.rows, size.columns)).transpose()?;
@@ -76,12 +76,12 @@ pub(super) async fn start_process(
     row: &model::Workspace,
     start: Start,
 ) -> Result<(Arc<dyn Workspace>, ProcessInfo), Failure> {
-    let secrets = app.fleet.secret_variables(row).await?;
-    app.fleet.registry().acquire(row.id).await?;
+    let secrets = app.fleet.secrets.variables(row).await?;
+    app.fleet.registry.acquire(row.id).await?;
     let record = CommandRecord::begin(app, who, row, program(&start.command));
     let started = app
         .fleet
-        .registry()
+        .registry
         .with(row.id, move |workspace| {
             let (start, secrets) = (start.clone(), secrets.clone());
             async move {
@@ -111,7 +111,7 @@ pub(in crate::routes) async fn record_started(
     process: Option<u32>,
 ) {
     let found = async {
-        let workspace = Arc::clone(app.fleet.registry().acquire(id).await.ok()?.workspace());
+        let workspace = Arc::clone(app.fleet.registry.acquire(id).await.ok()?.workspace());
         let process = find(&*workspace, ProcessId(process?)).await.ok()?;
         Some((workspace, process))
     };
@@ -168,9 +168,9 @@ pub(in crate::routes) async fn list(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<ProcessList>, Failure> {
-    app.fleet.usable_workspace(&who, ProcessDeed::See.action(), id).await?;
+    app.fleet.workspaces.usable(&who, ProcessDeed::See.action(), id).await?;
     let found =
-        app.fleet.registry().with(id, |workspace| async move { shell_of(&*workspace)?.list().await }).await?;
+        app.fleet.registry.with(id, |workspace| async move { shell_of(&*workspace)?.list().await }).await?;
     Ok(axum::Json(ProcessList { items: found.iter().map(convert::process).collect() }))
 }
 
@@ -186,8 +186,8 @@ pub(in crate::routes) async fn show(
     PathId(id): PathId<model::WorkspaceKind>,
     PathProcess(process): PathProcess,
 ) -> Result<axum::Json<Process>, Failure> {
-    app.fleet.usable_workspace(&who, ProcessDeed::See.action(), id).await?;
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    app.fleet.workspaces.usable(&who, ProcessDeed::See.action(), id).await?;
+    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     Ok(axum::Json(convert::process(&find(&*workspace, process).await?)))
 }
 
@@ -238,11 +238,11 @@ pub(in crate::routes) async fn output(
     Query(params): Query<OutputParams>,
 ) -> Result<Response, Failure> {
     let action = ProcessDeed::Read.action();
-    let row = app.fleet.usable_workspace(&who, action, id).await?;
-    let secrets = app.fleet.secret_variables(&row).await?;
+    let row = app.fleet.workspaces.usable(&who, action, id).await?;
+    let secrets = app.fleet.secrets.variables(&row).await?;
     if wants_stream(&headers) {
         let offset = resume_offset(&headers)?.or(params.offset).unwrap_or(0);
-        let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+        let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
         find(&*workspace, process).await?;
         let place = place(&app)?;
         let standing = Standing { app, who, action, workspace_id: id, ends_with_server: true };
@@ -261,7 +261,7 @@ pub(in crate::routes) async fn output(
     };
     let polled = app
         .fleet
-        .registry()
+        .registry
         .with(id, move |workspace| {
             let secrets = secrets.clone();
             async move { secrets.shell(shell_of(&*workspace)?).poll(process, poll).await }
@@ -439,8 +439,8 @@ where
     F: FnOnce(Arc<dyn Workspace>) -> Fut,
     Fut: Future<Output = Result<(), Failure>>,
 {
-    app.fleet.usable_workspace(who, deed.action(), id).await?;
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    app.fleet.workspaces.usable(who, deed.action(), id).await?;
+    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     work(workspace).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use warren_fleet::{Identity, Use};
+use warren_fleet::Use;
 use warren_model::{OrgId, Principal, Workspace, WorkspaceId};
+use warren_service::Identity;
 use warren_workspace::shell::{Command, Invocation, ProcessInfo, ProcessState, RunResult};
 
 use crate::App;
@@ -69,7 +70,7 @@ impl CommandRecord {
     }
 
     fn write(&self, what: &Use) {
-        self.app.fleet.record_use(self.org_id, self.workspace_id, self.by.clone(), what);
+        self.app.fleet.journal.record(self.org_id, self.workspace_id, self.by.clone(), what);
     }
 
     fn duration_ms(&self) -> u64 {

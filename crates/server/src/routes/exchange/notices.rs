@@ -9,10 +9,9 @@ use http::{HeaderMap, StatusCode};
 use warren_api::{Attachment, ChatMessage, Feed, FeedLine, Notify, Problem};
 use warren_exchange::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 use warren_exchange::{Line, Notice, Noticed, Once};
-use warren_fleet::access::Action;
-use warren_fleet::upload_rules::SCHEME;
 use warren_model as model;
-use warren_model::{Content, ErrorCode, Part};
+use warren_model::{Content, ErrorCode, Part, WORKSPACE_SCHEME};
+use warren_service::Action;
 use warren_workspace::WorkspacePath;
 use warren_workspace::fs::{ByteRange, EntryKind, Fs};
 
@@ -45,7 +44,7 @@ pub(crate) async fn notify(
     headers: HeaderMap,
     Json(wish): Json<Notify>,
 ) -> Result<Response, Failure> {
-    app.fleet.workspace(&who, Action::UseWorkspace, id).await?;
+    app.fleet.workspaces.get(&who, Action::UseWorkspace, id).await?;
     let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
     if wish.text.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
@@ -85,7 +84,7 @@ async fn checked_files(
         let detail = format!("attachments: at most {MAX_ATTACHMENTS}");
         return Err(Failure::new(ErrorCode::InvalidMessage, detail));
     }
-    let workspace = Arc::clone(app.fleet.registry().acquire(id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     let fs = fs_of(&*workspace)?;
     let (max, max_all) = (app.limits().max_attachment_bytes, app.limits().max_attachments_bytes);
     let (mut parts, mut total) = (Vec::new(), 0_u64);
@@ -128,7 +127,7 @@ async fn checked_file(fs: &dyn Fs, wish: &Attachment, max: u64) -> Result<(Part,
         .map_err(|problem| (ErrorCode::InvalidMessage, problem.to_string()))?;
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
     let part = Part {
-        content: Content::Url(format!("{SCHEME}{}", path.as_str())),
+        content: Content::Url(format!("{WORKSPACE_SCHEME}{}", path.as_str())),
         media_type: Some(media_type),
         filename: Some(name),
         metadata: serde_json::Map::new(),

@@ -6,8 +6,8 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{PeerList, PeerPolicy, Problem};
-use warren_fleet::access::Action;
 use warren_model as model;
+use warren_service::Action;
 
 use crate::App;
 use crate::auth::Caller;
@@ -51,7 +51,7 @@ pub(crate) async fn show_policy(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<PeerPolicy>, Failure> {
-    let row = app.fleet.workspace(&who, Action::ReadWorkspaces, id).await?;
+    let row = app.fleet.workspaces.get(&who, Action::ReadWorkspaces, id).await?;
     Ok(axum::Json(convert::peer_policy(row.spec.peers.as_ref())))
 }
 
@@ -67,6 +67,6 @@ pub(crate) async fn set_policy(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(policy): Json<PeerPolicy>,
 ) -> Result<axum::Json<PeerPolicy>, Failure> {
-    let row = app.fleet.set_peer_policy(&who, id, convert::peer_policy_from(&policy)?).await?;
+    let row = app.fleet.workspaces.set_peer_policy(&who, id, convert::peer_policy_from(&policy)?).await?;
     Ok(axum::Json(convert::peer_policy(row.spec.peers.as_ref())))
 }

@@ -18,10 +18,10 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode, header};
 use multer::{Field, Multipart};
 use warren_api::{MessagePart, Problem, Uploaded};
-use warren_fleet::access::Action;
-use warren_fleet::{Fleet, IncomingFile, LandedFile, Landing, upload_rules};
+use warren_fleet::{Fleet, IncomingFile, LandedFile, Landing};
 use warren_model as model;
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, WORKSPACE_SCHEME};
+use warren_service::Action;
 use warren_workspace::fs::ByteStream;
 
 use crate::App;
@@ -65,7 +65,7 @@ pub(crate) async fn create(
     PathId(id): PathId<model::WorkspaceKind>,
     request: Request,
 ) -> Result<Response, Failure> {
-    let row = app.fleet.usable_workspace(&who, Action::UseWorkspace, id).await?;
+    let row = app.fleet.workspaces.usable(&who, Action::UseWorkspace, id).await?;
     let boundary = boundary_of(request.headers())?;
     check_length(request.headers(), app.limits().max_attachments_bytes)?;
     let upload = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
@@ -74,7 +74,7 @@ pub(crate) async fn create(
     // A client that hangs up in the middle must leave nothing behind.
     let files = app
         .fleet
-        .context()
+        .context
         .run_detached(async move { receive(&fleet, row, &upload, body, boundary, &by).await });
     let files = files.await??;
     let body = Uploaded {
@@ -86,7 +86,7 @@ pub(crate) async fn create(
 
 fn part_of(file: LandedFile) -> MessagePart {
     MessagePart {
-        url: Some(format!("{}{}", upload_rules::SCHEME, file.path)),
+        url: Some(format!("{}{}", WORKSPACE_SCHEME, file.path)),
         media_type: Some(file.media_type),
         filename: Some(file.name),
         ..MessagePart::default()
@@ -126,7 +126,7 @@ async fn receive(
     boundary: String,
     by: &model::Principal,
 ) -> Result<Vec<LandedFile>, Failure> {
-    let mut landing = fleet.land(row, upload).await?;
+    let mut landing = fleet.uploads.land(row, upload).await?;
     match take_files(&mut landing, body, boundary).await {
         Ok(()) if !landing.files().is_empty() => Ok(landing.keep(by)),
         Ok(()) => Err(refused("the form has no file")),
@@ -167,7 +167,7 @@ fn incoming(field: Field<'static>) -> Result<IncomingFile, String> {
     if field.headers().get_all(header::CONTENT_DISPOSITION).iter().count() > 1 {
         return Err("it has two `Content-Disposition`".to_owned());
     }
-    let name = upload_rules::name_in(said).map_err(|problem| problem.to_string())?;
+    let name = IncomingFile::name_in(said)?;
     let media_type = match field.headers().get(header::CONTENT_TYPE).map(|value| value.to_str()) {
         None => None,
         Some(Ok(text)) => Some(text.to_owned()),

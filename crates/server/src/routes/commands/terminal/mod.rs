@@ -16,10 +16,10 @@ use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::IntoParams;
 use warren_api::{Problem, TerminalFrame};
-use warren_fleet::Identity;
-use warren_fleet::access::ProcessDeed;
 use warren_model as model;
 use warren_model::ErrorCode;
+use warren_service::Identity;
+use warren_service::ProcessDeed;
 use warren_workspace::shell::{Command, ProcessId, ProcessInfo, PtySize, Signal, Start};
 use warren_workspace::{SecretVariables, Workspace, WorkspacePath};
 
@@ -83,11 +83,11 @@ pub(in crate::routes) async fn socket(
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Result<Response, Failure> {
     let action = ProcessDeed::Type.action();
-    let row = app.fleet.usable_workspace(&who, action, id).await?;
+    let row = app.fleet.workspaces.usable(&who, action, id).await?;
     refuse_cookie_without_origin(&headers)?;
     let upgrade = upgrade.map_err(|error| Failure::new(ErrorCode::InvalidRequest, error.to_string()))?;
     let place = place(&app)?;
-    let secrets = app.fleet.secret_variables(&row).await?;
+    let secrets = app.fleet.secrets.variables(&row).await?;
     let attachment = attach(&app, &who, &row, params).await?;
     let standing = Standing { app, who, action, workspace_id: id, ends_with_server: true };
     let upgrade = upgrade
@@ -129,7 +129,7 @@ async fn attach(
         let detail = "`command` and `cwd` are for a new process, not for one that is attached to";
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    let workspace = Arc::clone(app.fleet.registry().acquire(row.id).await?.workspace());
+    let workspace = Arc::clone(app.fleet.registry.acquire(row.id).await?.workspace());
     let process = find(&*workspace, ProcessId(number)).await?;
     if asks_for_size && process.has_pty {
         shell_of(&*workspace)?.resize(process.id, size).await?;

@@ -1,11 +1,10 @@
-//! The tree of workspaces, as transactions walk it.
+//! Who is above and below a workspace, inside a transaction.
 
 use std::collections::VecDeque;
 
 use warren_model::{ErrorCode, OrgId, Status, Workspace, WorkspaceId};
+use warren_service::Error;
 use warren_store::{ReadTx, WorkspaceQuery, WriteTx};
-
-use crate::Error;
 
 /// How deep the tree may be, and so how far a walk towards the root goes.
 const MAX_DEPTH: usize = 64;
@@ -37,7 +36,7 @@ pub(crate) fn check_move(
     if ancestors + height(tx, id)? > MAX_DEPTH { Err(too_deep()) } else { Ok(()) }
 }
 
-/// The same for one that has nothing below it yet. Answers with how many are above it then.
+/// The same for one that has nothing below it yet. Returns how many are above it then.
 pub(crate) fn check_parent(
     tx: &mut dyn WriteTx,
     id: WorkspaceId,

@@ -6,28 +6,28 @@
 //! ```
 //!
 //! A file appears when all of it is there, since that is how a workspace writes. What one upload has brought before it
-//! failed is taken away again. Who lands must not be dropped half-way: `Fleet::unhurried` runs it beside the request.
+//! failed is taken away again. Who lands must not be dropped half-way: `Context::run_detached` runs it beside the request.
 //!
 //! How much stands in a workspace's folder is measured when the first upload to it begins, and counted from then on by
 //! all that are under way in this process; so a hundred at once do not bring more than there is room for (sec/P04).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+mod room;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use tokio::sync::OnceCell;
-use warren_model::{ErrorCode, Principal, Workspace as Row, WorkspaceId};
+use warren_model::{ErrorCode, Principal, Workspace as Row};
 use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
-use warren_rules::messages::uploads::{self, Arrived, NoRoom, Room};
-use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, Fs, LsQuery, WriteMode};
-use warren_workspace::{Workspace, WorkspacePath};
+use warren_rules::messages::uploads::{self, NoRoom, Room};
+use warren_service::{Context, Error};
+use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, Fs, WriteMode};
+use warren_workspace::{Registry, Workspace, WorkspacePath};
 
-use crate::{Error, Fleet, Use};
-
-/// What is measured of a folder: more than so many entries count as a full one.
-const MEASURED_PAGES: u32 = 20;
-const MEASURED_ENTRIES: u32 = 5_000;
-const MEASURED_DEPTH: u32 = 32;
+use crate::access::check_usable;
+use crate::replicas::Replicas;
+use crate::{Journal, Use};
+use room::{Accounts, UploadTally, measure, no_room};
 
 /// A file on its way in.
 pub struct IncomingFile {
@@ -36,6 +36,13 @@ pub struct IncomingFile {
     /// What it is said to be; absent: what its bytes look like.
     pub media_type: Option<String>,
     pub contents: ByteStream,
+}
+
+impl IncomingFile {
+    /// The name of a file, from the `Content-Disposition` that came with it, or what is wrong with it.
+    pub fn name_in(disposition: &str) -> Result<String, String> {
+        uploads::name_in(disposition).map_err(|problem| problem.to_string())
+    }
 }
 
 impl std::fmt::Debug for IncomingFile {
@@ -72,7 +79,7 @@ pub struct FileRefusal {
 #[derive(Debug)]
 #[must_use = "what has landed is kept or taken back"]
 pub struct Landing {
-    fleet: Fleet,
+    uploads: Uploads,
     row: Row,
     workspace: Arc<dyn Workspace>,
     folder: WorkspacePath,
@@ -80,33 +87,40 @@ pub struct Landing {
     files: Vec<LandedFile>,
     /// Those that were not there before.
     made: Vec<WorkspacePath>,
-    tally: Arc<Tally>,
+    tally: Arc<UploadTally>,
 }
 
-impl Fleet {
-    /// Runs work to its end even if whoever asked for it hangs up.
-    pub async fn unhurried<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.context().run_detached(work).await
+/// Brings files into workspaces. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Uploads {
+    context: Context,
+    registry: Registry,
+    replicas: Replicas,
+    journal: Journal,
+    accounts: Arc<Accounts>,
+}
+
+impl Uploads {
+    pub(crate) fn new(context: Context, registry: Registry, replicas: Replicas, journal: Journal) -> Self {
+        Self { context, registry, replicas, journal, accounts: Arc::default() }
     }
 
     /// Begins an upload. What lands under the same name of an upload again is not brought a second time.
+    #[tracing::instrument(name = "fleet.uploads.land", skip_all)]
     pub async fn land(&self, row: Row, upload: &str) -> Result<Landing, Error> {
         let workspace = self.open_for_files(&row).await?;
         let folder = WorkspacePath::parse(&format!("{}/{upload}", uploads::FOLDER))?;
-        let account = self.0.upload_accounts.of(row.id);
+        let account = self.accounts.of(row.id);
         account.in_folder.get_or_try_init(|| measure(&*workspace)).await?;
-        let limits = self.limits();
+        let limits = self.context.limits();
         let room = Room {
             file_bytes: limits.max_attachment_bytes,
             upload_bytes: limits.max_attachments_bytes,
             folder_bytes: limits.max_uploads_bytes,
         };
-        let tally = Arc::new(Tally { room, account, of_upload: Mutex::new(0) });
+        let tally = Arc::new(UploadTally::new(room, account));
         Ok(Landing {
-            fleet: self.clone(),
+            uploads: self.clone(),
             row,
             workspace,
             folder,
@@ -118,6 +132,7 @@ impl Fleet {
     }
 
     /// Brings files of one workspace to another. All of them are looked at before the first is brought.
+    #[tracing::instrument(name = "fleet.uploads.hand_over", skip_all)]
     pub async fn hand_over(
         &self,
         from: &Row,
@@ -144,6 +159,7 @@ impl Fleet {
     }
 
     /// Brings one more file of a workspace to what lands.
+    #[tracing::instrument(name = "fleet.uploads.bring_file", skip_all)]
     pub async fn bring_file(
         &self,
         from: &Row,
@@ -162,7 +178,7 @@ impl Fleet {
             let detail = "only a regular file can go with a message";
             return Err(Error::with_detail(ErrorCode::NotAFile, detail));
         }
-        let max = self.limits().max_attachment_bytes;
+        let max = self.context.limits().max_attachment_bytes;
         if entry.bytes > max {
             return Err(no_room(NoRoom::File { max }).into());
         }
@@ -170,9 +186,9 @@ impl Fleet {
     }
 
     async fn open_for_files(&self, row: &Row) -> Result<Arc<dyn Workspace>, Error> {
-        Self::check_usable(row)?;
-        self.reach(row).await?;
-        let lease = self.registry().acquire(row.id).await?;
+        check_usable(row)?;
+        self.replicas.reach(row).await?;
+        let lease = self.registry.acquire(row.id).await?;
         Ok(Arc::clone(lease.workspace()))
     }
 }
@@ -207,7 +223,7 @@ impl Landing {
 
     /// One that is here already, since the same message came before, stays as it is: the sender may have changed or
     /// deleted its own since.
-    async fn bring(&mut self, fleet: &Fleet, source: &dyn Fs, file: &HandedFile) -> Result<(), Error> {
+    async fn bring(&mut self, uploads: &Uploads, source: &dyn Fs, file: &HandedFile) -> Result<(), Error> {
         let path = WorkspacePath::parse(&file.path)?;
         let said = path.file_name().unwrap_or_default();
         let name = uploads::safe_name(said)
@@ -218,7 +234,7 @@ impl Landing {
         let contents = match fs_of(&*own)?.read(&here, ByteRange::default()).await {
             Ok(found) => found.stream,
             Err(_) => {
-                let path = fleet.check_file(source, file).await?;
+                let path = uploads.check_file(source, file).await?;
                 source.read(&path, ByteRange::default()).await?.stream
             }
         };
@@ -240,7 +256,7 @@ impl Landing {
         let made = |file: &&LandedFile| self.made.iter().any(|path| path.as_str() == file.path);
         for file in self.files.iter().filter(made) {
             let what = Use::FileChanged { operation: "upload", path: file.path.clone(), bytes: file.bytes };
-            self.fleet.record_use(self.row.org_id, self.row.id, by.clone(), &what);
+            self.uploads.journal.record(self.row.org_id, self.row.id, by.clone(), &what);
         }
         self.files
     }
@@ -269,15 +285,6 @@ fn fs_of(workspace: &dyn Workspace) -> Result<&dyn Fs, Error> {
     workspace.fs().ok_or_else(missing)
 }
 
-fn no_room(problem: NoRoom) -> warren_workspace::Error {
-    let code = match problem {
-        NoRoom::File { .. } | NoRoom::Upload { .. } => ErrorCode::PayloadTooLarge,
-        NoRoom::Folder { .. } => ErrorCode::StorageFull,
-        NoRoom::Files => ErrorCode::InvalidUpload,
-    };
-    warren_workspace::Error::operation(code, problem.to_string())
-}
-
 /// How a file begins, and all of it.
 async fn look(contents: ByteStream) -> Result<(Vec<u8>, ByteStream), Error> {
     // A short one has ended here already, and is asked once more by whoever writes it.
@@ -293,7 +300,7 @@ async fn look(contents: ByteStream) -> Result<(Vec<u8>, ByteStream), Error> {
 }
 
 /// Each piece is counted before it is written.
-fn counted(contents: ByteStream, tally: Arc<Tally>) -> ByteStream {
+fn counted(contents: ByteStream, tally: Arc<UploadTally>) -> ByteStream {
     let state = (contents, 0_u64);
     Box::pin(futures_util::stream::unfold(state, move |(mut contents, of_file)| {
         let tally = Arc::clone(&tally);
@@ -307,80 +314,4 @@ fn counted(contents: ByteStream, tally: Arc<Tally>) -> ByteStream {
             Some((counted, (contents, of_file)))
         }
     }))
-}
-
-/// What one upload has brought so far.
-#[derive(Debug)]
-struct Tally {
-    room: Room,
-    account: Arc<Account>,
-    of_upload: Mutex<u64>,
-}
-
-impl Tally {
-    fn take(&self, of_file: u64, more: u64) -> Result<(), warren_workspace::Error> {
-        let mut of_upload = locked(&self.of_upload);
-        let Some(in_folder) = self.account.in_folder.get() else { return Ok(()) };
-        let mut in_folder = locked(in_folder);
-        let arrived = Arrived { of_file, of_upload: *of_upload, in_folder: *in_folder };
-        uploads::admit(&self.room, arrived, more).map_err(no_room)?;
-        *of_upload += more;
-        *in_folder += more;
-        Ok(())
-    }
-
-    fn give_back(&self) {
-        let of_upload = std::mem::take(&mut *locked(&self.of_upload));
-        if let Some(in_folder) = self.account.in_folder.get() {
-            let mut in_folder = locked(in_folder);
-            *in_folder = in_folder.saturating_sub(of_upload);
-        }
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What stands in the folder of one workspace, while anything is under way to it.
-#[derive(Debug, Default)]
-struct Account {
-    in_folder: OnceCell<Mutex<u64>>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Accounts(Mutex<BTreeMap<WorkspaceId, Weak<Account>>>);
-
-impl Accounts {
-    fn of(&self, id: WorkspaceId) -> Arc<Account> {
-        let mut open = locked(&self.0);
-        if let Some(account) = open.get(&id).and_then(Weak::upgrade) {
-            return account;
-        }
-        open.retain(|_, account| account.strong_count() > 0);
-        let account = Arc::default();
-        open.insert(id, Arc::downgrade(&account));
-        account
-    }
-}
-
-/// Bytes of all that was uploaded and is still there.
-async fn measure(workspace: &dyn Workspace) -> Result<Mutex<u64>, Error> {
-    let fs = fs_of(workspace)?;
-    let folder = WorkspacePath::parse(uploads::FOLDER)?;
-    let mut query = LsQuery { depth: MEASURED_DEPTH, limit: MEASURED_ENTRIES, after: None };
-    let mut bytes = 0_u64;
-    for _ in 0..MEASURED_PAGES {
-        let page = match fs.ls(&folder, &query).await {
-            Ok(page) => page,
-            Err(error) if error.code() == ErrorCode::FileNotFound => return Ok(Mutex::new(0)),
-            Err(error) => return Err(error.into()),
-        };
-        bytes = page.entries.iter().fold(bytes, |bytes, entry| bytes.saturating_add(entry.bytes));
-        if page.next.is_none() {
-            return Ok(Mutex::new(bytes));
-        }
-        query.after = page.next;
-    }
-    Ok(Mutex::new(u64::MAX))
 }

@@ -1,21 +1,22 @@
-//! Tokens: making, checking, using up and revoking them (F30, F31).
+//! Tokens: making, checking and revoking them (F30, F31). How a browser signs in is in `sign_in`.
+
+mod sign_in;
+mod throttle;
+
+pub use throttle::{Throttle, TooFast};
 
 use serde_json::json;
-use warren_model::event::{SignedIn, TokenCreated, TokenRevoked};
+use warren_model::event::{TokenCreated, TokenRevoked};
 use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
     ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
-use warren_rules::access::{self, Action, MintRefusal, MintRequest};
+use warren_rules::access::{self, MintRefusal, MintRequest};
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, ReadTx, TokenQuery};
 
-use crate::Actor;
-use crate::{Error, Fleet, Identity};
+use crate::access::WorkspaceAccess;
 
-/// How long a sign-in link works.
-const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
-/// How long a browser stays signed in.
-const SESSION_LIFETIME_MS: i64 = 7 * 24 * 3_600 * 1_000;
 /// How long a join token waits for its runtime, unless told.
 const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
 const MAX_NAME_CHARACTERS: usize = 100;
@@ -30,19 +31,32 @@ pub struct MintToken {
     pub expires_in_ms: Option<i64>,
 }
 
-/// A new token with its secret, in the one moment in which it exists.
+/// A new token with its secret, in the one inputs in which it exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minted {
     pub token: Token,
     pub secret: TokenSecret,
 }
 
-impl Fleet {
+/// Makes, checks and revokes tokens. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    context: Context,
+    access: WorkspaceAccess,
+}
+
+impl Tokens {
+    pub(crate) fn new(context: Context, access: WorkspaceAccess) -> Self {
+        Self { context, access }
+    }
+
     /// Proves who is asking. The secret is looked up by its hash.
+    #[tracing::instrument(name = "fleet.tokens.identify", level = "debug", skip_all)]
     pub async fn identify(&self, secret: &str) -> Result<Identity, Error> {
         let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
-        let now = self.clock().now();
+        let now = self.context.now();
         let token = self
+            .context
             .store()
             .glance(move |tx| {
                 let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
@@ -52,14 +66,15 @@ impl Fleet {
                 Ok(token)
             })
             .await?;
-        self.touch(&token, now);
+        self.note_use(&token, now);
         Ok(Identity::new(token))
     }
 
     /// Whether a token that was good a while ago still is; for streams that stay open (sec/U05).
     pub async fn is_still_valid(&self, id: TokenId) -> Result<bool, Error> {
-        let now = self.clock().now();
-        self.store()
+        let now = self.context.now();
+        self.context
+            .store()
             .read(move |tx| match tx.token(id)? {
                 Some(token) => {
                     Ok(!access::has_ended(&token, now) && speaks_for_a_living_workspace(tx, &token)?)
@@ -69,13 +84,13 @@ impl Fleet {
             .await
     }
 
-    fn touch(&self, token: &Token, now: Timestamp) {
+    fn note_use(&self, token: &Token, now: Timestamp) {
         if !access::is_use_noted(token, now) {
             return;
         }
-        let (fleet, id) = (self.clone(), token.id);
-        self.context().spawn(tracing::Span::none(), async move {
-            let touched = fleet.store().write(move |tx| tx.touch_token(id, now).map_err(Error::from)).await;
+        let (context, id) = (self.context.clone(), token.id);
+        self.context.spawn(tracing::info_span!("fleet.tokens.note_use", token.id = %id), async move {
+            let touched = context.store().write(move |tx| tx.touch_token(id, now).map_err(Error::from)).await;
             if let Err(error) = touched {
                 tracing::warn!(token.id = %id, %error, "the last use of a token could not be recorded");
             }
@@ -83,14 +98,15 @@ impl Fleet {
     }
 
     /// Makes a token for somebody who asks for it.
+    #[tracing::instrument(name = "fleet.tokens.mint", skip_all)]
     pub async fn mint(&self, who: &Identity, mut request: MintToken) -> Result<Minted, Error> {
         if request.kind == TokenKind::Join {
             request.expires_in_ms = request.expires_in_ms.or(Some(JOIN_LIFETIME_MS));
         }
         who.may_in_own_org(Action::WriteTokens)?;
-        let wish =
+        let asked =
             MintRequest { kind: request.kind, scopes: request.scopes, workspace_id: request.workspace_id };
-        access::decide_mint(&who.caller(), &wish).map_err(|refusal| {
+        access::decide_mint(&who.caller(), &asked).map_err(|refusal| {
             let code = match refusal {
                 MintRefusal::WiderThanOwn => ErrorCode::Forbidden,
                 _ => ErrorCode::InvalidRequest,
@@ -98,7 +114,7 @@ impl Fleet {
             Error::with_detail(code, refusal.sentence())
         })?;
         if let Some(id) = request.workspace_id {
-            let row = self.workspace(who, Action::UseWorkspace, id).await?;
+            let row = self.access.get(who, Action::UseWorkspace, id).await?;
             if row.status == Status::Removed {
                 return Err(Error::new(ErrorCode::WorkspaceNotFound));
             }
@@ -116,7 +132,8 @@ impl Fleet {
     }
 
     /// Makes the admin token of the person who runs this Warren. Only the binary itself calls this.
-    pub async fn mint_operator_token(&self, name: &str) -> Result<Minted, Error> {
+    #[tracing::instrument(name = "fleet.tokens.mint_operator", skip_all)]
+    pub async fn mint_operator(&self, name: &str) -> Result<Minted, Error> {
         let operator = Principal::user(UserId::OPERATOR);
         let request = MintToken {
             kind: TokenKind::Admin,
@@ -127,21 +144,6 @@ impl Fleet {
         };
         let actor = Actor::system("server", OrgId::DEFAULT);
         let by = Minter { principal: Principal::system("server"), expires_at: None, actor };
-        self.mint_for(operator, OrgId::DEFAULT, by, request).await
-    }
-
-    /// Makes a sign-in link's secret. Only the binary itself, and operators through it, call this.
-    pub async fn mint_sign_in(&self, who: Option<&Identity>) -> Result<Minted, Error> {
-        let request = MintToken {
-            kind: TokenKind::Login,
-            name: "sign-in link".to_owned(),
-            scopes: ScopeSet::EMPTY,
-            workspace_id: None,
-            expires_in_ms: Some(LINK_LIFETIME_MS),
-        };
-        let operator = Principal::user(UserId::OPERATOR);
-        let actor = who.map_or_else(|| Actor::system("server", OrgId::DEFAULT), Actor::of);
-        let by = Minter { principal: operator.clone(), expires_at: None, actor };
         self.mint_for(operator, OrgId::DEFAULT, by, request).await
     }
 
@@ -157,10 +159,10 @@ impl Fleet {
             let detail = "name: 1 to 100 characters without control characters";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let now = self.clock().now();
-        let secret = TokenSecret::new(request.kind, self.entropy().secret());
+        let now = self.context.now();
+        let secret = TokenSecret::new(request.kind, self.context.entropy().secret());
         let token = Token {
-            id: self.entropy().id(now),
+            id: self.context.entropy().id(now),
             kind: request.kind,
             hash: secret.hash(),
             prefix: secret.display_prefix(),
@@ -178,9 +180,10 @@ impl Fleet {
             revoked_at: None,
             used_at: None,
         };
-        let max = u64::from(self.limits().max_tokens_per_owner);
+        let max = u64::from(self.context.limits().max_tokens_per_owner);
         let row = token.clone();
-        self.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::Session);
                 if is_counted && tx.count_tokens(&row.owner, now)? >= max {
@@ -196,52 +199,15 @@ impl Fleet {
         Ok(Minted { token, secret })
     }
 
-    /// Exchanges a sign-in link for a browser session; of two that try the same link, one succeeds.
-    pub async fn sign_in(&self, secret: &str, request_id: Option<String>) -> Result<Minted, Error> {
-        let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
-        let now = self.clock().now();
-        let session_secret = TokenSecret::new(TokenKind::Session, self.entropy().secret());
-        let session_id = self.entropy().id(now);
-        let for_row = session_secret.clone();
-        let token = self
-            .store()
-            .write(move |tx| {
-                let link = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
-                if link.kind != TokenKind::Login {
-                    return Err(Error::new(ErrorCode::Unauthenticated));
-                }
-                if access::has_ended(&link, now) || !tx.use_up_token(link.id, now)? {
-                    return Err(Error::new(ErrorCode::TokenExpired));
-                }
-                let session = Token {
-                    id: session_id,
-                    kind: TokenKind::Session,
-                    hash: for_row.hash(),
-                    prefix: for_row.display_prefix(),
-                    name: "browser".to_owned(),
-                    created_at: now,
-                    expires_at: Some(now.plus_ms(SESSION_LIFETIME_MS)),
-                    ..link
-                };
-                tx.insert_token(&session)?;
-                let data = SignedIn { token_id: session.id, kind: session.kind, name: session.name.clone() };
-                tx.append_event(&token_event(&session, data, &session.owner, now))?;
-                let identity = Identity { request_id: request_id.clone(), ..Identity::new(session.clone()) };
-                let actor = Actor::of(&identity);
-                tx.append_audit(&token_entry(&session, AuditAction::SignedIn, &actor, now))?;
-                Ok(session)
-            })
-            .await?;
-        Ok(Minted { token, secret: session_secret })
-    }
-
     /// Revokes a token; doing it twice is fine. A `user` sees its own org's tokens only.
+    #[tracing::instrument(name = "fleet.tokens.revoke", skip_all, fields(token.id = %id))]
     pub async fn revoke(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
         who.may_in_own_org(Action::WriteTokens)?;
         let (visible_org, by, caller) = (who.visible_org(), who.principal.clone(), who.caller());
         let actor = Actor::of(who);
-        let now = self.clock().now();
-        self.store()
+        let now = self.context.now();
+        self.context
+            .store()
             .write(move |tx| {
                 let not_found = || Error::new(ErrorCode::TokenNotFound);
                 let token = tx.token(id)?.ok_or_else(not_found)?;
@@ -263,36 +229,19 @@ impl Fleet {
             .await
     }
 
-    /// Ends a browser's session. Other tokens are not signed out of, they are revoked.
-    pub async fn sign_out(&self, who: &Identity) -> Result<(), Error> {
-        if who.token.kind != TokenKind::Session {
-            let detail = "this is no browser session; revoke the token with DELETE /api/v1/tokens/{id}";
-            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
-        }
-        let (token, now, actor) = (who.token.clone(), self.clock().now(), Actor::of(who));
-        self.store()
-            .write(move |tx| {
-                if tx.revoke_token(token.id, now)? {
-                    tx.append_event(&token_event(&token, revoked(&token), &token.owner, now))?;
-                    tx.append_audit(&token_entry(&token, AuditAction::SignedOut, &actor, now))?;
-                }
-                Ok(())
-            })
-            .await
-    }
-
-    pub async fn tokens(
+    #[tracing::instrument(name = "fleet.tokens.list", skip_all)]
+    pub async fn list(
         &self,
         who: &Identity,
         after: Option<TokenId>,
         limit: u32,
     ) -> Result<Page<Token, TokenId>, Error> {
         who.may_in_own_org(Action::ReadTokens)?;
-        let limit = limit.min(self.limits().max_page_size);
+        let limit = limit.min(self.context.limits().max_page_size);
         let query =
             TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
-        let page = self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
-        Ok(self.context().listed(page))
+        let page = self.context.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 }
 

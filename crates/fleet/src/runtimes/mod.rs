@@ -1,20 +1,25 @@
 //! Runtimes that make themselves known, and what they report (F10 to F17).
 
+mod probes;
+
+pub(crate) use probes::Probes;
+pub use probes::{NoProbe, RuntimeProbe};
+
 use serde_json::json;
 use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::{
-    AuditAction, ErrorCode, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token, TokenKind,
-    TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
+    AuditAction, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport, ScopeSet, Status,
+    Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
-use warren_rules::lifecycle::vitals::{Doubt, Report, after_report, is_news};
+use warren_rules::lifecycle::vitals::{after_report, is_news, mask_report};
+use warren_service::{Actor, Context, Error, Identity, Redactors};
 use warren_store::WriteTx;
 
-use crate::Actor;
-use crate::lifecycle::{Moment, Particulars, apply_signal_knowing, event_of};
+use crate::lifecycle::{SignalOptions, TxInputs, apply_signal_knowing, event_of};
 use crate::workspaces::live_row;
-use crate::{Error, Fleet, Identity, Minted};
+use crate::{Config, Minted};
 
 /// What a runtime says when it registers.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,7 +27,7 @@ pub struct Register {
     pub version: Option<String>,
     /// How the agent describes itself; kept as it is.
     pub agent_card: Option<serde_json::Value>,
-    pub report: Report,
+    pub report: RuntimeReport,
 }
 
 /// A runtime that was taken in, with the credential of this boot.
@@ -33,7 +38,7 @@ pub struct Registered {
     pub credential: Minted,
     /// Silent for longer: offline.
     pub liveness_ms: i64,
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<ReportDoubt>,
 }
 
 /// The answer to a report.
@@ -42,12 +47,30 @@ pub struct Heard {
     pub workspace: Workspace,
     pub vitals: Vitals,
     pub liveness_ms: i64,
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<ReportDoubt>,
 }
 
-impl Fleet {
+/// Takes in runtimes and their reports. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Runtimes {
+    context: Context,
+    config: Config,
+    redactors: Redactors,
+}
+
+impl Runtimes {
+    pub(crate) fn new(context: Context, config: Config, redactors: Redactors) -> Self {
+        Self { context, config, redactors }
+    }
+
+    /// How long work may show no progress, where a workspace says nothing itself.
+    pub fn idle_timeout_ms(&self) -> i64 {
+        self.config.expectations.idle_timeout_ms
+    }
+
     /// Takes in the runtime of the workspace that the caller's join token was made for. The token is used up, the
     /// credential of an earlier boot ends, and the new one is handed out, in one transaction.
+    #[tracing::instrument(name = "fleet.runtimes.register", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
     pub async fn register(&self, who: &Identity, mut register: Register) -> Result<Registered, Error> {
         let (TokenKind::Join, Some(id)) = (who.token.kind, who.token.workspace_id) else {
             let detail = "a runtime registers with a join token";
@@ -55,17 +78,18 @@ impl Fleet {
         };
         check_card(register.agent_card.as_ref())?;
         self.mask_report(who, id, &mut register.report).await;
-        let (moment, actor) = (self.moment(&Principal::workspace(id)), Actor::of(who));
-        let secret = TokenSecret::new(TokenKind::Runner, self.entropy().secret());
-        let credential = runner_token(&who.token, &secret, self.entropy().id(moment.now), moment.now);
+        let (inputs, actor) = (self.context.inputs(&Principal::workspace(id), self.config), Actor::of(who));
+        let secret = TokenSecret::new(TokenKind::Runner, self.context.entropy().secret());
+        let credential = runner_token(&who.token, &secret, self.context.entropy().id(inputs.now), inputs.now);
         let (join_id, row_token) = (who.token.id, credential.clone());
         let (workspace, boots, doubt) = self
+            .context
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
-                if !tx.use_up_token(join_id, moment.now)? {
+                if !tx.use_up_token(join_id, inputs.now)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
                 }
-                tx.revoke_tokens_of(id, TokenKind::Runner, moment.now)?;
+                tx.revoke_tokens_of(id, TokenKind::Runner, inputs.now)?;
                 tx.insert_token(&row_token)?;
                 let boots = tx.registration(id)?.map_or(0, |known| known.boots) + 1;
                 let version = register
@@ -75,16 +99,16 @@ impl Fleet {
                 tx.put_registration(&Registration {
                     workspace_id: id,
                     boots,
-                    registered_at: moment.now,
+                    registered_at: inputs.now,
                     version: version.map(str::to_owned),
                     agent_card: register.agent_card.clone(),
                 })?;
                 let data = WorkspaceRegistered { boots, version: version.map(str::to_owned) };
-                tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
+                tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
                 let (action, details) =
                     (AuditAction::RuntimeRegistered, json!({ "boots": boots, "token_id": row_token.id }));
-                tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
-                let heard = hear(tx, row, &register.report, &moment)?;
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                let heard = hear(tx, row, &register.report, &inputs)?;
                 Ok((heard.workspace, boots, heard.doubt))
             })
             .await?;
@@ -92,23 +116,25 @@ impl Fleet {
             workspace,
             boots,
             credential: Minted { token: credential, secret },
-            liveness_ms: self.0.parts.terms.expectations.liveness_ms,
+            liveness_ms: self.config.expectations.liveness_ms,
             doubt,
         })
     }
 
     /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
-    pub async fn heartbeat(&self, who: &Identity, mut report: Report) -> Result<Heard, Error> {
+    #[tracing::instrument(name = "fleet.runtimes.heartbeat", level = "debug", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
+    pub async fn heartbeat(&self, who: &Identity, mut report: RuntimeReport) -> Result<Heard, Error> {
         let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else {
             let detail = "a runtime reports with the credential that it got when it registered";
             return Err(Error::with_detail(ErrorCode::Forbidden, detail));
         };
         self.mask_report(who, id, &mut report).await;
-        let moment = self.moment(&who.principal);
+        let inputs = self.context.inputs(&who.principal, self.config);
         let heard = self
+            .context
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
-                hear(tx, row, &report, &moment)
+                hear(tx, row, &report, &inputs)
             })
             .await?;
         self.tell_heartbeat(&heard);
@@ -117,15 +143,15 @@ impl Fleet {
 
     /// Masks what a runtime says in words before it is kept and shown (F32). Where the secrets cannot be read that these
     /// may hold, they count as not said: a sign of life is not lost over them.
-    async fn mask_report(&self, who: &Identity, id: WorkspaceId, report: &mut Report) {
+    async fn mask_report(&self, who: &Identity, id: WorkspaceId, report: &mut RuntimeReport) {
         if report.words().next().is_none() {
             return;
         }
         let org_id = who.token.org_id;
-        match self.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
+        match self.context.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
             Ok(secrets) => {
-                if let Some(known) = self.redactors().from_rows(id, secrets) {
-                    report.mask(&known);
+                if let Some(known) = self.redactors.from_rows(id, secrets) {
+                    mask_report(report, &known);
                 }
             }
             Err(error) => {
@@ -140,17 +166,18 @@ impl Fleet {
     /// it, so that one that cannot be written is told to the log alone.
     pub async fn note_sign_of_life(&self, who: &Identity) {
         let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else { return };
-        let moment = self.moment(&who.principal);
-        if let Err(error) = self.hear_of_life(id, moment).await {
+        let inputs = self.context.inputs(&who.principal, self.config);
+        if let Err(error) = self.hear_of_life(id, inputs).await {
             tracing::warn!(workspace.id = %id, %error, "that a runtime lives could not be written down");
         }
     }
 
-    async fn hear_of_life(&self, id: WorkspaceId, moment: Moment) -> Result<(), Error> {
-        let (expectations, now) = (moment.terms.expectations, moment.now);
+    async fn hear_of_life(&self, id: WorkspaceId, inputs: TxInputs) -> Result<(), Error> {
+        let (expectations, now) = (inputs.config.expectations, inputs.now);
         let is_news = move |row: &Workspace, known: &Vitals| is_news(row.status, known, &expectations, now);
         // Reading costs no commit; most end here.
         let news = self
+            .context
             .store()
             .glance(move |tx| {
                 let Some(row) = tx.workspace(id)? else { return Ok(false) };
@@ -160,21 +187,22 @@ impl Fleet {
         if !news {
             return Ok(());
         }
-        self.write_with_retries(true, move |tx| {
-            let row = live_row(tx, id)?;
-            // Of many at once, one is enough.
-            if is_news(&row, &tx.hold_vitals(id)?) {
-                hear(tx, row, &Report::default(), &moment)?;
-            }
-            Ok(())
-        })
-        .await
+        self.context
+            .write_with_retries(true, move |tx| {
+                let row = live_row(tx, id)?;
+                // Of many at once, one is enough.
+                if is_news(&row, &tx.hold_vitals(id)?) {
+                    hear(tx, row, &RuntimeReport::default(), &inputs)?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Nobody listening is fine; a listener that is too slow misses some, which changes nothing.
     fn tell_heartbeat(&self, heard: &Heard) {
         let Heard { workspace, vitals, .. } = heard;
-        self.context().tell_live(|| NewEvent {
+        self.context.tell_live(|| NewEvent {
             at: vitals.last_heartbeat_at.unwrap_or(workspace.updated_at),
             org_id: workspace.org_id,
             workspace_id: Some(workspace.id),
@@ -193,10 +221,15 @@ impl Fleet {
 }
 
 /// Puts a report into the record and asks the table what follows from it.
-fn hear(tx: &mut dyn WriteTx, mut row: Workspace, report: &Report, moment: &Moment) -> Result<Heard, Error> {
-    let expectations = &moment.terms.expectations;
+fn hear(
+    tx: &mut dyn WriteTx,
+    mut row: Workspace,
+    report: &RuntimeReport,
+    inputs: &TxInputs,
+) -> Result<Heard, Error> {
+    let expectations = &inputs.config.expectations;
     let known = tx.hold_vitals(row.id)?;
-    let (mut vitals, doubt) = after_report(&known, report, &row.spec, expectations, moment.now)
+    let (mut vitals, doubt) = after_report(&known, report, &row.spec, expectations, inputs.now)
         .map_err(|refusal| Error::with_detail(ErrorCode::InvalidRequest, refusal.to_string()))?;
     if matches!(row.status, Status::Paused | Status::Hibernated) {
         // Nobody expects it to report: it is not taken offline for falling silent.
@@ -206,8 +239,8 @@ fn hear(tx: &mut dyn WriteTx, mut row: Workspace, report: &Report, moment: &Mome
     }
     tx.put_vitals(row.id, &vitals)?;
     let before = (row.status, row.mending);
-    apply_signal_knowing(tx, &mut row, &vitals, Signal::Heartbeat, moment, &Particulars::default())?;
-    if is_well_again(&row, moment.now) {
+    apply_signal_knowing(tx, &mut row, &vitals, Signal::Heartbeat, inputs, &SignalOptions::default())?;
+    if is_well_again(&row, inputs.now) {
         row.mending = warren_model::Mending::default();
     }
     if (row.status, row.mending) != before {

@@ -3,19 +3,22 @@
 //! That one is to be asked is a moment in its record, so that a crash in the middle costs one more question. What was
 //! found is judged by `rules::probes` against the record as it is then: one that moved meanwhile is left alone.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use warren_model::event::WorkspaceProbed;
 use warren_model::{DeliveryState, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId};
 use warren_rules::lifecycle::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
+use warren_service::{Context, Error};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
-use warren_workspace::Presence;
+use warren_workspace::{Presence, Registry};
 
-use crate::lifecycle::{Moment, Particulars, apply_signal_knowing, event_of};
-use crate::{Error, Fleet};
+use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal_knowing, event_of};
 
 /// How many are asked at the same time.
-pub(crate) const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 8;
 
 /// How a runtime that Warren calls is asked whether it is there. Whoever speaks with agents hands it in.
 #[async_trait]
@@ -35,24 +38,45 @@ impl RuntimeProbe for NoProbe {
     }
 }
 
-impl Fleet {
-    pub(crate) fn probe_in_background(&self, id: WorkspaceId) {
-        let fleet = self.clone();
-        self.context().spawn(tracing::Span::none(), async move {
+/// Asks runtimes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Probes {
+    context: Context,
+    signals: Signals,
+    registry: Registry,
+    probe: Arc<dyn RuntimeProbe>,
+    turns: Arc<Semaphore>,
+}
+
+impl Probes {
+    pub(crate) fn new(
+        context: Context,
+        signals: Signals,
+        registry: Registry,
+        probe: Arc<dyn RuntimeProbe>,
+    ) -> Self {
+        Self { context, signals, registry, probe, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    pub(crate) fn run_in_background(&self, id: WorkspaceId) {
+        let probes = self.clone();
+        let span = tracing::info_span!("fleet.probes.run", workspace.id = %id);
+        self.context.spawn(span, async move {
             // The semaphore is never closed.
-            let _turn = fleet.0.probes.acquire().await;
-            if fleet.context().is_stopping() {
+            let _turn = probes.turns.acquire().await;
+            if probes.context.is_stopping() {
                 return;
             }
-            if let Err(error) = fleet.probe(id).await {
+            if let Err(error) = probes.run(id).await {
                 tracing::warn!(workspace.id = %id, %error, "a runtime could not be probed; it is asked again");
             }
         });
     }
 
-    async fn probe(&self, id: WorkspaceId) -> Result<(), Error> {
-        let now = self.clock().now();
+    async fn run(&self, id: WorkspaceId) -> Result<(), Error> {
+        let now = self.context.now();
         let read = self
+            .context
             .store()
             .read(move |tx| {
                 let Some(row) = tx.workspace(id)? else { return Ok(None) };
@@ -62,15 +86,15 @@ impl Fleet {
             })
             .await?;
         let Some((row, card, seen)) = read else { return Ok(()) };
-        let answer = self.0.parts.probe.probe(&row, card).await;
+        let answer = self.probe.probe(&row, card).await;
         let way = way(row.spec.runtime, answer.is_some());
         let finding = match way {
             Way::Card => answer.unwrap_or(Finding::Unknown),
-            Way::Box => found_in_box(self.registry().check_presence(id).await),
+            Way::Box => found_in_box(self.registry.check_presence(id).await),
             Way::Claims => seen_from_queue(seen, now),
         };
-        let moment = self.moment(&Principal::system("probes"));
-        self.write_with_retries(true, move |tx| settle(tx, id, way, finding, &moment)).await
+        let inputs = self.signals.inputs(&Principal::system("probes"));
+        self.context.write_with_retries(true, move |tx| settle(tx, id, way, finding, &inputs)).await
     }
 }
 
@@ -101,11 +125,11 @@ fn settle(
     id: WorkspaceId,
     way: Way,
     finding: Finding,
-    moment: &Moment,
+    inputs: &TxInputs,
 ) -> Result<(), Error> {
     let Some(mut row) = tx.workspace(id)? else { return Ok(()) };
     let known = tx.hold_vitals(id)?;
-    let (probe_at, signal, reason) = match judge(row.status, &known, way, finding, moment.now) {
+    let (probe_at, signal, reason) = match judge(row.status, &known, way, finding, inputs.now) {
         Verdict::Outdated => return Ok(()),
         Verdict::Stays { reason, ask_again_at } => (ask_again_at, None, reason),
         Verdict::Leads { signal, reason, ask_again_at } => (ask_again_at, Some(signal), reason),
@@ -117,11 +141,11 @@ fn settle(
         found: finding.as_str().to_owned(),
         reason: reason.to_owned(),
     };
-    tx.append_event(&event_of(&row, &moment.by, moment.now, data))?;
+    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
     match signal {
         Some(signal) => {
-            let particulars = Particulars { reason: Some(reason.to_owned()), is_forced: false };
-            apply_signal_knowing(tx, &mut row, &vitals, signal, moment, &particulars)?;
+            let options = SignalOptions { reason: Some(reason.to_owned()), is_forced: false };
+            apply_signal_knowing(tx, &mut row, &vitals, signal, inputs, &options)?;
         }
         None => row.reason = Some(StatusReason::new(reason)),
     }

@@ -5,28 +5,36 @@ use std::collections::BTreeMap;
 use warren_model::{
     Bundle, BundleNode, BundleOrigin, ErrorCode, Status, Workspace, WorkspaceId, WorkspaceName,
 };
-use warren_rules::access::Action;
 use warren_rules::lifecycle::templates::{MAX_DEPTH, MAX_NODES, Problem};
+use warren_service::{Action, Context, Error, Identity};
 
-use crate::imports::{Ground, ImportReport, Seed};
-use crate::tree::subtree;
-use crate::workspaces::{CreateWorkspace, Traits};
-use crate::{Error, Fleet, Identity};
+use super::imports::{ImportPlace, ImportReport, Imports, PlannedWorkspace};
+use crate::access::WorkspaceAccess;
+use crate::workspaces::ancestry::subtree;
+use crate::workspaces::{CreateWorkspace, WorkspaceOptions};
 
-impl Fleet {
+/// Takes workspaces out of one Warren and into another. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Bundles {
+    context: Context,
+    access: WorkspaceAccess,
+    imports: Imports,
+}
+
+impl Bundles {
+    pub(crate) fn new(context: Context, access: WorkspaceAccess, imports: Imports) -> Self {
+        Self { context, access, imports }
+    }
+
     /// A workspace, and unless told otherwise all below it, without ids, tokens, secrets, state or files.
-    pub async fn export_bundle(
-        &self,
-        who: &Identity,
-        id: WorkspaceId,
-        is_tree: bool,
-    ) -> Result<Bundle, Error> {
-        let root = self.workspace(who, Action::ReadWorkspaces, id).await?;
+    #[tracing::instrument(name = "fleet.bundles.export", skip_all, fields(workspace.id = %id))]
+    pub async fn export(&self, who: &Identity, id: WorkspaceId, is_tree: bool) -> Result<Bundle, Error> {
+        let root = self.access.get(who, Action::ReadWorkspaces, id).await?;
         if root.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
         }
         let rows = if is_tree {
-            self.store().read(move |tx| subtree(tx, root.clone(), false)).await?
+            self.context.store().read(move |tx| subtree(tx, root.clone(), false)).await?
         } else {
             vec![root]
         };
@@ -38,12 +46,13 @@ impl Fleet {
             return Err(Problem::TooDeep.into());
         }
         let origin =
-            BundleOrigin { workspace_id: id.to_string(), exported_at: self.clock().now().to_string() };
+            BundleOrigin { workspace_id: id.to_string(), exported_at: self.context.now().to_string() };
         Ok(Bundle::new(origin, root))
     }
 
     /// Makes what a bundle describes, under new ids.
-    pub async fn import_bundle(
+    #[tracing::instrument(name = "fleet.bundles.import", skip_all)]
+    pub async fn import(
         &self,
         who: &Identity,
         bundle: Bundle,
@@ -51,10 +60,10 @@ impl Fleet {
         provided_env: &[String],
     ) -> Result<ImportReport, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
-        let ground = Ground { org_id: who.token.org_id, parent_id };
-        let mut seeds = Vec::new();
-        sow(bundle.root, None, 1, &mut seeds)?;
-        self.plant(who, ground, seeds, provided_env).await
+        let place = ImportPlace { org_id: who.token.org_id, parent_id };
+        let mut planned = Vec::new();
+        plan(bundle.root, None, 1, &mut planned)?;
+        self.imports.make_all(who, place, planned, provided_env).await
     }
 }
 
@@ -84,13 +93,14 @@ fn depth(node: &BundleNode) -> usize {
     1 + node.children.iter().map(depth).max().unwrap_or(0)
 }
 
-fn sow(
+/// Adds a node of a bundle, and all below it, to what is planned.
+fn plan(
     node: BundleNode,
     parent: Option<(usize, String)>,
     depth: usize,
-    seeds: &mut Vec<Seed>,
+    planned: &mut Vec<PlannedWorkspace>,
 ) -> Result<(), Error> {
-    if seeds.len() >= MAX_NODES {
+    if planned.len() >= MAX_NODES {
         return Err(Problem::TooMany.into());
     }
     if depth > MAX_DEPTH {
@@ -101,14 +111,14 @@ fn sow(
     let name: WorkspaceName = node.name.parse().map_err(invalid)?;
     let path = parent.as_ref().map_or_else(|| name.to_string(), |(_, above)| format!("{above}/{name}"));
     let spec = node.spec.clone();
-    let wish = CreateWorkspace {
+    let request = CreateWorkspace {
         name,
         provider: spec.provider,
         capabilities: Some(spec.capabilities),
         parent_id: None,
         runtime: spec.runtime,
         tier: Some(spec.tier),
-        traits: Traits {
+        options: WorkspaceOptions {
             role: spec.role,
             provision_timeout_seconds: spec.provision_timeout_seconds,
             hibernate_after_seconds: spec.hibernate_after_seconds,
@@ -117,10 +127,11 @@ fn sow(
         agent: spec.agent,
         template: spec.template,
     };
-    let place = seeds.len();
-    seeds.push(Seed { path: path.clone(), parent: parent.map(|(at, _)| at), wish, spec: Some(node.spec) });
+    let at = planned.len();
+    let parent = parent.map(|(at, _)| at);
+    planned.push(PlannedWorkspace { path: path.clone(), parent, request, spec: Some(node.spec) });
     for child in node.children {
-        sow(child, Some((place, path.clone())), depth + 1, seeds)?;
+        plan(child, Some((at, path.clone())), depth + 1, planned)?;
     }
     Ok(())
 }

@@ -2,9 +2,8 @@
 
 use warren_model::{ErrorCode, Limits, OrgId, Principal, ScheduleSpec, Timestamp, Workspace, WorkspaceId};
 use warren_rules::messages::schedules::{self, Making, Wish, template_schedule_id};
+use warren_service::Error;
 use warren_store::WriteTx;
-
-use crate::Error;
 
 /// Whether all of them can be made.
 pub(crate) fn check(specs: &[ScheduleSpec], now: Timestamp, limits: &Limits) -> Result<(), Error> {

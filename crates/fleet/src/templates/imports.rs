@@ -1,9 +1,9 @@
 //! Making many workspaces at once: a tree from a template, a team below a workspace, a bundle (F9, F50, F51).
 //!
 //! ```text
-//!   seeds, parents first ─▶ is a variable missing? 412, nothing made
+//!   planned workspaces, parents first ─▶ is a variable missing? 412, nothing made
 //!                         ─▶ draft each ─▶ one transaction: those that can be made, under their parents
-//!                         ─▶ a report with one entry per seed
+//!                         ─▶ a report with one entry per workspace
 //! ```
 //!
 //! What is wrong with the request as a whole (a parent that is not there, a tree too deep) fails it whole. What is wrong
@@ -15,17 +15,15 @@ use warren_model::{
     Blueprint, Desired, ErrorCode, OrgId, SecretOwner, Status, Timestamp, Workspace, WorkspaceId,
     WorkspaceName, WorkspaceSpec, env_problem,
 };
-use warren_rules::access::Action;
 use warren_rules::lifecycle::signal_towards;
 use warren_rules::lifecycle::templates::{self, Library, Node};
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{ReadTx, SecretQuery, WriteTx};
 
-use crate::Actor;
-use crate::lifecycle::{Moment, Particulars, apply_signal};
-use crate::templates::load;
-use crate::tree::check_parent;
-use crate::workspaces::{CreateWorkspace, Traits, insert_drafted};
-use crate::{Error, Fleet, Identity};
+use super::load;
+use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal};
+use crate::workspaces::ancestry::check_parent;
+use crate::workspaces::{CreateWorkspace, WorkspaceOptions, Workspaces, insert_drafted};
 
 const SECRETS_PAGE: u32 = 500;
 
@@ -61,122 +59,146 @@ pub struct ImportedNode {
 
 /// One workspace of an import.
 #[derive(Debug, Clone)]
-pub(crate) struct Seed {
+pub(crate) struct PlannedWorkspace {
     pub(crate) path: String,
-    /// The place of its parent among the seeds; always before its own.
+    /// The index of its parent among those planned; always before its own.
     pub(crate) parent: Option<usize>,
-    pub(crate) wish: CreateWorkspace,
-    /// All that is wanted of it, where that is known field by field and the wish is only what must be judged.
+    pub(crate) request: CreateWorkspace,
+    /// All of its spec, where a bundle gives it; the request is then only what must be checked.
     pub(crate) spec: Option<WorkspaceSpec>,
 }
 
-/// Where seeds go.
+/// Where workspaces are made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ground {
+pub(crate) struct ImportPlace {
     pub(crate) org_id: OrgId,
     pub(crate) parent_id: Option<WorkspaceId>,
 }
 
-impl Fleet {
+/// Makes many workspaces at once. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Imports {
+    context: Context,
+    signals: Signals,
+    workspaces: Workspaces,
+}
+
+impl Imports {
+    pub(crate) fn new(context: Context, signals: Signals, workspaces: Workspaces) -> Self {
+        Self { context, signals, workspaces }
+    }
+
     /// Makes a tree of workspaces.
-    pub async fn import_tree(&self, who: &Identity, import: Import) -> Result<ImportReport, Error> {
+    #[tracing::instrument(name = "fleet.imports.tree", skip_all)]
+    pub async fn tree(&self, who: &Identity, import: Import) -> Result<ImportReport, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
-        let ground = Ground { org_id: who.token.org_id, parent_id: import.parent_id };
-        let seeds = self.seeds(ground.org_id, import.roots, None).await?;
-        self.plant(who, ground, seeds, &import.provided_env).await
+        let place = ImportPlace { org_id: who.token.org_id, parent_id: import.parent_id };
+        let planned = self.plan(place.org_id, import.roots, None).await?;
+        self.make_all(who, place, planned, &import.provided_env).await
     }
 
     /// Makes a team below a workspace (F9).
-    pub async fn expand_workspace(
+    #[tracing::instrument(name = "fleet.imports.expand", skip_all, fields(workspace.id = %id))]
+    pub async fn expand(
         &self,
         who: &Identity,
         id: WorkspaceId,
         import: Import,
     ) -> Result<ImportReport, Error> {
-        let row = self.workspace(who, Action::WriteWorkspaces, id).await?;
+        let row = self.workspaces.get(who, Action::WriteWorkspaces, id).await?;
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
         }
-        let ground = Ground { org_id: row.org_id, parent_id: Some(id) };
-        let seeds = self.seeds(ground.org_id, import.roots, None).await?;
-        self.plant(who, ground, seeds, &import.provided_env).await
+        let place = ImportPlace { org_id: row.org_id, parent_id: Some(id) };
+        let planned = self.plan(place.org_id, import.roots, None).await?;
+        self.make_all(who, place, planned, &import.provided_env).await
     }
 
     /// Makes one workspace from a template; what the blueprint says beside its template wins, its timeout too.
+    #[tracing::instrument(name = "fleet.imports.create_from_template", skip_all)]
     pub async fn create_from_template(&self, who: &Identity, import: Import) -> Result<Workspace, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
-        let ground = Ground { org_id: who.token.org_id, parent_id: import.parent_id };
+        let place = ImportPlace { org_id: who.token.org_id, parent_id: import.parent_id };
         let timeout = import.roots.first().and_then(|root| root.provision_timeout_seconds);
-        let seeds = self.seeds(ground.org_id, import.roots, timeout).await?;
-        if seeds.len() != 1 {
+        let planned = self.plan(place.org_id, import.roots, timeout).await?;
+        if planned.len() != 1 {
             let detail = "template: it is a tree of workspaces; make it with POST /api/v1/orgs/import";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let report = self.plant(who, ground, seeds, &import.provided_env).await?;
+        let report = self.make_all(who, place, planned, &import.provided_env).await?;
         let made = report.nodes.into_iter().next().map(|node| node.outcome);
         made.unwrap_or_else(|| Err(Error::new(ErrorCode::Internal)))
     }
 
     /// What blueprints lead to. `timeout` stands for whatever the templates say.
-    async fn seeds(
+    async fn plan(
         &self,
         org_id: OrgId,
         roots: Vec<Blueprint>,
         timeout: Option<u32>,
-    ) -> Result<Vec<Seed>, Error> {
-        self.store()
+    ) -> Result<Vec<PlannedWorkspace>, Error> {
+        self.context
+            .store()
             .read(move |tx| {
                 let library: Library = load(tx, org_id, &roots)?;
                 let nodes = templates::plan_all(&roots, &library)?;
-                nodes.into_iter().map(|node| seed_of(tx, org_id, node, timeout)).collect()
+                nodes.into_iter().map(|node| planned_from(tx, org_id, node, timeout)).collect()
             })
             .await
     }
 
-    pub(crate) async fn plant(
+    pub(crate) async fn make_all(
         &self,
         who: &Identity,
-        ground: Ground,
-        seeds: Vec<Seed>,
+        place: ImportPlace,
+        planned: Vec<PlannedWorkspace>,
         provided_env: &[String],
     ) -> Result<ImportReport, Error> {
-        self.check_env(ground, &seeds, provided_env).await?;
-        let drafts: Vec<Draft> = seeds.iter().map(|seed| self.draft(who, ground, seed)).collect();
-        let (moment, actor) = (self.moment(&who.principal), Actor::of(who));
-        let max = u64::from(self.limits().max_workspaces_per_org);
-        let max_schedules = u64::from(self.limits().max_schedules_per_org);
-        let planting = Planting { ground, max, max_schedules, moment, actor };
-        let outcomes = self.store().write(move |tx| insert_all(tx, &planting, &drafts)).await?;
+        self.check_env(place, &planned, provided_env).await?;
+        let drafts: Vec<Draft> = planned.iter().map(|one| self.draft(who, place, one)).collect();
+        let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
+        let max = u64::from(self.context.limits().max_workspaces_per_org);
+        let max_schedules = u64::from(self.context.limits().max_schedules_per_org);
+        let inserting = InsertInputs { place, max, max_schedules, inputs, actor };
+        let outcomes = self.context.store().write(move |tx| insert_all(tx, &inserting, &drafts)).await?;
         for row in outcomes.iter().flatten() {
-            self.take_up_drafted(row);
+            self.workspaces.take_up_drafted(row);
         }
-        let node =
-            |(seed, outcome): (Seed, _)| ImportedNode { path: seed.path, name: seed.wish.name, outcome };
-        Ok(ImportReport { nodes: seeds.into_iter().zip(outcomes).map(node).collect() })
+        let node = |(one, outcome): (PlannedWorkspace, _)| ImportedNode {
+            path: one.path,
+            name: one.request.name,
+            outcome,
+        };
+        Ok(ImportReport { nodes: planned.into_iter().zip(outcomes).map(node).collect() })
     }
 
     /// Before anything is made, all that is missing over the whole tree is told at once.
-    async fn check_env(&self, ground: Ground, seeds: &[Seed], provided_env: &[String]) -> Result<(), Error> {
+    async fn check_env(
+        &self,
+        place: ImportPlace,
+        planned: &[PlannedWorkspace],
+        provided_env: &[String],
+    ) -> Result<(), Error> {
         if let Some(problem) = env_problem("provided_env", provided_env) {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
         }
         let mut known: BTreeSet<String> = provided_env.iter().cloned().collect();
-        known.extend(self.store().read(move |tx| known_names(tx, ground.org_id)).await?);
-        let required = seeds.iter().map(|seed| (seed.path.as_str(), &seed.wish.agent.required_env[..]));
+        known.extend(self.context.store().read(move |tx| known_names(tx, place.org_id)).await?);
+        let required = planned.iter().map(|one| (one.path.as_str(), &one.request.agent.required_env[..]));
         let missing = templates::missing(required, &known);
         if missing.is_empty() { Ok(()) } else { Err(Error::of_missing(missing)) }
     }
 
-    fn draft(&self, who: &Identity, ground: Ground, seed: &Seed) -> Draft {
-        let drafted = self.draft_workspace(who, ground.org_id, seed.wish.clone());
-        let desired = seed.spec.as_ref().map_or(Desired::Running, |spec| spec.desired);
-        let row = drafted.map(|row| match &seed.spec {
+    fn draft(&self, who: &Identity, place: ImportPlace, planned: &PlannedWorkspace) -> Draft {
+        let drafted = self.workspaces.draft(who, place.org_id, planned.request.clone());
+        let desired = planned.spec.as_ref().map_or(Desired::Running, |spec| spec.desired);
+        let row = drafted.map(|row| match &planned.spec {
             Some(spec) => {
                 Workspace { spec: WorkspaceSpec { desired: Desired::Running, ..spec.clone() }, ..row }
             }
             None => row,
         });
-        Draft { parent: seed.parent, desired, row }
+        Draft { parent: planned.parent, desired, row }
     }
 }
 
@@ -194,7 +216,12 @@ fn known_names(tx: &mut dyn ReadTx, org_id: OrgId) -> Result<BTreeSet<String>, E
     }
 }
 
-fn seed_of(tx: &mut dyn ReadTx, org_id: OrgId, node: Node, timeout: Option<u32>) -> Result<Seed, Error> {
+fn planned_from(
+    tx: &mut dyn ReadTx,
+    org_id: OrgId,
+    node: Node,
+    timeout: Option<u32>,
+) -> Result<PlannedWorkspace, Error> {
     // What a template says of a runtime's time holds for all workspaces of that runtime that are made from one (F5).
     let longest = match node.stamp {
         Some(_) => tx.longest_provision_timeout(org_id, node.runtime)?,
@@ -205,14 +232,14 @@ fn seed_of(tx: &mut dyn ReadTx, org_id: OrgId, node: Node, timeout: Option<u32>)
     let Some(provider) = blueprint.provider else {
         return Err(templates::Problem::NoProvider { path }.into());
     };
-    let wish = CreateWorkspace {
+    let request = CreateWorkspace {
         name,
         provider,
         capabilities: blueprint.capabilities,
         parent_id: None,
         runtime,
         tier: blueprint.tier,
-        traits: Traits {
+        options: WorkspaceOptions {
             role: blueprint.role,
             provision_timeout_seconds: timeout.or(blueprint.provision_timeout_seconds.max(longest)),
             hibernate_after_seconds: blueprint.hibernate_after_seconds,
@@ -221,7 +248,7 @@ fn seed_of(tx: &mut dyn ReadTx, org_id: OrgId, node: Node, timeout: Option<u32>)
         agent,
         template: stamp,
     };
-    Ok(Seed { path, parent, wish, spec: None })
+    Ok(PlannedWorkspace { path, parent, request, spec: None })
 }
 
 #[derive(Debug, Clone)]
@@ -231,32 +258,32 @@ struct Draft {
     row: Result<Workspace, Error>,
 }
 
-/// Where, by whom and within which bound something is made.
+/// Where, by whom and within which limits workspaces are made.
 #[derive(Debug)]
-struct Planting {
-    ground: Ground,
+struct InsertInputs {
+    place: ImportPlace,
     /// Workspaces that the org may have.
     max: u64,
     /// Schedules that the org may have.
     max_schedules: u64,
-    moment: Moment,
+    inputs: TxInputs,
     actor: Actor,
 }
 
 /// Writes what can be made. A failure of the database, or of the request as a whole, leaves nothing.
 fn insert_all(
     tx: &mut dyn WriteTx,
-    planting: &Planting,
+    inserting: &InsertInputs,
     drafts: &[Draft],
 ) -> Result<Vec<Result<Workspace, Error>>, Error> {
-    let Planting { ground, max, .. } = *planting;
-    let mut count = tx.count_workspaces(ground.org_id)?;
+    let InsertInputs { place, max, .. } = *inserting;
+    let mut count = tx.count_workspaces(place.org_id)?;
     let mut outcomes: Vec<Result<Workspace, Error>> = Vec::with_capacity(drafts.len());
     let mut depths: Vec<usize> = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.iter().enumerate() {
         depths.push(draft.parent.map_or(0, |parent| depths[parent] + 1));
         let parent_id = match draft.parent.map(|parent| &outcomes[parent]) {
-            None => Ok(ground.parent_id),
+            None => Ok(place.parent_id),
             Some(Ok(parent)) => Ok(Some(parent.id)),
             Some(Err(_)) => Err(Error::new(ErrorCode::ParentNotCreated)),
         };
@@ -265,13 +292,13 @@ fn insert_all(
             (Ok(row), Ok(parent_id)) => {
                 let row = Workspace { parent_id, created_at: in_order(row.created_at, at), ..row };
                 count += 1;
-                Ok(insert_at(tx, row, draft.desired, planting)?)
+                Ok(insert_at(tx, row, draft.desired, inserting)?)
             }
             (Err(error), _) | (Ok(_), Err(error)) => Err(error),
         };
         outcomes.push(row);
     }
-    check_place(tx, ground, &outcomes, &depths)?;
+    check_place(tx, place, &outcomes, &depths)?;
     Ok(outcomes)
 }
 
@@ -285,13 +312,13 @@ fn insert_at(
     tx: &mut dyn WriteTx,
     mut row: Workspace,
     desired: Desired,
-    planting: &Planting,
+    inserting: &InsertInputs,
 ) -> Result<Workspace, Error> {
-    let moment = &planting.moment;
-    insert_drafted(tx, &row, &moment.by, &planting.actor, planting.max_schedules)?;
+    let inputs = &inserting.inputs;
+    insert_drafted(tx, &row, &inputs.by, &inserting.actor, inserting.max_schedules)?;
     row.spec.desired = desired;
     if let Some(signal) = signal_towards(row.status, desired) {
-        apply_signal(tx, &mut row, signal, moment, &Particulars::default())?;
+        apply_signal(tx, &mut row, signal, inputs, &SignalOptions::default())?;
         row.version = tx.update_workspace(&row, row.version)?;
     }
     Ok(row)
@@ -300,7 +327,7 @@ fn insert_at(
 /// The place is there, and the way from the deepest of them to the root is not too long; then so are all others.
 fn check_place(
     tx: &mut dyn WriteTx,
-    ground: Ground,
+    place: ImportPlace,
     outcomes: &[Result<Workspace, Error>],
     depths: &[usize],
 ) -> Result<(), Error> {
@@ -309,7 +336,7 @@ fn check_place(
     let deepest = made().max_by_key(|(_, depth)| **depth);
     for (row, _) in shallowest.into_iter().chain(deepest) {
         if let Some(parent_id) = row.parent_id {
-            check_parent(tx, row.id, ground.org_id, parent_id)?;
+            check_parent(tx, row.id, place.org_id, parent_id)?;
         }
     }
     Ok(())

@@ -7,17 +7,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warren_model::{Workspace, WorkspaceId};
-use warren_workspace::OnStart;
+use warren_model::WorkspaceId;
 use warren_workspace::shell::ProcessId;
-
-use crate::Fleet;
 
 /// The generation whose secrets each of them was started with.
 #[derive(Debug, Default)]
-pub(crate) struct StartedMeanwhile(Mutex<HashMap<WorkspaceId, HashMap<ProcessId, u64>>>);
+pub(crate) struct FreshProcesses(Mutex<HashMap<WorkspaceId, HashMap<ProcessId, u64>>>);
 
-impl StartedMeanwhile {
+impl FreshProcesses {
     pub(super) fn note(&self, id: WorkspaceId, process: ProcessId, generation: u64) {
         self.lock().entry(id).or_default().insert(process, generation);
     }
@@ -28,13 +25,5 @@ impl StartedMeanwhile {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<WorkspaceId, HashMap<ProcessId, u64>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Fleet {
-    pub(super) fn note_of_starts(&self, row: &Workspace) -> Option<OnStart> {
-        row.behind_of()?;
-        let (fleet, id, generation) = (self.clone(), row.id, row.generation);
-        Some(Box::new(move |process| fleet.0.started_meanwhile.note(id, process, generation)))
     }
 }

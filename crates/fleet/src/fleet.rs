@@ -1,0 +1,224 @@
+//! Where the services of the fleet are put together, started and stopped.
+//!
+//! ```text
+//!   Audit ─▶ WorkspaceAccess ─▶ Tokens ─▶ Residents ─▶ Reconciler ─┬─▶ Workspaces ─▶ Imports ─▶ Bundles
+//!                 ▲               Signals ─▶ every one that changes a status ├─▶ Lifecycle
+//!             Replicas            SecretValues ─▶ Residents                  ├─▶ Rollout ─▶ Secrets
+//!                                                                            └─▶ Sweeps
+//! ```
+//!
+//! An arrow means: is needed by. There is no way back.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use warren_model::event::{ServerStarted, ServerStopping};
+use warren_model::{EventData, NewEvent, OrgId, Principal};
+use warren_service::{Context, Error, Keys, Redactors, Sealer};
+use warren_workspace::Registry;
+
+use crate::access::WorkspaceAccess;
+use crate::lifecycle::Signals;
+use crate::reconciler::{Reconciler, ReconcilerParts};
+use crate::replicas::Replicas;
+use crate::residents::ResidentParts;
+use crate::runtimes::Probes;
+use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
+use crate::sweeps::SweepParts;
+use crate::{
+    Audit, Budgets, Bundles, Config, Imports, Journal, KeyRotation, Lifecycle, Positions, Replica, Residents,
+    RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads, Workspaces,
+};
+
+/// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// What the fleet is made of. Everything comes from outside; two fleets can live in one process.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    pub context: Context,
+    pub registry: Registry,
+    /// What secrets are sealed with.
+    pub keys: Keys,
+    pub config: Config,
+    /// How runtimes that can be called are asked whether they are there.
+    pub probe: Arc<dyn RuntimeProbe>,
+    /// This Warren among those on the same database.
+    pub replica: Replica,
+}
+
+/// The control plane: one service per noun. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct Fleet(Arc<Services>);
+
+/// The services, by their nouns.
+#[derive(Debug)]
+pub struct Services {
+    pub context: Context,
+    pub registry: Registry,
+    pub sealer: Sealer,
+    pub redactors: Redactors,
+    pub audit: Audit,
+    pub budgets: Budgets,
+    pub bundles: Bundles,
+    pub imports: Imports,
+    pub journal: Journal,
+    pub key_rotation: KeyRotation,
+    pub lifecycle: Lifecycle,
+    pub positions: Positions,
+    pub residents: Residents,
+    pub runtimes: Runtimes,
+    pub secrets: Secrets,
+    pub sweeps: Sweeps,
+    pub templates: Templates,
+    pub throttle: Throttle,
+    pub tokens: Tokens,
+    pub tool_refusals: ToolRefusals,
+    pub uploads: Uploads,
+    pub workspaces: Workspaces,
+    replicas: Replicas,
+    reconciler: Reconciler,
+}
+
+impl Deref for Fleet {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0
+    }
+}
+
+impl Fleet {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { context, registry, keys, config, probe, replica } = parts;
+        let sealer = Sealer::new(keys, Arc::clone(context.entropy()));
+        let redactors = Redactors::new(context.clone(), sealer.clone());
+        let signals = Signals::new(context.clone(), config);
+        let audit = Audit::new(context.clone());
+        let journal = Journal::new(context.clone());
+        let replicas = Replicas::new(context.clone(), replica, registry.clone());
+        let access = WorkspaceAccess::new(context.clone(), audit.clone(), replicas.clone());
+        let tokens = Tokens::new(context.clone(), access.clone());
+        let fresh_processes = Arc::new(FreshProcesses::default());
+        let values = SecretValues::new(context.clone(), sealer.clone(), Arc::clone(&fresh_processes));
+        let residents = Residents::new(ResidentParts {
+            context: context.clone(),
+            registry: registry.clone(),
+            replicas: replicas.clone(),
+            tokens: tokens.clone(),
+            values: values.clone(),
+        });
+        let reconciler = Reconciler::new(ReconcilerParts {
+            context: context.clone(),
+            config,
+            signals: signals.clone(),
+            registry: registry.clone(),
+            replicas: replicas.clone(),
+            residents: residents.clone(),
+        });
+        let rollout = Rollout::new(RolloutParts {
+            context: context.clone(),
+            registry: registry.clone(),
+            replicas: replicas.clone(),
+            reconciler: reconciler.clone(),
+            fresh_processes,
+        });
+        let workspaces = Workspaces {
+            context: context.clone(),
+            config,
+            access: access.clone(),
+            signals: signals.clone(),
+            registry: registry.clone(),
+            replicas: replicas.clone(),
+            reconciler: reconciler.clone(),
+        };
+        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone());
+        let sweeps = Sweeps::new(SweepParts {
+            context: context.clone(),
+            config,
+            signals: signals.clone(),
+            registry: registry.clone(),
+            replicas: replicas.clone(),
+            reconciler: reconciler.clone(),
+            probes: Probes::new(context.clone(), signals.clone(), registry.clone(), probe),
+            rollout: rollout.clone(),
+        });
+        Self(Arc::new(Services {
+            budgets: Budgets::new(context.clone(), access.clone()),
+            bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            key_rotation: KeyRotation::new(context.clone(), sealer.clone()),
+            lifecycle: Lifecycle::new(
+                context.clone(),
+                access.clone(),
+                signals,
+                registry.clone(),
+                reconciler.clone(),
+            ),
+            positions: Positions::new(context.clone(), access.clone()),
+            runtimes: Runtimes::new(context.clone(), config, redactors.clone()),
+            secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
+            templates: Templates::new(context.clone()),
+            throttle: Throttle::new(context.clone()),
+            tool_refusals: ToolRefusals::new(context.clone()),
+            uploads: Uploads::new(context.clone(), registry.clone(), replicas.clone(), journal.clone()),
+            context,
+            registry,
+            sealer,
+            redactors,
+            audit,
+            imports,
+            journal,
+            residents,
+            sweeps,
+            tokens,
+            workspaces,
+            replicas,
+            reconciler,
+        }))
+    }
+
+    /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
+    /// on. Returns when every workspace is known; the unfinished work runs in the background.
+    pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.replicas.join().await?;
+        self.reconciler.take_up_all().await?;
+        self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
+        let rotation = self.key_rotation.clone();
+        self.context.spawn(tracing::info_span!("fleet.key_rotation.resume"), async move {
+            if let Err(error) = rotation.resume().await {
+                tracing::warn!(%error, "secrets could not be looked through");
+            }
+        });
+        self.sweeps.start();
+        Ok(())
+    }
+
+    /// Stops taking up work, waits for what is under way, and closes all workspaces.
+    pub async fn stop(&self, version: &str) {
+        self.context.begin_stop();
+        let stopping = self.server_event(ServerStopping { version: version.to_owned() });
+        if let Err(error) = self.context.append(stopping).await {
+            tracing::warn!(%error, "the stop could not be recorded");
+        }
+        self.tool_refusals.close();
+        self.context.wait_for_background_work().await;
+        self.residents.close_door();
+        let report = self.registry.shut_down(CLOSE_LIMIT).await;
+        self.replicas.leave().await;
+        if report.left_to_reaper > 0 {
+            tracing::warn!(count = report.left_to_reaper, "some workspaces did not close in time");
+        }
+        self.context.store().close().await;
+    }
+
+    fn server_event(&self, data: impl Into<EventData>) -> NewEvent {
+        NewEvent {
+            at: self.context.now(),
+            org_id: OrgId::DEFAULT,
+            workspace_id: None,
+            principal: Principal::system("server"),
+            data: data.into(),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Templates in the database (F50): storing, listing, removing, and finding all that one leads to.
+
+mod bundles;
+mod imports;
+mod positions;
+
+pub use bundles::Bundles;
+pub use imports::{Import, ImportReport, ImportedNode, Imports};
+pub use positions::Positions;
+
+use std::collections::BTreeSet;
+
+use warren_model::event::{TemplateRemoved, TemplateStored};
+use warren_model::{Blueprint, ErrorCode, EventData, NewEvent, OrgId, Template, TemplateName};
+use warren_rules::lifecycle::templates::{self, Entry, Library, MAX_TEMPLATES, Problem};
+use warren_service::{Action, Context, Error, Identity, TxInputs};
+use warren_store::{Page, ReadTx};
+
+/// Templates in one page of a list: each may be a megabyte, and a list reads them whole.
+pub const MAX_TEMPLATE_PAGE: u32 = 50;
+
+/// A template that somebody wants stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutTemplate {
+    pub name: TemplateName,
+    pub blueprint: Blueprint,
+    /// As it was written.
+    pub source: String,
+    /// Only if this is still the hash of what is stored.
+    pub expected_hash: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTemplate {
+    pub template: Template,
+    /// Whether the name is new.
+    pub is_new: bool,
+}
+
+/// Stores templates. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Templates {
+    context: Context,
+}
+
+impl Templates {
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context }
+    }
+
+    #[tracing::instrument(name = "fleet.templates.get", skip_all)]
+    pub async fn get(&self, who: &Identity, name: &TemplateName) -> Result<Template, Error> {
+        who.may_in_own_org(Action::ReadWorkspaces)?;
+        let (org_id, name) = (who.token.org_id, name.clone());
+        let found =
+            self.context.store().read(move |tx| tx.template(org_id, &name).map_err(Error::from)).await?;
+        found.ok_or_else(|| Error::new(ErrorCode::TemplateNotFound))
+    }
+
+    #[tracing::instrument(name = "fleet.templates.list", skip_all)]
+    pub async fn list(
+        &self,
+        who: &Identity,
+        after: Option<TemplateName>,
+        limit: u32,
+    ) -> Result<Page<Template, TemplateName>, Error> {
+        who.may_in_own_org(Action::ReadWorkspaces)?;
+        let org_id = who.token.org_id;
+        let limit = limit.clamp(1, MAX_TEMPLATE_PAGE);
+        let page = self
+            .context
+            .store()
+            .read(move |tx| tx.templates(org_id, after.as_ref(), limit).map_err(Error::from))
+            .await?;
+        Ok(self.context.listed(page))
+    }
+
+    /// Stores a template, in place of what has its name. The same content again changes nothing.
+    #[tracing::instrument(name = "fleet.templates.put", skip_all)]
+    pub async fn put(&self, who: &Identity, put: PutTemplate) -> Result<StoredTemplate, Error> {
+        who.may_in_own_org(Action::WriteWorkspaces)?;
+        let (org_id, inputs) = (who.token.org_id, self.context.inputs(&who.principal, ()));
+        let max = u64::from(self.context.limits().max_templates_per_org);
+        self.context
+            .write_with_retries(put.expected_hash.is_none(), move |tx| {
+                let stored = tx.template(org_id, &put.name)?;
+                check_hash(stored.as_ref(), put.expected_hash.as_deref())?;
+                // Those that it names may come later; what they lead to now must not lead back.
+                let library = load(tx, org_id, std::slice::from_ref(&put.blueprint))?;
+                if let Some(way) = templates::find_cycle(&put.name, &put.blueprint, &library) {
+                    return Err(Problem::Cycle(way).into());
+                }
+                let mut template = Template {
+                    org_id,
+                    name: put.name.clone(),
+                    hash: put.blueprint.hash(),
+                    blueprint: put.blueprint.clone(),
+                    source: put.source.clone(),
+                    version: 1,
+                    created_at: stored.as_ref().map_or(inputs.now, |stored| stored.created_at),
+                    updated_at: inputs.now,
+                };
+                match &stored {
+                    Some(stored) if stored.hash == template.hash && stored.source == template.source => {
+                        return Ok(StoredTemplate { template: stored.clone(), is_new: false });
+                    }
+                    Some(stored) => template.version = tx.update_template(&template, stored.version)?,
+                    None if tx.count_templates(org_id)? >= max => {
+                        return Err(Error::new(ErrorCode::TemplateLimit));
+                    }
+                    None => tx.insert_template(&template)?,
+                }
+                let data = TemplateStored { name: template.name.clone(), hash: template.hash.clone() };
+                tx.append_event(&template_event(&template, data, &inputs))?;
+                Ok(StoredTemplate { template, is_new: stored.is_none() })
+            })
+            .await
+    }
+
+    /// Workspaces that were made from it stay, and so do templates that name it.
+    #[tracing::instrument(name = "fleet.templates.remove", skip_all)]
+    pub async fn remove(&self, who: &Identity, name: &TemplateName) -> Result<(), Error> {
+        who.may_in_own_org(Action::WriteWorkspaces)?;
+        let (org_id, name, inputs) =
+            (who.token.org_id, name.clone(), self.context.inputs(&who.principal, ()));
+        self.context
+            .store()
+            .write(move |tx| {
+                let stored =
+                    tx.template(org_id, &name)?.ok_or_else(|| Error::new(ErrorCode::TemplateNotFound))?;
+                tx.delete_template(org_id, &name)?;
+                let data = TemplateRemoved { name: stored.name.clone(), hash: stored.hash.clone() };
+                tx.append_event(&template_event(&stored, data, &inputs))?;
+                Ok(())
+            })
+            .await
+    }
+}
+
+/// The templates that blueprints lead to, as far as they are stored.
+pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> Result<Library, Error> {
+    let mut library = Library::new();
+    let mut asked = BTreeSet::new();
+    let mut open: Vec<TemplateName> = roots.iter().flat_map(Blueprint::references).collect();
+    while let Some(name) = open.pop() {
+        if !asked.insert(name.clone()) {
+            continue;
+        }
+        if asked.len() > MAX_TEMPLATES {
+            return Err(Problem::TooMany.into());
+        }
+        if let Some(stored) = tx.template(org_id, &name)? {
+            open.extend(stored.blueprint.references());
+            library.insert(name, Entry { hash: stored.hash, blueprint: stored.blueprint });
+        }
+    }
+    Ok(library)
+}
+
+fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), Error> {
+    let Some(expected) = expected else { return Ok(()) };
+    match stored {
+        Some(stored) if stored.hash == expected => Ok(()),
+        Some(stored) => {
+            let detail = format!("the current hash is {}", stored.hash);
+            Err(Error::with_detail(ErrorCode::PreconditionFailed, detail))
+        }
+        None => Err(Error::with_detail(ErrorCode::PreconditionFailed, "there is no such template")),
+    }
+}
+
+fn template_event(template: &Template, data: impl Into<EventData>, inputs: &TxInputs<()>) -> NewEvent {
+    NewEvent {
+        at: inputs.now,
+        org_id: template.org_id,
+        workspace_id: None,
+        principal: inputs.by.clone(),
+        data: data.into(),
+    }
+}

@@ -1,0 +1,70 @@
+//! How fast callers may ask, and how often a token may be wrong. What is too much is decided by `rules`.
+//!
+//! Kept in memory only: to lose it with the process gives a caller one more burst.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use warren_model::Principal;
+use warren_rules::access::FailureWindow;
+use warren_rules::access::rate::{Bucket, RateLimit};
+use warren_service::{Context, Identity};
+
+/// Principals that are kept before those with nothing to remember are forgotten.
+const MAX_PRINCIPALS: usize = 10_000;
+
+/// Counts requests and wrong tokens. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Throttle {
+    context: Context,
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    failures: Mutex<FailureWindow>,
+    buckets: Mutex<HashMap<Principal, Bucket>>,
+}
+
+/// A caller asks too fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooFast {
+    pub retry_after_seconds: u64,
+    /// What the caller may do in a minute.
+    pub per_minute: u32,
+}
+
+impl Throttle {
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context, counts: Arc::default() }
+    }
+
+    /// Counts a wrong token. Returns true if there were too many (sec/U06).
+    pub fn is_one_failure_too_many(&self) -> bool {
+        let mut window = self.counts.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_too_many;
+        (*window, is_too_many) = window.after_failure(self.context.now());
+        is_too_many
+    }
+
+    /// Counts a request (F36). By principal, so that many tokens of one owner are no faster than one.
+    pub fn admit(&self, who: &Identity) -> Result<(), TooFast> {
+        let per_minute = self.context.limits().max_requests_per_minute;
+        if per_minute == 0 || who.is_operator() {
+            return Ok(());
+        }
+        let (limit, now) = (RateLimit { per_minute }, self.context.now());
+        let mut buckets = self.counts.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= MAX_PRINCIPALS {
+            buckets.retain(|_, bucket| !bucket.is_idle(limit, now));
+        }
+        let bucket = buckets.entry(who.principal.clone()).or_insert_with(|| Bucket::full(limit, now));
+        match bucket.take(limit, now) {
+            Ok(left) => {
+                *bucket = left;
+                Ok(())
+            }
+            Err(retry_after_seconds) => Err(TooFast { retry_after_seconds, per_minute }),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Workspaces: create, read, change, remove. Each change is decided by `rules` inside the transaction that writes it.
+
+pub(crate) mod ancestry;
+mod initial_schedules;
+mod patch;
+mod peer_policy;
+mod removal;
+mod requests;
+
+pub use removal::{Collapse, Removal, RemovalCounts};
+pub use requests::{CreateWorkspace, PatchWorkspace, WorkspaceOptions};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use warren_model::event::WorkspaceCreated;
+use warren_model::{
+    AuditAction, ErrorCode, Mending, OrgId, Principal, Status, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
+};
+use warren_rules::access::audit::relaxations;
+use warren_rules::boxes::tier;
+use warren_rules::lifecycle::{self, residents};
+use warren_service::{Action, Actor, Context, Error, Identity};
+use warren_store::{Page, WorkspaceQuery, WriteTx};
+use warren_workspace::Registry;
+
+use crate::Config;
+use crate::access::WorkspaceAccess;
+use crate::lifecycle::{LOOK_AGAIN_MS, Signals, event_of};
+use crate::reconciler::Reconciler;
+use crate::replicas::Replicas;
+use ancestry::check_parent;
+
+/// Workspaces as rows: get, list, create, patch, remove, collapse. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Workspaces {
+    pub(crate) context: Context,
+    pub(crate) config: Config,
+    pub(crate) access: WorkspaceAccess,
+    pub(crate) signals: Signals,
+    pub(crate) registry: Registry,
+    pub(crate) replicas: Replicas,
+    pub(crate) reconciler: Reconciler,
+}
+
+impl Workspaces {
+    /// Reads a workspace that the caller may act on; to others it does not exist.
+    pub async fn get(&self, who: &Identity, action: Action, id: WorkspaceId) -> Result<Workspace, Error> {
+        self.access.get(who, action, id).await
+    }
+
+    /// As `get`, for one that can be used now: the registry knows it and somebody wants it running.
+    pub async fn usable(&self, who: &Identity, action: Action, id: WorkspaceId) -> Result<Workspace, Error> {
+        self.access.usable(who, action, id).await
+    }
+
+    #[tracing::instrument(name = "fleet.workspaces.list", skip_all)]
+    pub async fn list(
+        &self,
+        who: &Identity,
+        mut query: WorkspaceQuery,
+    ) -> Result<Page<Workspace, WorkspaceId>, Error> {
+        who.may_in_own_org(Action::ReadWorkspaces)?;
+        query.org_id = who.visible_org();
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
+        let page = self.context.store().read(move |tx| tx.workspaces(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
+    }
+
+    /// A list with what the runtimes reported. A workspace whose reports cannot be read is named like one that cannot be
+    /// read itself: shown without them, it would look as if it had never said a word.
+    #[tracing::instrument(name = "fleet.workspaces.list_with_vitals", skip_all)]
+    pub async fn list_with_vitals(
+        &self,
+        who: &Identity,
+        query: WorkspaceQuery,
+    ) -> Result<(Page<Workspace, WorkspaceId>, BTreeMap<WorkspaceId, Vitals>), Error> {
+        let mut page = self.list(who, query).await?;
+        let ids: Vec<_> = page.rows.iter().map(|row| row.id).collect();
+        let mut found = self.context.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
+        if !found.unreadable.is_empty() {
+            let lost: BTreeSet<_> = found.unreadable.iter().map(|vitals| vitals.id.clone()).collect();
+            page.rows.retain(|row| !lost.contains(&row.id.to_string()));
+            page.unreadable.extend_from_slice(&found.unreadable);
+            self.context.tell_unreadable(&std::mem::take(&mut found.unreadable));
+        }
+        Ok((page, found.rows.into_iter().collect()))
+    }
+
+    /// What the runtimes of these workspaces reported; those that never did are not in it.
+    pub async fn vitals_of(&self, workspaces: &[Workspace]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error> {
+        let ids: Vec<_> = workspaces.iter().map(|row| row.id).collect();
+        let found = self.context.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
+        Ok(self.context.readable(found).into_iter().collect())
+    }
+
+    /// The budget from the start of provisioning to the first sign of life (F5).
+    pub fn provision_timeout_ms(&self, workspace: &Workspace) -> i64 {
+        lifecycle::provision_timeout_ms(&workspace.spec, self.config.provision_timeout_ms)
+    }
+
+    /// Accepts a workspace. The answer is durable; opening the place goes on in the background.
+    #[tracing::instrument(name = "fleet.workspaces.create", skip_all, fields(workspace.id))]
+    pub async fn create(&self, who: &Identity, request: CreateWorkspace) -> Result<Workspace, Error> {
+        who.may_in_own_org(Action::WriteWorkspaces)?;
+        let workspace = self.draft(who, who.token.org_id, request)?;
+        tracing::Span::current().record("workspace.id", tracing::field::display(workspace.id));
+        let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
+        let max = u64::from(self.context.limits().max_workspaces_per_org);
+        let max_schedules = u64::from(self.context.limits().max_schedules_per_org);
+        self.context
+            .store()
+            .write(move |tx| {
+                if tx.count_workspaces(row.org_id)? >= max {
+                    return Err(Error::new(ErrorCode::WorkspaceLimit));
+                }
+                if let Some(parent_id) = row.parent_id {
+                    check_parent(tx, row.id, row.org_id, parent_id)?;
+                }
+                insert_drafted(tx, &row, &by, &actor, max_schedules)
+            })
+            .await?;
+        self.take_up_drafted(&workspace);
+        Ok(workspace)
+    }
+
+    /// A workspace as it would be made: whatever can be refused without a look at the others is refused here.
+    pub(crate) fn draft(
+        &self,
+        who: &Identity,
+        org_id: OrgId,
+        request: CreateWorkspace,
+    ) -> Result<Workspace, Error> {
+        let offered = self.registry.offered(request.provider.kind())?;
+        let capabilities = request.capabilities.unwrap_or(offered);
+        self.registry.check(&request.provider, capabilities)?;
+        request.options.check()?;
+        initial_schedules::check(&request.agent.schedules, self.context.now(), self.context.limits())?;
+        let tier = tier::decide(request.tier, &request.provider, who.is_operator()).map_err(|refusal| {
+            let code = match refusal {
+                tier::Refusal::TooLow { .. } => ErrorCode::InvalidRequest,
+                tier::Refusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
+            };
+            Error::with_detail(code, refusal.sentence())
+        })?;
+        let now = self.context.now();
+        let mut workspace = Workspace {
+            id: self.context.entropy().id(now),
+            org_id,
+            parent_id: request.parent_id,
+            name: request.name,
+            spec: WorkspaceSpec {
+                runtime: request.runtime,
+                tier,
+                role: request.options.role,
+                provision_timeout_seconds: request.options.provision_timeout_seconds,
+                hibernate_after_seconds: request.options.hibernate_after_seconds,
+                max_concurrent_tasks: request.options.max_concurrent_tasks,
+                agent: request.agent,
+                template: request.template,
+                ..WorkspaceSpec::new(request.provider, capabilities)
+            },
+            generation: 1,
+            observed_generation: 0,
+            secrets_since: None,
+            version: 1,
+            status: Status::Provisioning,
+            reason: None,
+            reference: None,
+            created_at: now,
+            updated_at: now,
+            provisioning_started_at: Some(now),
+            provision_deadline: None,
+            mending: Mending { attempts: 0, next_at: Some(now.plus_ms(LOOK_AGAIN_MS)) },
+            removed_at: None,
+            is_purged: false,
+        };
+        check_agent(&workspace.spec)?;
+        workspace.provision_deadline = Some(now.plus_ms(self.provision_timeout_ms(&workspace)));
+        Ok(workspace)
+    }
+
+    /// Usable from the inputs it is acknowledged: whoever comes first opens it. What cannot be declared fails in the
+    /// background, with its reason.
+    pub(crate) fn take_up_drafted(&self, workspace: &Workspace) {
+        let _ = self.replicas.declare(workspace);
+        self.reconciler.run_in_background(workspace.id);
+    }
+}
+
+/// Writes a workspace that was drafted, with the event and the audit entries that tell of it.
+pub(crate) fn insert_drafted(
+    tx: &mut dyn WriteTx,
+    row: &Workspace,
+    by: &Principal,
+    actor: &Actor,
+    max_schedules: u64,
+) -> Result<(), Error> {
+    tx.insert_workspace(row)?;
+    initial_schedules::insert(tx, row, by, max_schedules)?;
+    let now = row.created_at;
+    let data = WorkspaceCreated {
+        name: row.name.as_str().to_owned(),
+        provider: row.spec.provider.kind(),
+        status: row.status,
+        tier: row.spec.tier,
+        template: row.spec.template.as_ref().map(|stamp| stamp.name.clone()),
+    };
+    let event = event_of(row, by, now, data);
+    tx.append_event(&event)?;
+    let (action, details) = (AuditAction::WorkspaceCreated, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+    let relaxed = relaxations(&row.spec.provider);
+    if !relaxed.is_empty() {
+        let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
+        let action = AuditAction::IsolationRelaxed;
+        tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn check_version(row: &Workspace, expected: Option<u64>) -> Result<(), Error> {
+    match expected {
+        Some(version) if version != row.version => {
+            let detail = format!("the current version is {}", row.version);
+            Err(Error::with_detail(ErrorCode::PreconditionFailed, detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn live_row(tx: &mut dyn WriteTx, id: WorkspaceId) -> Result<Workspace, Error> {
+    let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
+    row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))
+}
+
+fn check_agent(spec: &WorkspaceSpec) -> Result<(), Error> {
+    if let Some(problem) = spec.agent.problem() {
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
+    }
+    residents::check(spec).map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))
+}

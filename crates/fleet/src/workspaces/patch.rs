@@ -1,0 +1,112 @@
+//! Changing a workspace's row by a patch.
+
+use warren_model::event::WorkspaceSpecChanged;
+use warren_model::{AuditAction, Desired, ErrorCode, Workspace, WorkspaceId};
+use warren_service::{Action, Actor, Error, Identity};
+use warren_store::WriteTx;
+
+use super::ancestry::check_move;
+use super::{PatchWorkspace, Workspaces, check_agent, check_version, live_row};
+use crate::lifecycle::{DesiredChange, TxInputs, apply_desired, event_of};
+
+impl Workspaces {
+    /// Changes what the patch names. With `expected_version`, only if that is still the current one.
+    #[tracing::instrument(name = "fleet.workspaces.patch", skip_all, fields(workspace.id = %id))]
+    pub async fn patch(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        patch: PatchWorkspace,
+        expected_version: Option<u64>,
+    ) -> Result<Workspace, Error> {
+        patch.check()?;
+        self.access.get(who, Action::WriteWorkspaces, id).await?;
+        let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
+        let changed = self
+            .context
+            .write_with_retries(expected_version.is_none(), move |tx| {
+                let row = live_row(tx, id)?;
+                check_version(&row, expected_version)?;
+                apply_patch(tx, row, &patch, &inputs, &actor)
+            })
+            .await?;
+        self.reconciler.run_all(changed)
+    }
+}
+
+/// Writes the patch and returns the rows that changed, the patched one first.
+fn apply_patch(
+    tx: &mut dyn WriteTx,
+    mut row: Workspace,
+    patch: &PatchWorkspace,
+    inputs: &TxInputs,
+    actor: &Actor,
+) -> Result<Vec<Workspace>, Error> {
+    let mut fields = apply_fields(tx, &mut row, patch)?;
+    let wanted = patch.desired.filter(|desired| *desired != row.spec.desired);
+    if wanted == Some(Desired::Removed) {
+        let detail = "desired: a workspace is removed with DELETE";
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+    }
+    if wanted.is_some() {
+        fields.push("desired");
+    }
+    if fields.is_empty() {
+        return Ok(vec![row]);
+    }
+    row.updated_at = inputs.now;
+    let generation = row.generation + u64::from(wanted.is_some());
+    let fields = fields.into_iter().map(str::to_owned).collect();
+    let event = event_of(&row, &inputs.by, inputs.now, WorkspaceSpecChanged { fields, generation });
+    let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
+    tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, details))?;
+    tx.append_event(&event)?;
+    row.version = tx.update_workspace(&row, row.version)?;
+    match wanted {
+        Some(desired) => apply_desired(tx, row, DesiredChange::to(desired), inputs),
+        None => Ok(vec![row]),
+    }
+}
+
+/// Puts what describes a workspace into its row; nothing of it needs to be brought about. Returns the names of
+/// the fields that really changed.
+fn apply_fields(
+    tx: &mut dyn WriteTx,
+    row: &mut Workspace,
+    patch: &PatchWorkspace,
+) -> Result<Vec<&'static str>, Error> {
+    let mut fields = Vec::new();
+    if let Some(parent_id) = patch.parent_id.filter(|parent_id| *parent_id != row.parent_id) {
+        if let Some(parent_id) = parent_id {
+            check_move(tx, row.id, row.org_id, parent_id)?;
+        }
+        row.parent_id = parent_id;
+        fields.push("parent_id");
+    }
+    let spec = &mut row.spec;
+    put(&mut row.name, patch.name.as_ref(), "name", &mut fields);
+    put(&mut spec.role, patch.role.as_ref(), "role", &mut fields);
+    let asked = patch.provision_timeout_seconds.as_ref();
+    put(&mut spec.provision_timeout_seconds, asked, "provision_timeout_seconds", &mut fields);
+    let asked = patch.hibernate_after_seconds.as_ref();
+    put(&mut spec.hibernate_after_seconds, asked, "hibernate_after_seconds", &mut fields);
+    let asked = patch.max_concurrent_tasks.as_ref();
+    put(&mut spec.max_concurrent_tasks, asked, "max_concurrent_tasks", &mut fields);
+    put(&mut spec.agent.command, patch.command.as_ref(), "command", &mut fields);
+    if patch.command.is_some() {
+        check_agent(spec)?;
+    }
+    Ok(fields)
+}
+
+fn put<T: Clone + PartialEq>(
+    field: &mut T,
+    asked: Option<&T>,
+    name: &'static str,
+    changed: &mut Vec<&'static str>,
+) {
+    if let Some(asked) = asked.filter(|asked| *asked != field) {
+        field.clone_from(asked);
+        changed.push(name);
+    }
+}
