@@ -130,7 +130,7 @@ async fn two_replicas_fire_each_slot_once() {
     for round in 1..=3 {
         clock.advance_ms(HOUR_MS);
         let (one, other) =
-            tokio::join!(first.exchange.scheduler.fire_due(), second.exchange.schedules.fire_due());
+            tokio::join!(first.exchange.scheduler.fire_due(), second.exchange.scheduler.fire_due());
         one.unwrap();
         other.unwrap();
         eventually("all have fired", async || {
