@@ -19,6 +19,7 @@ mod evidence;
 mod finding;
 mod generate;
 mod markdown;
+mod rust_source;
 #[cfg(test)]
 mod scripts;
 mod tree;
