@@ -17,6 +17,7 @@ use warren_model::{
     Status, Timestamp, Token, TokenHash, TokenKind, Workspace, WorkspaceSpec,
 };
 use warren_providers::MemoryProvider;
+use warren_service::{Context, ContextParts};
 use warren_store::{Store, WorkspaceQuery};
 use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use warren_workspace::NoMetrics;
@@ -52,22 +53,25 @@ impl Bed {
         let clock = Arc::new(ManualClock::at(NOW));
         let door: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
-        let replica = Replica::alone(Arc::clone(&store), Arc::clone(&door));
+        let context = Context::new(ContextParts {
+            store,
+            clock: Arc::clone(&door),
+            entropy: Arc::clone(&entropy),
+            limits: Limits { max_workspaces_per_org: u32::MAX, ..Limits::default() },
+        });
+        let replica = Replica::alone(context.clone());
         let registry = RegistryParts {
             providers: vec![Arc::new(MemoryProvider::new(Arc::clone(&door), &*entropy))],
             gates: OpenGates::new(16),
             clock: Arc::clone(&door),
             entropy: Arc::clone(&entropy),
             metrics: Arc::new(NoMetrics),
-            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&door), replica.clone())),
-            losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&door))),
+            refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
+            losses: Arc::new(StoredLosses::new(context.clone())),
         };
         let fleet = Fleet::new(Parts {
-            store,
+            context,
             registry: Registry::new(registry, RegistryConfig::default()),
-            clock: door,
-            entropy: Arc::clone(&entropy),
-            limits: Limits { max_workspaces_per_org: u32::MAX, ..Limits::default() },
             terms: Terms::default(),
             replica,
             prober: Arc::new(warren_fleet::NoProber),

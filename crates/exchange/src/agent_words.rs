@@ -47,6 +47,6 @@ impl Exchange {
     async fn known_to(&self, Voice { org_id, workspace_id }: Voice) -> Result<Option<Arc<Redactor>>, Error> {
         let secrets =
             self.store().glance(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
-        Ok(self.fleet().redactor_from(workspace_id, secrets.await?))
+        Ok(self.fleet().redactors().from_rows(workspace_id, secrets.await?))
     }
 }

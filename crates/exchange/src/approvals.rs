@@ -54,7 +54,7 @@ impl Exchange {
     ) -> Result<Approval, Error> {
         let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
         check(&ask)?;
-        let known = self.fleet().redactor_of(&row).await?;
+        let known = self.fleet().redactors().of_workspace(&row).await?;
         let now = self.clock().now();
         let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
         let approval = Approval {
@@ -143,7 +143,7 @@ impl Exchange {
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
         let page = self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Decides, as a person.
@@ -216,7 +216,7 @@ impl Exchange {
     pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
         let now = self.clock().now();
         let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
-        let late = self.fleet().readable(late);
+        let late = self.fleet().context().readable(late);
         if late.is_empty() {
             return Ok(());
         }

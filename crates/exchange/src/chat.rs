@@ -83,7 +83,7 @@ impl Exchange {
         self.fleet().workspace(who, Action::UseWorkspace, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.fleet().limits().max_page_size);
         let page = self.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     pub async fn conversation(
@@ -152,7 +152,7 @@ impl Exchange {
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let page =
             self.store().read(move |tx| tx.chat_messages(id, span, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Sends a message in a conversation: what is shown and the work it asks for are written together, or not at all.
@@ -205,7 +205,7 @@ impl Exchange {
         let limit = limit.clamp(1, MAX_CHAT_PAGE);
         let search = ChatSearch { words, org_id: None, workspace_id: Some(workspace_id), before, limit };
         let page = self.store().read(move |tx| tx.search_chat(&search).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 }
 

@@ -47,7 +47,7 @@ impl Exchange {
         let to = self.peer(from.clone(), wish.send.workspace_id).await?;
         let exchange = self.clone();
         let work = async move { exchange.hand_on_with_files(from, to, wish).await };
-        self.fleet().unhurried(work).await?
+        self.fleet().context().run_detached(work).await?
     }
 
     async fn hand_on_with_files(
@@ -163,7 +163,7 @@ impl Exchange {
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
         let page = self.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Takes work back; the other side is told to stop.

@@ -473,7 +473,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             written
         };
-        self.fleet().unhurried(work).await?
+        self.fleet().context().run_detached(work).await?
     }
 
     async fn write_progress(&self, step: Step) -> Result<(Task, Delivery), Error> {
@@ -497,7 +497,7 @@ impl Exchange {
         let id = step.voice.workspace_id;
         let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row else { return Ok(None) };
-        match self.fleet().redactor_of(&row).await {
+        match self.fleet().redactors().of_workspace(&row).await {
             Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
             Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
             Err(error) => Err(error),

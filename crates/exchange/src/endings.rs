@@ -81,7 +81,7 @@ impl Exchange {
             exchange.conclude(brought).await;
             settled
         };
-        self.fleet().unhurried(work).await?
+        self.fleet().context().run_detached(work).await?
     }
 
     async fn write_end(&self, report: Report) -> Result<Option<Settled>, Error> {

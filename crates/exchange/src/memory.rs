@@ -45,7 +45,7 @@ impl Exchange {
     ) -> Result<(Memory, bool), Error> {
         let row = self.fleet().workspace(who, Action::UseWorkspace, workspace_id).await?;
         self.check_memory(&wish)?;
-        let known = self.fleet().redactor_of(&row).await?;
+        let known = self.fleet().redactors().of_workspace(&row).await?;
         if memory::scrub(&wish.key, &known).masked > 0 {
             return Err(Error::with_detail(
                 ErrorCode::InvalidMemory,
@@ -139,7 +139,7 @@ impl Exchange {
                 Ok::<_, Error>(tx.memories(&MemoryQuery { places, now, after, limit })?)
             })
             .await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// What a workspace can read that has all these words, or words that begin with them; the best first.
@@ -166,7 +166,7 @@ impl Exchange {
                 tx.search_memories(&search).map_err(Error::from)
             })
             .await?;
-        self.fleet().tell_unreadable(&found.unreadable);
+        self.fleet().context().tell_unreadable(&found.unreadable);
         found.rows.sort_by_cached_key(|one| std::cmp::Reverse((memory::rank(&words, one), one.id)));
         found.rows.truncate(limit.clamp(1, MAX_FOUND) as usize);
         Ok(found)

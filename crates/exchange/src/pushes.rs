@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use url::Url;
-use warren_fleet::{Error, Fleet, Identity};
+use warren_fleet::{Error, Identity};
 use warren_model::{
     ErrorCode, EventKind, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
 };
@@ -159,13 +159,16 @@ impl Exchange {
             return None;
         }
         let text = Zeroizing::new(serde_json::to_string(&secrets).unwrap_or_default());
-        Some(self.fleet().seal_aside(&Fleet::push_place(task_id, id), &text))
+        Some(self.fleet().sealer().seal_text(&warren_model::PushConfig::seal_place(task_id, id), &text))
     }
 
     /// `None`: it does not open.
     fn secrets_of(&self, row: &Row) -> Option<Secrets> {
         let Some(sealed) = &row.sealed else { return Some(Secrets::default()) };
-        let text = self.fleet().open_aside(&Fleet::push_place(row.task_id, &row.id), sealed)?;
+        let text = self
+            .fleet()
+            .sealer()
+            .open_text(&warren_model::PushConfig::seal_place(row.task_id, &row.id), sealed)?;
         serde_json::from_str(&text).ok()
     }
 
@@ -179,7 +182,7 @@ impl Exchange {
         loop {
             let now = self.clock().now();
             let owed = self.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
-            let owed = owed.map(|owed| self.fleet().readable(owed)).unwrap_or_else(|error| {
+            let owed = owed.map(|owed| self.fleet().context().readable(owed)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "what is owed to receivers of notifications could not be read");
                 Vec::new()
             });

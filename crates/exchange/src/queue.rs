@@ -50,7 +50,7 @@ impl Exchange {
                 Ok::<_, Error>(page.map(placed))
             })
             .await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// One message, and its place if it waits.
@@ -113,7 +113,7 @@ impl Exchange {
             let query = DeliveryQuery { workspace_id, state: DeliveryState::Queued, after, limit: 200 };
             let page = self.store().read(move |tx| tx.deliveries(&query).map_err(Error::from)).await?;
             let next = page.next;
-            for waiting in self.fleet().listed(page).rows {
+            for waiting in self.fleet().context().listed(page).rows {
                 dropped += u64::from(self.drop_waiting(waiting, &who.principal).await?.is_some());
             }
             match next {

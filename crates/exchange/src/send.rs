@@ -122,7 +122,7 @@ impl Exchange {
         let from = self.fleet().workspace(who, Action::UseWorkspace, own).await?;
         let exchange = self.clone();
         let work = async move { exchange.send_with_files(&from, row, sender, send).await };
-        self.fleet().unhurried(work).await?.map(|accepted| accepted.seen_with(sight))
+        self.fleet().context().run_detached(work).await?.map(|accepted| accepted.seen_with(sight))
     }
 
     async fn send_with_files(

@@ -95,17 +95,17 @@ impl Signer {
 
     /// The keys that verify what we sign, the current one first.
     pub fn public_keys(&self) -> Vec<PublicKey> {
-        self.fleet.derived_keys(PURPOSE).iter().map(|seed| public_key(&key_pair(seed))).collect()
+        self.fleet.sealer().derived_keys(PURPOSE).iter().map(|seed| public_key(&key_pair(seed))).collect()
     }
 
     /// The current key. A rotation brings another one.
     fn signing_key(&self) -> Arc<SigningKey> {
-        let made_from = self.fleet.current_key_id();
+        let made_from = self.fleet.sealer().current_key_id();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
             Some(key) if key.made_from == made_from => Arc::clone(key),
             _ => {
-                let mut seeds = self.fleet.derived_keys(PURPOSE).into_iter();
+                let mut seeds = self.fleet.sealer().derived_keys(PURPOSE).into_iter();
                 let seed = seeds.next().expect("there is at least one key for secrets");
                 Arc::clone(last.insert(Arc::new(SigningKey::of(&seed, made_from))))
             }

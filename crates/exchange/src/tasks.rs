@@ -42,7 +42,7 @@ impl Exchange {
         let sight = Sight::of(who, query.workspace_id);
         let (page, count) =
             self.store().read(move |tx| Ok::<_, Error>((tx.tasks(&query)?, tx.count_tasks(&query)?))).await?;
-        Ok((self.fleet().listed(page).map(|task| sight.task(task)), count))
+        Ok((self.fleet().context().listed(page).map(|task| sight.task(task)), count))
     }
 
     /// The last changed first, as A2A lists them. What changes meanwhile moves to the front; the rest keeps its place.
@@ -62,7 +62,7 @@ impl Exchange {
             .store()
             .read(move |tx| Ok::<_, Error>((tx.changed_tasks(&query, behind)?, tx.count_tasks(&query)?)))
             .await?;
-        Ok((self.fleet().listed(page).map(|task| sight.task(task)), count))
+        Ok((self.fleet().context().listed(page).map(|task| sight.task(task)), count))
     }
 
     /// Ends work that is not wanted any more. What waits ends at once; what runs, when its agent agrees or says nothing.

@@ -55,7 +55,7 @@ impl Exchange {
         loop {
             let now = self.clock().now();
             let due = self.store().read(move |tx| tx.due_deliveries(now, BATCH).map_err(Error::from)).await?;
-            let due = self.fleet().readable(due);
+            let due = self.fleet().context().readable(due);
             let (count, mut failed) = (due.len(), None);
             for delivery in due {
                 let Some(happening) = dispatch::overdue(&delivery, now) else { continue };

@@ -3,83 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use warren_model::{
-    AuditAction, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, Desired, NewAuditEntry, OrgId,
-    Principal, Timestamp, TokenId, WorkspaceId,
+    AuditAction, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry, Principal, Timestamp,
 };
 use warren_rules::access::Action;
 use warren_rules::access::audit::RefusalWindow;
 use warren_store::{AuditQuery, Page};
 
-use crate::{Error, Fleet, Identity};
-
-/// Who does something, as the log will name them.
-#[derive(Debug, Clone)]
-pub struct Actor {
-    org_id: OrgId,
-    principal: Principal,
-    token: Option<(TokenId, String)>,
-    request_id: Option<String>,
-}
-
-impl Actor {
-    pub fn of(who: &Identity) -> Self {
-        Self {
-            org_id: who.token.org_id,
-            principal: who.principal.clone(),
-            token: Some((who.token.id, who.token.prefix.clone())),
-            request_id: who.request_id.clone(),
-        }
-    }
-
-    /// A part of Warren itself.
-    pub fn system(part: &str, org_id: OrgId) -> Self {
-        Self { org_id, principal: Principal::system(part), token: None, request_id: None }
-    }
-
-    /// Something that is done in the transaction at hand.
-    pub fn did(
-        &self,
-        at: Timestamp,
-        action: AuditAction,
-        target_kind: AuditTargetKind,
-        target_id: &str,
-        details: Value,
-    ) -> NewAuditEntry {
-        NewAuditEntry {
-            at,
-            org_id: self.org_id,
-            principal: self.principal.clone(),
-            token: self.token.clone(),
-            action,
-            target_kind,
-            target_id: target_id.to_owned(),
-            outcome: AuditOutcome::Done,
-            request_id: self.request_id.clone(),
-            details,
-        }
-    }
-
-    /// Something done to a workspace.
-    pub fn did_to_workspace(
-        &self,
-        at: Timestamp,
-        action: AuditAction,
-        id: WorkspaceId,
-        details: Value,
-    ) -> NewAuditEntry {
-        self.did(at, action, AuditTargetKind::Workspace, &id.to_string(), details)
-    }
-}
-
-impl Actor {
-    /// A new wish for a workspace, and for those below it where it reaches them.
-    pub(crate) fn wished(&self, at: Timestamp, id: WorkspaceId, desired: Desired) -> NewAuditEntry {
-        let details = json!({ "fields": ["desired"], "desired": desired.as_str() });
-        self.did_to_workspace(at, AuditAction::WorkspaceChanged, id, details)
-    }
-}
+use crate::{Actor, Error, Fleet, Identity};
 
 /// Principals whose refusals are counted one by one; the rest share a window.
 const MAX_WINDOWS: usize = 1_000;
@@ -109,7 +41,7 @@ impl Fleet {
     pub async fn audit(&self, who: &Identity, mut query: AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
         who.may_in_own_org(Action::Operate)?;
         query.limit = query.limit.clamp(1, self.limits().max_page_size);
-        Ok(self.listed(self.store().read(move |tx| tx.audit(&query).map_err(Error::from)).await?))
+        Ok(self.context().listed(self.store().read(move |tx| tx.audit(&query).map_err(Error::from)).await?))
     }
 
     /// The end of the log, to be noted elsewhere.
@@ -133,7 +65,7 @@ impl Fleet {
             )
         };
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             let written = fleet.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await;
             if let Err(error) = written {
                 tracing::warn!(%error, "a refused attempt could not be recorded");

@@ -6,7 +6,7 @@ use warren_rules::access::Action;
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_store::SpendingReads;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};

@@ -9,7 +9,6 @@ use warren_rules::access::Action;
 use warren_rules::lifecycle::templates::{MAX_DEPTH, MAX_NODES, Problem};
 
 use crate::imports::{Ground, ImportReport, Seed};
-use crate::templates::of_problem;
 use crate::tree::subtree;
 use crate::workspaces::{CreateWorkspace, Traits};
 use crate::{Error, Fleet, Identity};
@@ -32,11 +31,11 @@ impl Fleet {
             vec![root]
         };
         if rows.len() > MAX_NODES {
-            return Err(of_problem(&Problem::TooMany));
+            return Err(Problem::TooMany.into());
         }
         let root = node_of(rows)?;
         if depth(&root) > MAX_DEPTH {
-            return Err(of_problem(&Problem::TooDeep));
+            return Err(Problem::TooDeep.into());
         }
         let origin =
             BundleOrigin { workspace_id: id.to_string(), exported_at: self.clock().now().to_string() };
@@ -92,10 +91,10 @@ fn sow(
     seeds: &mut Vec<Seed>,
 ) -> Result<(), Error> {
     if seeds.len() >= MAX_NODES {
-        return Err(of_problem(&Problem::TooMany));
+        return Err(Problem::TooMany.into());
     }
     if depth > MAX_DEPTH {
-        return Err(of_problem(&Problem::TooDeep));
+        return Err(Problem::TooDeep.into());
     }
     let invalid =
         |error: warren_model::InvalidName| Error::with_detail(ErrorCode::InvalidBundle, error.to_string());

@@ -5,11 +5,11 @@ use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventKind, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
     ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
-use warren_rules::access::{self, Access, Action, Caller, MintRefusal, MintRequest, Target};
+use warren_rules::access::{self, Action, MintRefusal, MintRequest};
 use warren_store::{Page, ReadTx, TokenQuery};
 
-use crate::audit::Actor;
-use crate::{Error, Fleet};
+use crate::Actor;
+use crate::{Error, Fleet, Identity};
 
 /// How long a sign-in link works.
 const LINK_LIFETIME_MS: i64 = 10 * 60 * 1_000;
@@ -18,61 +18,6 @@ const SESSION_LIFETIME_MS: i64 = 7 * 24 * 3_600 * 1_000;
 /// How long a join token waits for its runtime, unless told.
 const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
 const MAX_NAME_CHARACTERS: usize = 100;
-
-/// Who is asking, proven by a token.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Identity {
-    pub principal: Principal,
-    pub token: Token,
-    /// The request in which they ask, as the log and the audit log name it.
-    pub request_id: Option<String>,
-}
-
-impl Identity {
-    pub fn new(token: Token) -> Self {
-        Self { principal: token.owner.clone(), token, request_id: None }
-    }
-
-    fn caller(&self) -> Caller {
-        Caller {
-            kind: self.token.kind,
-            org_id: self.token.org_id,
-            scopes: self.token.scopes,
-            workspace_id: self.token.workspace_id,
-        }
-    }
-
-    /// Whether this is somebody who runs this Warren.
-    pub fn is_operator(&self) -> bool {
-        matches!(self.token.kind, TokenKind::Admin | TokenKind::Session)
-    }
-
-    /// The org whose rows this caller may see; `None` for operators, who see all.
-    pub fn visible_org(&self) -> Option<OrgId> {
-        (!self.is_operator()).then_some(self.token.org_id)
-    }
-
-    /// Asks the one access rule.
-    pub fn may(&self, action: Action, target: Target) -> Result<(), Error> {
-        match access::decide(&self.caller(), action, target) {
-            Access::Allowed => Ok(()),
-            Access::Forbidden(Some(scope)) => {
-                let detail = format!("needs the scope `{}`", scope.as_str());
-                Err(Error::with_detail(ErrorCode::Forbidden, detail))
-            }
-            Access::Forbidden(None) => {
-                let detail = format!("a `{}` token cannot do this", self.token.kind.as_str());
-                Err(Error::with_detail(ErrorCode::Forbidden, detail))
-            }
-            Access::Hidden => Err(Error::new(ErrorCode::WorkspaceNotFound)),
-        }
-    }
-
-    /// The same, for something that is not about one workspace.
-    pub fn may_in_own_org(&self, action: Action) -> Result<(), Error> {
-        self.may(action, Target::Org(self.token.org_id))
-    }
-}
 
 /// A token somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +73,7 @@ impl Fleet {
             return;
         }
         let (fleet, id) = (self.clone(), token.id);
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             let touched = fleet.store().write(move |tx| tx.touch_token(id, now).map_err(Error::from)).await;
             if let Err(error) = touched {
                 tracing::warn!(token.id = %id, %error, "the last use of a token could not be recorded");
@@ -344,7 +289,7 @@ impl Fleet {
         let query =
             TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
         let page = self.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.context().listed(page))
     }
 }
 

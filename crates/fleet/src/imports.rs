@@ -20,9 +20,9 @@ use warren_rules::lifecycle::signal_towards;
 use warren_rules::lifecycle::templates::{self, Library, Node};
 use warren_store::{ReadTx, SecretQuery, WriteTx};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::{Moment, Particulars, apply_signal};
-use crate::templates::{load, of_problem};
+use crate::templates::load;
 use crate::tree::check_parent;
 use crate::workspaces::{CreateWorkspace, Traits, insert_drafted};
 use crate::{Error, Fleet, Identity};
@@ -127,7 +127,7 @@ impl Fleet {
         self.store()
             .read(move |tx| {
                 let library: Library = load(tx, org_id, &roots)?;
-                let nodes = templates::plan_all(&roots, &library).map_err(|problem| of_problem(&problem))?;
+                let nodes = templates::plan_all(&roots, &library)?;
                 nodes.into_iter().map(|node| seed_of(tx, org_id, node, timeout)).collect()
             })
             .await
@@ -203,7 +203,7 @@ fn seed_of(tx: &mut dyn ReadTx, org_id: OrgId, node: Node, timeout: Option<u32>)
     let agent = node.agent();
     let Node { path, parent, name, stamp, runtime, blueprint } = node;
     let Some(provider) = blueprint.provider else {
-        return Err(of_problem(&templates::Problem::NoProvider { path }));
+        return Err(templates::Problem::NoProvider { path }.into());
     };
     let wish = CreateWorkspace {
         name,

@@ -40,7 +40,7 @@ impl Fleet {
         let at = self.clock().now();
         let event = NewEvent { at, kind, org_id, workspace_id: Some(workspace_id), principal, data };
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             if let Err(error) = fleet.append(event).await {
                 tracing::warn!(workspace.id = %workspace_id, %error, "a use could not be recorded");
             }

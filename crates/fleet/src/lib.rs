@@ -7,7 +7,6 @@
 mod audit;
 mod budgets;
 mod bundles;
-mod error;
 mod identity;
 mod imports;
 mod journal;
@@ -27,14 +26,11 @@ mod secrets;
 mod sweeps;
 mod templates;
 mod tree;
-mod unreadable;
 mod uploads;
 mod workspaces;
 
-pub use audit::Actor;
 pub use budgets::{Budget, require_budget};
-pub use error::Error;
-pub use identity::{Identity, MintToken, Minted};
+pub use identity::{MintToken, Minted};
 pub use imports::{Import, ImportReport, ImportedNode};
 pub use journal::Use;
 pub use lifecycle::Terms;
@@ -45,9 +41,7 @@ pub use registration::{Heard, Register, Registered};
 pub use removal::{Collapse, Removal, RemovalCounts};
 pub use replicas::Replica;
 pub use residents::RunnerDoor;
-pub use secrets::{
-    FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, Rotation, SecretScope, SecretSummary,
-};
+pub use secrets::{Rotation, SecretScope, SecretSummary};
 pub use sweeps::{LastRun, SweepOutcome, SweepReport};
 pub use templates::{MAX_TEMPLATE_PAGE, PutTemplate, StoredTemplate};
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing};
@@ -67,6 +61,9 @@ pub use warren_rules::lifecycle::vitals;
 pub use warren_rules::messages::schedules as schedule_rules;
 /// What files may be called that come with messages.
 pub use warren_rules::messages::uploads as upload_rules;
+pub use warren_service::{
+    Actor, Error, FixedKeys, Identity, Key, KeyError, KeyFile, KeySource, Keyring, Keys,
+};
 pub use workspaces::{CreateWorkspace, PatchWorkspace, Traits};
 
 use std::sync::atomic::AtomicUsize;
@@ -74,27 +71,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, broadcast};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use warren_doors::{Clock, Entropy};
-use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal, RequestKind};
+use warren_model::{ErrorCode, EventKind, Limits, NewEvent, OrgId, Principal};
+use warren_service::{Context, Redactors, Sealer};
 use warren_store::{Store, StoreHealth};
 use warren_workspace::{RefusalLog, Registry};
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Live events that a listener may be behind before it misses some.
-const LIVE_BUFFER: usize = 1_024;
-
 /// What the fleet is made of. Everything comes from outside; two fleets can live in one process.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    pub store: Arc<dyn Store>,
+    pub context: Context,
     pub registry: Registry,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
-    pub limits: Limits,
     /// What secrets are sealed with.
     pub keys: Keys,
     pub terms: Terms,
@@ -111,15 +101,10 @@ pub struct Fleet(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     parts: Parts,
-    /// Tells this fleet from others on the same database.
-    instance: String,
-    /// Work that must finish even if the client that asked for it hangs up.
-    tasks: TaskTracker,
-    stopping: CancellationToken,
+    sealer: Sealer,
+    redactors: Redactors,
     under_way: reconcile::UnderWay,
     residents: residents::Residents,
-    /// Events that are told and not stored (F15).
-    live: broadcast::Sender<Arc<NewEvent>>,
     sweeps: sweeps::Board,
     probes: Semaphore,
     /// Changes of secrets that are being rolled out.
@@ -131,34 +116,40 @@ struct Inner {
     refusals: Mutex<Option<RefusalLog>>,
     refusal_windows: audit::RefusalWindows,
     upload_accounts: uploads::Accounts,
-    known_secrets: secrets::Known,
-    unreadable: unreadable::ToldOf,
 }
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
-        let tasks = TaskTracker::new();
-        let sink = refusals::RefusalEvents::new(&parts, tasks.clone());
-        let instance = parts.entropy.id::<RequestKind>(parts.clock.now()).to_string();
+        let sink = refusals::RefusalEvents::new(parts.context.clone());
+        let sealer = Sealer::new(parts.keys.clone(), Arc::clone(parts.context.entropy()));
+        let redactors = Redactors::new(parts.context.clone(), sealer.clone());
         Self(Arc::new(Inner {
-            instance,
             refusals: Mutex::new(Some(RefusalLog::new(Arc::new(sink)))),
             parts,
-            tasks,
-            stopping: CancellationToken::new(),
+            sealer,
+            redactors,
             under_way: reconcile::UnderWay::default(),
             residents: residents::Residents::default(),
             refusal_windows: audit::RefusalWindows::default(),
             upload_accounts: uploads::Accounts::default(),
-            known_secrets: secrets::Known::default(),
-            unreadable: unreadable::ToldOf::default(),
-            live: broadcast::channel(LIVE_BUFFER).0,
             sweeps: sweeps::Board::default(),
             probes: Semaphore::new(probes::AT_ONCE),
             images: Mutex::default(),
             rolling_out: AtomicUsize::new(0),
             started_meanwhile: secrets::StartedMeanwhile::default(),
         }))
+    }
+
+    pub fn context(&self) -> &Context {
+        &self.0.parts.context
+    }
+
+    pub fn sealer(&self) -> &Sealer {
+        &self.0.sealer
+    }
+
+    pub fn redactors(&self) -> &Redactors {
+        &self.0.redactors
     }
 
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
@@ -168,7 +159,7 @@ impl Fleet {
         self.take_up_workspaces().await?;
         self.append(self.server_event(EventKind::ServerStarted, version)).await?;
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             if let Err(error) = fleet.resume_rotation().await {
                 tracing::warn!(%error, "secrets could not be looked through");
             }
@@ -179,13 +170,12 @@ impl Fleet {
 
     /// Stops taking up work, waits for what is under way, and closes all workspaces.
     pub async fn stop(&self, version: &str) {
-        self.0.stopping.cancel();
+        self.context().begin_stop();
         if let Err(error) = self.append(self.server_event(EventKind::ServerStopping, version)).await {
             tracing::warn!(%error, "the stop could not be recorded");
         }
         drop(self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner).take());
-        self.0.tasks.close();
-        self.0.tasks.wait().await;
+        self.context().wait_for_background_work().await;
         self.0.residents.close();
         let report = self.registry().shut_down(CLOSE_LIMIT).await;
         self.leave_replicas().await;
@@ -207,15 +197,15 @@ impl Fleet {
 
     /// Events that are not stored, from now on.
     pub fn live_events(&self) -> broadcast::Receiver<Arc<NewEvent>> {
-        self.0.live.subscribe()
+        self.context().live_events()
     }
 
     pub fn limits(&self) -> &Limits {
-        &self.0.parts.limits
+        self.context().limits()
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.0.parts.store
+        self.context().store()
     }
 
     pub async fn store_health(&self) -> Result<StoreHealth, Error> {
@@ -223,15 +213,15 @@ impl Fleet {
     }
 
     fn clock(&self) -> &dyn Clock {
-        &*self.0.parts.clock
+        &**self.context().clock()
     }
 
     fn entropy(&self) -> &dyn Entropy {
-        &*self.0.parts.entropy
+        &**self.context().entropy()
     }
 
     async fn append(&self, event: NewEvent) -> Result<(), Error> {
-        self.store().write(move |tx| tx.append_event(&event).map_err(Error::from)).await
+        self.context().append(event).await
     }
 
     fn server_event(&self, kind: EventKind, version: &str) -> NewEvent {

@@ -13,15 +13,13 @@ pub(crate) use warren_rules::lifecycle::reconcile::LOOK_AGAIN_MS;
 use warren_rules::lifecycle::sweeps::Retention;
 use warren_rules::lifecycle::vitals::{Expectations, after_change};
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
+use warren_service::write_with_retries;
 use warren_store::{Store, WriteTx};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::tree::{has_paused_ancestor, subtree};
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
-
-/// How often a change that names no version is tried again when somebody else was faster.
-const MAX_CONFLICT_RETRIES: usize = 8;
 
 /// What the fleet expects of its workspaces, and its callers of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +200,9 @@ impl Fleet {
         let changed = self
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
-                tx.append_audit(&actor.wished(moment.now, id, wish.desired))?;
+                let details = json!({ "fields": ["desired"], "desired": wish.desired.as_str() });
+                let action = AuditAction::WorkspaceChanged;
+                tx.append_audit(&actor.did_to_workspace(moment.now, action, id, details))?;
                 follow_wish(tx, row, wish, &moment)
             })
             .await?;
@@ -257,27 +257,6 @@ pub(crate) async fn send_signal(
         Ok(row)
     })
     .await
-}
-
-async fn write_with_retries<T: Send + 'static>(
-    store: &Arc<dyn Store>,
-    may_retry: bool,
-    work: impl Fn(&mut dyn WriteTx) -> Result<T, Error> + Send + Sync + Clone + 'static,
-) -> Result<T, Error> {
-    let mut attempts = 0;
-    loop {
-        let work = work.clone();
-        match store.write(move |tx| work(tx)).await {
-            Err(error)
-                if error.code == ErrorCode::VersionConflict
-                    && may_retry
-                    && attempts < MAX_CONFLICT_RETRIES =>
-            {
-                attempts += 1;
-            }
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Writes a wish into the row and sends the signal towards it; some wishes reach all below. Answers with the rows that

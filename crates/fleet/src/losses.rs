@@ -1,12 +1,9 @@
 //! A place that is gone for good shows in the workspace's status, whoever found out.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use warren_doors::Clock;
 use warren_model::{ErrorCode, Principal, WorkspaceId};
 use warren_rules::lifecycle::Signal;
-use warren_store::Store;
+use warren_service::Context;
 use warren_workspace::registry::LossSink;
 
 use crate::lifecycle::{Moment, Terms, send_signal};
@@ -14,13 +11,12 @@ use crate::lifecycle::{Moment, Terms, send_signal};
 /// Records losses in the workspace's row, as the table in `rules` decides.
 #[derive(Debug, Clone)]
 pub struct StoredLosses {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
+    context: Context,
 }
 
 impl StoredLosses {
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+    pub fn new(context: Context) -> Self {
+        Self { context }
     }
 }
 
@@ -33,9 +29,9 @@ impl LossSink for StoredLosses {
     ) -> Result<(), warren_workspace::Error> {
         // A loss begins nothing, so that no term of the fleet's matters to it.
         let moment =
-            Moment { by: Principal::system("registry"), now: self.clock.now(), terms: Terms::default() };
+            Moment { by: Principal::system("registry"), now: self.context.now(), terms: Terms::default() };
         let reason = Some(error.to_string());
-        match send_signal(&self.store, moment, id, Signal::PlaceFailed, reason).await {
+        match send_signal(self.context.store(), moment, id, Signal::PlaceFailed, reason).await {
             Ok(_) => Ok(()),
             // Removed meanwhile: there is no row left to say it in.
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => Ok(()),

@@ -4,7 +4,7 @@ use serde_json::json;
 use warren_model::{AuditAction, ErrorCode, EventKind, PeerPolicy, Workspace, WorkspaceId};
 use warren_rules::access::Action;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::event_of;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};

@@ -46,10 +46,10 @@ impl Prober for NoProber {
 impl Fleet {
     pub(crate) fn probe_in_background(&self, id: WorkspaceId) {
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             // The semaphore is never closed.
             let _turn = fleet.0.probes.acquire().await;
-            if fleet.0.stopping.is_cancelled() {
+            if fleet.context().is_stopping() {
                 return;
             }
             if let Err(error) = fleet.probe(id).await {

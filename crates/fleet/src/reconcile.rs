@@ -91,11 +91,11 @@ impl Fleet {
 
     /// Starts a worker for this workspace, unless one is at it: then that one looks again.
     pub(crate) fn reconcile_in_background(&self, id: WorkspaceId) {
-        if self.0.stopping.is_cancelled() || !self.0.under_way.begin(id) {
+        if self.context().is_stopping() || !self.0.under_way.begin(id) {
             return;
         }
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             loop {
                 if let Err(error) = fleet.reconcile(id).await {
                     tracing::warn!(workspace.id = %id, %error, "a workspace could not be brought to what is wanted");
@@ -112,7 +112,7 @@ impl Fleet {
         loop {
             let row = self.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
             let Some(row) = row else { return Ok(()) };
-            if self.0.stopping.is_cancelled() {
+            if self.context().is_stopping() {
                 return Ok(());
             }
             let step = next_step(&row);
@@ -166,7 +166,7 @@ impl Fleet {
         };
         let (signal, reason) = match opened {
             Ok(()) => (Signal::PlaceReady, None),
-            Err(error) if self.0.stopping.is_cancelled() => return Err(error.into()),
+            Err(error) if self.context().is_stopping() => return Err(error.into()),
             Err(error) => {
                 tracing::warn!(workspace.id = %row.id, %error, "a workspace could not be opened");
                 (Signal::PlaceFailed, Some(error.to_string()))
@@ -262,7 +262,7 @@ impl Fleet {
             let asked = query.clone();
             let page = self.store().read(move |tx| tx.workspaces(&asked).map_err(Error::from)).await?;
             // The reaper knows them by their ids alone, and leaves what is theirs.
-            let page = self.listed(page);
+            let page = self.context().listed(page);
             for row in &page.rows {
                 self.take_up(row, &by).await?;
             }

@@ -1,11 +1,9 @@
 //! Refs are made durable before an open counts as done: a place that Warren could not find again would leak.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use warren_doors::Clock;
 use warren_model::{ErrorCode, Ref, WorkspaceId};
-use warren_store::{Error as StoreError, Store};
+use warren_service::Context;
+use warren_store::Error as StoreError;
 use warren_workspace::registry::RefSink;
 
 use crate::Replica;
@@ -13,14 +11,13 @@ use crate::Replica;
 /// Keeps refs in the workspace's row.
 #[derive(Debug, Clone)]
 pub struct StoredRefs {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
+    context: Context,
     replica: Replica,
 }
 
 impl StoredRefs {
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, replica: Replica) -> Self {
-        Self { store, clock, replica }
+    pub fn new(context: Context, replica: Replica) -> Self {
+        Self { context, replica }
     }
 }
 
@@ -28,9 +25,10 @@ impl StoredRefs {
 impl RefSink for StoredRefs {
     async fn save(&self, id: WorkspaceId, reference: &Ref) -> Result<(), warren_workspace::Error> {
         let reference = reference.clone();
-        let (now, replica) = (self.clock.now(), self.replica.clone());
+        let (now, replica) = (self.context.now(), self.replica.clone());
         let saved: Result<(), StoreError> = self
-            .store
+            .context
+            .store()
             .write(move |tx| {
                 let Some(mut row) = tx.workspace(id)? else {
                     return Err(StoreError::Refused("the workspace is not in the database".into()));

@@ -3,29 +3,24 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tokio_util::task::TaskTracker;
-use warren_doors::Clock;
 use warren_model::{EventKind, NewEvent, OrgId, Principal, WorkspaceId};
-use warren_store::{Error as StoreError, Store};
+use warren_service::Context;
+use warren_store::Error as StoreError;
 use warren_workspace::{RefusalRecord, RefusalSink};
-
-use crate::Parts;
 
 #[derive(Debug)]
 pub(crate) struct RefusalEvents {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    tasks: TaskTracker,
+    context: Context,
 }
 
 impl RefusalEvents {
-    pub(crate) fn new(parts: &Parts, tasks: TaskTracker) -> Self {
-        Self { store: Arc::clone(&parts.store), clock: Arc::clone(&parts.clock), tasks }
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context }
     }
 
     fn append(&self, workspace_id: Option<WorkspaceId>, data: serde_json::Value) {
-        let (store, at) = (Arc::clone(&self.store), self.clock.now());
-        self.tasks.spawn(async move {
+        let (store, at) = (Arc::clone(self.context.store()), self.context.now());
+        self.context.spawn(tracing::Span::none(), async move {
             let written: Result<(), StoreError> = store
                 .write(move |tx| {
                     let row = workspace_id.map(|id| tx.workspace(id)).transpose()?.flatten();

@@ -1,7 +1,5 @@
 //! Runtimes that make themselves known, and what they report (F10 to F17).
 
-use std::sync::Arc;
-
 use serde_json::json;
 use warren_model::{
     AuditAction, ErrorCode, EventKind, NewEvent, Principal, Registration, ScopeSet, Status, Timestamp, Token,
@@ -12,7 +10,7 @@ use warren_rules::lifecycle::reconcile::is_well_again;
 use warren_rules::lifecycle::vitals::{Doubt, Report, after_report, is_news};
 use warren_store::WriteTx;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::{Moment, Particulars, apply_signal_knowing, event_of};
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity, Minted};
@@ -126,7 +124,7 @@ impl Fleet {
         let org_id = who.token.org_id;
         match self.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
             Ok(secrets) => {
-                if let Some(known) = self.redactor_from(id, secrets) {
+                if let Some(known) = self.redactors().from_rows(id, secrets) {
                     report.mask(&known);
                 }
             }
@@ -175,26 +173,22 @@ impl Fleet {
 
     /// Nobody listening is fine; a listener that is too slow misses some, which changes nothing.
     fn tell_heartbeat(&self, heard: &Heard) {
-        if self.0.live.receiver_count() == 0 {
-            return;
-        }
         let Heard { workspace, vitals, .. } = heard;
-        let data = json!({
-            "error_rate": vitals.error_rate,
-            "active_tasks": vitals.active_tasks,
-            "current_task": vitals.current_task,
-            "uptime_s": vitals.uptime_s,
-            "runtime_state": vitals.runtime_state.as_str(),
-            "status": workspace.status.as_str(),
-        });
-        let _ = self.0.live.send(Arc::new(NewEvent {
+        self.context().tell_live(|| NewEvent {
             at: vitals.last_heartbeat_at.unwrap_or(workspace.updated_at),
             kind: EventKind::WorkspaceHeartbeat,
             org_id: workspace.org_id,
             workspace_id: Some(workspace.id),
             principal: Principal::workspace(workspace.id),
-            data,
-        }));
+            data: json!({
+                "error_rate": vitals.error_rate,
+                "active_tasks": vitals.active_tasks,
+                "current_task": vitals.current_task,
+                "uptime_s": vitals.uptime_s,
+                "runtime_state": vitals.runtime_state.as_str(),
+                "status": workspace.status.as_str(),
+            }),
+        });
     }
 }
 

@@ -8,9 +8,10 @@ use warren_rules::access::Action;
 use warren_rules::lifecycle::Signal;
 pub use warren_rules::lifecycle::reconcile::RemovalCounts;
 use warren_rules::lifecycle::reconcile::{next_mending, removal_counts};
+use warren_service::Sealer;
 use warren_store::WriteTx;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Particulars, apply_signal, event_of};
 use crate::tree::subtree;
 use crate::workspaces::{check_version, live_row};
@@ -150,7 +151,7 @@ impl Fleet {
                 if tx.erase_workspace(id)? {
                     // Their rows go with the workspace; what they shared with others is kept elsewhere.
                     for channel in channels {
-                        tx.delete_secret(Self::OWN_SECRETS, &Self::own_secret_name(channel))?;
+                        tx.delete_secret(Sealer::SYSTEM_SECRETS, &Sealer::system_secret_name(channel))?;
                     }
                 }
                 Ok::<_, Error>(())

@@ -11,10 +11,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warren_doors::Clock;
 use warren_model::{ErrorCode, Timestamp, WorkspaceId};
 use warren_rules::lifecycle::replicas::{Holder, LEASE_MS, RENEW_MS, Standing, lease_name, standing};
-use warren_store::{Place, ReadTx, Store, WriteTx};
+use warren_service::Context;
+use warren_store::{BoxHolder, ReadTx, WriteTx};
 
 use crate::sweeps::Tally;
 use crate::{Error, Fleet};
@@ -25,19 +25,18 @@ pub struct Replica {
     name: Arc<str>,
     /// Nobody else can be on this database: nothing is written, so that an idle Warren leaves the disk alone.
     is_alone: bool,
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
+    context: Context,
 }
 
 impl Replica {
     /// `name` stays the same for as long as the data folder does.
-    pub fn new(name: &str, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { name: name.into(), is_alone: false, store, clock }
+    pub fn new(name: &str, context: Context) -> Self {
+        Self { name: name.into(), is_alone: false, context }
     }
 
     /// The only one, on a database that no other process opens.
-    pub fn alone(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { name: "alone".into(), is_alone: true, store, clock }
+    pub fn alone(context: Context) -> Self {
+        Self { name: "alone".into(), is_alone: true, context }
     }
 
     /// Says that it lives.
@@ -45,8 +44,9 @@ impl Replica {
         if self.is_alone {
             return Ok(());
         }
-        let (name, now) = (Arc::clone(&self.name), self.clock.now());
-        self.store
+        let (name, now) = (Arc::clone(&self.name), self.context.now());
+        self.context
+            .store()
             .write(move |tx| {
                 tx.take_lease(&lease_name(&name), &name, now, now.plus_ms(LEASE_MS))?;
                 Ok(())
@@ -60,7 +60,8 @@ impl Replica {
             return Ok(());
         }
         let name = Arc::clone(&self.name);
-        self.store
+        self.context
+            .store()
             .write(move |tx| match tx.lease(&lease_name(&name))? {
                 Some(lease) => tx.release_lease(&lease).map_err(Error::from),
                 None => Ok(()),
@@ -72,20 +73,20 @@ impl Replica {
         if self.is_alone {
             return Ok(Standing::Alone);
         }
-        let (me, now) = (self.clone(), self.clock.now());
-        self.store.read(move |tx| me.standing_in(tx, id, now).map(|(standing, _)| standing)).await
+        let (me, now) = (self.clone(), self.context.now());
+        self.context.store().read(move |tx| me.standing_in(tx, id, now).map(|(standing, _)| standing)).await
     }
 
     /// Makes the box ours, unless another has it and lives.
     pub(crate) async fn claim(&self, id: WorkspaceId) -> Result<(), Error> {
-        let now = self.clock.now();
+        let now = self.context.now();
         match self.standing(id).await? {
             Standing::Alone | Standing::Mine => return Ok(()),
             Standing::Elsewhere => return Err(elsewhere()),
             Standing::Free => {}
         }
         let me = self.clone();
-        let claimed = self.store.write(move |tx| me.claim_in(tx, id, now)).await;
+        let claimed = self.context.store().write(move |tx| me.claim_in(tx, id, now)).await;
         match claimed {
             // Somebody was faster: then it is theirs.
             Err(error) if error.code == ErrorCode::VersionConflict => Err(elsewhere()),
@@ -101,7 +102,7 @@ impl Replica {
             Standing::Free => {
                 let known = held.map(|place| place.epoch);
                 let epoch = known.unwrap_or(0) + 1;
-                Ok(tx.put_place(&Place { workspace_id: id, replica: self.name.to_string(), epoch }, known)?)
+                Ok(tx.put_place(&BoxHolder { workspace_id: id, replica: self.name.to_string(), epoch }, known)?)
             }
         }
     }
@@ -111,7 +112,7 @@ impl Replica {
         tx: &mut T,
         id: WorkspaceId,
         now: Timestamp,
-    ) -> Result<(Standing, Option<Place>), Error> {
+    ) -> Result<(Standing, Option<BoxHolder>), Error> {
         let place = tx.place(id)?;
         let holder = place.as_ref().map(|one| Holder { replica: one.replica.clone(), epoch: one.epoch });
         let lease = match &holder {
@@ -140,10 +141,10 @@ impl Fleet {
     pub(crate) async fn join_replicas(&self) -> Result<(), Error> {
         self.replica().renew().await?;
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             loop {
                 tokio::select! {
-                    () = fleet.0.stopping.cancelled() => return,
+                    () = fleet.context().stopping().cancelled() => return,
                     () = tokio::time::sleep(Duration::from_millis(RENEW_MS)) => {}
                 }
                 if let Err(error) = fleet.replica().renew().await {

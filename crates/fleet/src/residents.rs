@@ -27,7 +27,7 @@ use warren_rules::lifecycle::residents;
 use warren_workspace::SecretVariables;
 use warren_workspace::shell::{Command, Conversation, Shell};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::identity::{MintToken, Minter};
 use crate::{Error, Fleet};
 
@@ -97,14 +97,14 @@ impl Fleet {
 
     /// Stays with the runner of a workspace from now on, if it is Warren that runs it.
     pub(crate) fn attend_resident(&self, row: &Workspace) {
-        if !residents::is_run_by_warren(&row.spec) || self.0.stopping.is_cancelled() {
+        if !residents::is_run_by_warren(&row.spec) || self.context().is_stopping() {
             return;
         }
         let (fleet, id, dismissed) = (self.clone(), row.id, self.0.residents.begin(row.id));
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             tokio::select! {
                 biased;
-                () = fleet.0.stopping.cancelled() => {}
+                () = fleet.context().stopping().cancelled() => {}
                 () = dismissed.cancelled() => {}
                 () = fleet.supervise(id) => {}
             }

@@ -1,28 +1,10 @@
 //! Schedules that workspaces are made with (F50). What becomes of them afterwards is the exchange's business.
 
 use warren_model::{ErrorCode, Limits, OrgId, Principal, ScheduleSpec, Timestamp, Workspace, WorkspaceId};
-use warren_rules::messages::schedules::{self, Making, Problem, Wish, template_schedule_id};
+use warren_rules::messages::schedules::{self, Making, Wish, template_schedule_id};
 use warren_store::WriteTx;
 
 use crate::Error;
-
-/// What is wrong with a schedule, for those who asked for it.
-impl From<&Problem> for Error {
-    fn from(problem: &Problem) -> Self {
-        let code = match problem {
-            Problem::Name
-            | Problem::Prompt
-            | Problem::InvalidCron(_)
-            | Problem::InvalidInterval
-            | Problem::JitterTooLong { .. } => ErrorCode::InvalidSchedule,
-            Problem::PromptTooLarge { .. } => ErrorCode::PayloadTooLarge,
-            Problem::NeverFires => ErrorCode::ScheduleNeverFires,
-            Problem::UnknownTimeZone { .. } => ErrorCode::UnknownTimeZone,
-            Problem::TooFrequent { .. } => ErrorCode::ScheduleTooFrequent,
-        };
-        Self::with_detail(code, problem.sentence())
-    }
-}
 
 /// Whether all of them can be made.
 pub(crate) fn check(specs: &[ScheduleSpec], now: Timestamp, limits: &Limits) -> Result<(), Error> {
@@ -68,8 +50,7 @@ pub(crate) fn insert(
             // What is too frequent was refused when the workspace was drafted.
             min_seconds: 1,
         };
-        let schedule =
-            schedules::draft(Wish::of_spec(spec), making).map_err(|problem| Error::from(&problem))?;
+        let schedule = schedules::draft(Wish::of_spec(spec), making)?;
         tx.insert_schedule(&schedule)?;
     }
     Ok(())

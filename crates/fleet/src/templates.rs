@@ -57,7 +57,7 @@ impl Fleet {
             .store()
             .read(move |tx| tx.templates(org_id, after.as_ref(), limit).map_err(Error::from))
             .await?;
-        Ok(self.listed(page))
+        Ok(self.context().listed(page))
     }
 
     /// Stores a template, in place of what has its name. The same content again changes nothing.
@@ -71,7 +71,7 @@ impl Fleet {
             // Those that it names may come later; what they lead to now must not lead back.
             let library = load(tx, org_id, std::slice::from_ref(&put.blueprint))?;
             if let Some(way) = templates::find_cycle(&put.name, &put.blueprint, &library) {
-                return Err(of_problem(&Problem::Cycle(way)));
+                return Err(Problem::Cycle(way).into());
             }
             let mut template = Template {
                 org_id,
@@ -159,7 +159,7 @@ pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> R
             continue;
         }
         if asked.len() > MAX_TEMPLATES {
-            return Err(of_problem(&Problem::TooMany));
+            return Err(Problem::TooMany.into());
         }
         if let Some(stored) = tx.template(org_id, &name)? {
             open.extend(templates::references(&stored.blueprint));
@@ -167,16 +167,6 @@ pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> R
         }
     }
     Ok(library)
-}
-
-pub(crate) fn of_problem(problem: &Problem) -> Error {
-    let code = match problem {
-        Problem::UnknownTemplate(_) => ErrorCode::TemplateNotFound,
-        Problem::Cycle(_) => ErrorCode::TemplateCycle,
-        Problem::TooMany | Problem::TooDeep => ErrorCode::TreeTooLarge,
-        Problem::NoProvider { .. } | Problem::NoName { .. } => ErrorCode::InvalidTemplate,
-    };
-    Error::with_detail(code, problem.sentence())
 }
 
 fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), Error> {

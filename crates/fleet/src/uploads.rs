@@ -89,9 +89,7 @@ impl Fleet {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Error> {
-        let failed =
-            |error: tokio::task::JoinError| Error::new(ErrorCode::Internal).caused_by(error.to_string());
-        self.0.tasks.spawn(work).await.map_err(failed)
+        self.context().run_detached(work).await
     }
 
     /// Begins an upload. What lands under the same name of an upload again is not brought a second time.

@@ -15,7 +15,7 @@ use warren_rules::lifecycle::{self, Usability};
 use warren_rules::{boxes::tier, lifecycle::residents};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::lifecycle::{LOOK_AGAIN_MS, Moment, Wish, event_of, follow_wish};
 use crate::tree::{check_move, check_parent};
 use crate::{Error, Fleet, Identity, schedules};
@@ -157,7 +157,7 @@ impl Fleet {
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.limits().max_page_size);
         let page = self.store().read(move |tx| tx.workspaces(&query).map_err(Error::from)).await?;
-        Ok(self.listed(page))
+        Ok(self.context().listed(page))
     }
 
     /// A list with what the runtimes reported. A workspace whose reports cannot be read is named like one that cannot be
@@ -174,7 +174,7 @@ impl Fleet {
             let lost: BTreeSet<_> = found.unreadable.iter().map(|vitals| vitals.id.clone()).collect();
             page.rows.retain(|row| !lost.contains(&row.id.to_string()));
             page.unreadable.extend_from_slice(&found.unreadable);
-            self.tell_unreadable(&std::mem::take(&mut found.unreadable));
+            self.context().tell_unreadable(&std::mem::take(&mut found.unreadable));
         }
         Ok((page, found.rows.into_iter().collect()))
     }
@@ -183,7 +183,7 @@ impl Fleet {
     pub async fn vitals_of(&self, workspaces: &[Workspace]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error> {
         let ids: Vec<_> = workspaces.iter().map(|row| row.id).collect();
         let found = self.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
-        Ok(self.readable(found).into_iter().collect())
+        Ok(self.context().readable(found).into_iter().collect())
     }
 
     /// The budget from the start of provisioning to the first sign of life (F5).

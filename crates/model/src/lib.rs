@@ -12,6 +12,7 @@ mod delegation;
 mod document;
 mod error_code;
 mod event;
+mod failure;
 mod id;
 mod limits;
 mod memory;
@@ -45,6 +46,7 @@ pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventKind, NewEvent};
+pub use failure::PublicFailure;
 pub use id::{
     ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
     ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,

@@ -28,4 +28,9 @@ pub struct PushConfig {
 impl PushConfig {
     pub const MAX_ID_BYTES: usize = 128;
     pub const MAX_PER_TASK: usize = 10;
+
+    /// Names the place of `sealed`: what is sealed for one config opens in no other.
+    pub fn seal_place(task_id: TaskId, id: &str) -> String {
+        format!("push_config/{task_id}/{id}")
+    }
 }

@@ -80,7 +80,7 @@ impl Subscription {
             .store()
             .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
             .await?;
-        let page = app.fleet.listed(page);
+        let page = app.fleet.context().listed(page);
         let last = page.rows.last().map_or(after, |event| event.seq).min(newest);
         Ok(EventPage {
             items: page.rows.iter().map(convert::event).collect(),
@@ -210,7 +210,7 @@ impl Feed {
             .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)));
         let (page, newest) = read.await.map_err(|error| error.code)?;
         drop(turn);
-        let page = self.app.fleet.listed(page);
+        let page = self.app.fleet.context().listed(page);
         self.ready.extend(EventBatch::of(&page.rows).visible(0, |_, _| true));
         if let Some(next) = page.next {
             self.cursor = next;

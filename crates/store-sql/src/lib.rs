@@ -13,6 +13,7 @@
 
 mod approvals;
 mod audit;
+mod box_holders;
 mod chat;
 mod delegations;
 mod deliveries;
@@ -20,7 +21,7 @@ mod events;
 mod leases;
 mod memory;
 pub mod migrations;
-mod places;
+
 #[cfg(test)]
 mod plans;
 pub mod postgres;

@@ -1,5 +1,7 @@
 //! Why a transaction failed, by what the caller can do about it.
 
+use warren_model::{ErrorCode, PublicFailure};
+
 /// A failure of the store. Absence is not one: look-ups answer `Ok(None)`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -30,4 +32,26 @@ pub enum Error {
     /// An applied migration is not the one in this binary.
     #[error("migration {version} was applied in another form than this Warren has it")]
     ChecksumMismatch { version: u32 },
+}
+
+/// What a caller is told. The words of the database stay in the log.
+impl PublicFailure for Error {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Conflict | Self::AlreadyExists | Self::LeaseLost => ErrorCode::VersionConflict,
+            Self::Refused(_) => ErrorCode::TransitionRefused,
+            Self::Full => ErrorCode::StorageFull,
+            Self::Unavailable(_) => ErrorCode::PlatformUnavailable,
+            Self::Newer { .. } => ErrorCode::DatabaseNewer,
+            Self::Corrupt(_) | Self::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        None
+    }
+
+    fn cause(&self) -> Option<String> {
+        Some(self.to_string())
+    }
 }

@@ -13,43 +13,53 @@
 
 mod approvals;
 mod audit;
+mod box_holders;
 mod chat;
 pub mod contract;
+mod delegations;
+mod deliveries;
 mod error;
-mod exchange;
+mod events;
+mod leases;
 mod memory;
-mod places;
+mod pages;
+mod positions;
 mod push_configs;
-mod query;
+mod registrations;
+mod repeats;
 mod schedules;
 mod secrets;
+mod spending;
+mod tasks;
 mod templates;
+mod tokens;
 mod transaction;
+mod vitals;
 mod waker;
 mod webhooks;
+mod workspaces;
 
-pub use approvals::{ApprovalQuery, ApprovalReads, ApprovalWrites};
-pub use audit::{AuditQuery, AuditReads, AuditWrites};
-pub use chat::{ChatReads, ChatSearch, ChatSpan, ChatWrites, ConversationQuery, NoticeKey};
+pub use approvals::ApprovalQuery;
+pub use audit::AuditQuery;
+pub use box_holders::BoxHolder;
+pub use chat::{ChatSearch, ChatSpan, ConversationQuery, NoticeKey};
+pub use delegations::DelegationQuery;
+pub use deliveries::{DeliveryQuery, Lane};
 pub use error::Error;
-pub use exchange::{
-    DelegationQuery, DelegationReads, DelegationWrites, DeliveryQuery, DeliveryReads, DeliveryWrites, Lane,
-    Repeat, RepeatReads, RepeatWrites, TaskMark, TaskQuery, TaskReads, TaskWrites,
-};
-pub use memory::{MemoryQuery, MemoryReads, MemorySearch, MemoryWrites};
-pub use places::{Place, PlaceReads, PlaceWrites};
-pub use push_configs::{PushConfigReads, PushConfigWrites};
-pub use query::{Batch, EventQuery, Page, TokenQuery, Unreadable, WorkspaceQuery};
-pub use schedules::{ScheduleQuery, ScheduleReads, ScheduleRunQuery, ScheduleWrites};
-pub use secrets::{Reach, SecretKey, SecretQuery, SecretReads, SecretWrites};
-pub use templates::{PositionReads, PositionWrites, TemplateReads, TemplateWrites};
-pub use transaction::{
-    Due, EventReads, EventWrites, Lease, LeaseReads, LeaseWrites, ReadTx, RegistrationReads,
-    RegistrationWrites, SpendingReads, SpendingWrites, TokenReads, TokenWrites, VitalsReads, VitalsWrites,
-    WorkspaceReads, WorkspaceWrites, WriteTx,
-};
+pub use events::EventQuery;
+pub use leases::Lease;
+pub use memory::{MemoryQuery, MemorySearch};
+pub use pages::{Batch, Page, Unreadable};
+pub use repeats::Repeat;
+pub use schedules::{ScheduleQuery, ScheduleRunQuery};
+pub use secrets::{Reach, SecretKey, SecretQuery};
+pub use tasks::{TaskMark, TaskQuery};
+pub use tokens::TokenQuery;
+pub use transaction::*;
+pub use vitals::Due;
 pub use waker::{WakeUps, Waker};
-pub use webhooks::{WebhookCallQuery, WebhookReads, WebhookWrites};
+pub use webhooks::WebhookCallQuery;
+pub use workspaces::WorkspaceQuery;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,8 +1,6 @@
-//! Templates, and where people have put workspaces on their maps.
+//! Templates.
 
-use std::collections::BTreeMap;
-
-use warren_model::{OrgId, Position, Principal, Runtime, Template, TemplateName, WorkspaceId};
+use warren_model::{OrgId, Runtime, Template, TemplateName};
 
 use crate::{Error, Page};
 
@@ -27,23 +25,4 @@ pub trait TemplateWrites {
     fn update_template(&mut self, template: &Template, expected_version: u64) -> Result<u64, Error>;
     /// Answers whether there was one.
     fn delete_template(&mut self, org_id: OrgId, name: &TemplateName) -> Result<bool, Error>;
-}
-
-pub trait PositionReads {
-    /// Where this principal has put these workspaces; those without a place are not in it.
-    fn positions_of(
-        &mut self,
-        principal: &Principal,
-        ids: &[WorkspaceId],
-    ) -> Result<BTreeMap<WorkspaceId, Position>, Error>;
-}
-
-pub trait PositionWrites {
-    /// `None` takes the place back.
-    fn put_position(
-        &mut self,
-        principal: &Principal,
-        id: WorkspaceId,
-        position: Option<Position>,
-    ) -> Result<(), Error>;
 }

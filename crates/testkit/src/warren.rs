@@ -18,6 +18,7 @@ use warren_fleet::{Fleet, KeyFile, Keys, Parts, Replica, StoredLosses, StoredRef
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
+use warren_service::{Context, ContextParts};
 use warren_store::Store;
 use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
@@ -241,10 +242,16 @@ impl Warren {
             let faulty = |inner| Arc::new(Faulty { inner, faults: Arc::clone(faults) }) as Arc<dyn Provider>;
             providers = providers.into_iter().map(faulty).collect();
         }
+        let context = Context::new(ContextParts {
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            limits: builder.limits.clone(),
+        });
         let replica = if store.is_shared() {
-            Replica::new(&folder.path().display().to_string(), Arc::clone(&store), Arc::clone(&clock))
+            Replica::new(&folder.path().display().to_string(), context.clone())
         } else {
-            Replica::alone(Arc::clone(&store), Arc::clone(&clock))
+            Replica::alone(context.clone())
         };
         let parts = RegistryParts {
             providers,
@@ -252,18 +259,15 @@ impl Warren {
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             metrics: Arc::clone(&telemetry) as _,
-            refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock), replica.clone())),
-            losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
+            refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
+            losses: Arc::new(StoredLosses::new(context.clone())),
         };
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
         let fleet = Fleet::new(Parts {
-            store: Arc::clone(&store),
+            context,
             registry: Registry::new(parts, RegistryConfig::default()),
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy),
-            limits: builder.limits.clone(),
             keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
             terms: builder.terms,
             replica,

@@ -1,6 +1,6 @@
 //! Why something in a workspace failed, by what the caller can do about it.
 
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, PublicFailure};
 
 use crate::WorkspacePath;
 
@@ -54,5 +54,16 @@ impl Error {
 
     pub const fn is_evicted(&self) -> bool {
         matches!(self, Self::Evicted { .. })
+    }
+}
+
+/// The detail is made for people who use the workspace, so that it is told as it is.
+impl PublicFailure for Error {
+    fn code(&self) -> ErrorCode {
+        self.code()
+    }
+
+    fn detail(&self) -> Option<String> {
+        Some(self.to_string())
     }
 }

@@ -21,7 +21,7 @@ export async function request(input: Request | string, init?: RequestInit): Prom
   return response;
 }
 
-/** The typed client. A body-less success has no `data`; use `done` for those, `answer` for the rest. */
+/** The typed client. A success without a body has no `data`: await the call. Use `answer` for all others. */
 export function createApi(baseUrl = window.location.origin) {
   return createClient<paths>({ baseUrl, fetch: request });
 }

@@ -11,6 +11,7 @@ use warren_providers::{
     DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
 };
 use warren_server::{Server, ServerConfig, ServerError, Telemetry};
+use warren_service::ContextParts;
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
 
@@ -83,10 +84,20 @@ async fn put_together(
     )
     .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
+    let mut limits = config.limits.clone();
+    if let Some(room) = descriptors::make_room() {
+        limits.max_connections = limits.max_connections.min(u32::try_from(room).unwrap_or(u32::MAX));
+    }
+    let services = warren_service::Context::new(ContextParts {
+        store: Arc::clone(&store),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        limits,
+    });
     let replica = if store.is_shared() {
-        Replica::new(&folder.replica(&*entropy)?, Arc::clone(&store), Arc::clone(&clock))
+        Replica::new(&folder.replica(&*entropy)?, services.clone())
     } else {
-        Replica::alone(Arc::clone(&store), Arc::clone(&clock))
+        Replica::alone(services.clone())
     };
     let parts = RegistryParts {
         providers: vec![Arc::new(memory), Arc::new(local), Arc::new(sandbox), Arc::new(docker)],
@@ -94,22 +105,15 @@ async fn put_together(
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         metrics: Arc::clone(&telemetry) as _,
-        refs: Arc::new(StoredRefs::new(Arc::clone(&store), Arc::clone(&clock), replica.clone())),
-        losses: Arc::new(StoredLosses::new(Arc::clone(&store), Arc::clone(&clock))),
+        refs: Arc::new(StoredRefs::new(services.clone(), replica.clone())),
+        losses: Arc::new(StoredLosses::new(services.clone())),
     };
-    let mut limits = config.limits.clone();
-    if let Some(room) = descriptors::make_room() {
-        limits.max_connections = limits.max_connections.min(u32::try_from(room).unwrap_or(u32::MAX));
-    }
     let connector = config.outbound.connector().map_err(|problem| {
         Report::new(ErrorCode::ConfigInvalid).because(format!("outbound.ca_file: {problem}"))
     })?;
     let fleet = Fleet::new(Parts {
-        store,
+        context: services,
         registry: Registry::new(parts, config.registry.to_registry()),
-        clock: Arc::clone(&clock),
-        entropy: Arc::clone(&entropy),
-        limits,
         keys,
         terms: config.fleet.terms(),
         replica,

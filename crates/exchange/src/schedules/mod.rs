@@ -95,7 +95,7 @@ impl Exchange {
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = ScheduleQuery { org_id: who.visible_org(), workspace_id, after, limit };
         let page = self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
@@ -199,7 +199,7 @@ impl Exchange {
         let limit = limit.clamp(1, self.fleet().limits().max_page_size);
         let query = ScheduleRunQuery { schedule_id: id, before, limit };
         let page = self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// When a schedule with this timing would fire next.

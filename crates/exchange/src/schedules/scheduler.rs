@@ -79,7 +79,7 @@ impl Exchange {
                 .store()
                 .read(move |tx| Ok::<_, Error>((tx.next_schedule_moment()?, tx.waiting_runs(BATCH)?)))
                 .await?;
-            let waiting = self.fleet().readable(waiting);
+            let waiting = self.fleet().context().readable(waiting);
             let is_due = next.is_some_and(|at| at <= now);
             if is_due {
                 self.claim_due(now).await?;
@@ -192,7 +192,7 @@ impl Exchange {
             .store()
             .write(move |tx| {
                 let mut taken = Vec::new();
-                for mut run in exchange.fleet().readable(tx.unfinished_runs(now, BATCH)?) {
+                for mut run in exchange.fleet().context().readable(tx.unfinished_runs(now, BATCH)?) {
                     let attempts = run.attempts;
                     if attempts >= MAX_FIRE_ATTEMPTS {
                         super::fire::fail(tx, run, "unreachable", now)?;

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use warren_fleet::access::Action;
-use warren_fleet::{Actor, Fleet, Identity};
+use warren_fleet::{Actor, Identity};
 use warren_model::{
     AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, EventKind, Network, Principal, WorkspaceId,
 };
@@ -66,7 +66,7 @@ impl Exchange {
     pub async fn channels(&self, who: &Identity, workspace_id: WorkspaceId) -> Result<Batch<Channel>, Error> {
         self.fleet().workspace(who, Action::ReadWorkspaces, workspace_id).await?;
         let found = self.store().read(move |tx| tx.channels_of(workspace_id).map_err(Error::from)).await?;
-        self.fleet().tell_unreadable(&found.unreadable);
+        self.fleet().context().tell_unreadable(&found.unreadable);
         Ok(found)
     }
 
@@ -83,7 +83,7 @@ impl Exchange {
                 let channel = tx.channel(id)?.filter(|channel| channel.workspace_id == workspace_id);
                 let channel = channel.ok_or_else(|| Error::new(ErrorCode::ChannelNotFound))?;
                 tx.delete_channel(id)?;
-                tx.delete_secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 let (data, kind) = (json!({ "channel_id": id }), EventKind::ChannelRemoved);
                 tx.append_event(&event(channel.org_id, Some(workspace_id), kind, &by, now, data))?;
                 let (action, kind) = (AuditAction::ChannelRemoved, AuditTargetKind::Channel);
@@ -104,7 +104,7 @@ impl Exchange {
             .store()
             .read(move |tx| {
                 let Some(channel) = tx.channel(id)? else { return Ok(None) };
-                let sealed = tx.secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                let sealed = tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 Ok::<_, Error>(sealed.map(|sealed| (channel, sealed)))
             })
             .await?;

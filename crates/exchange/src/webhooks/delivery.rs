@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
-use warren_fleet::Fleet;
 use warren_model::{
     ErrorCode, Event, EventKind, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
     WebhookId,
@@ -162,7 +161,7 @@ impl Exchange {
     async fn owe_events(&self) -> Result<bool, Error> {
         let now = self.clock().now();
         let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if self.fleet().readable(webhooks).is_empty() {
+        if self.fleet().context().readable(webhooks).is_empty() {
             return Ok(false);
         }
         let (entropy, exchange) = (Arc::clone(&self.0.parts.entropy), self.clone());
@@ -172,7 +171,7 @@ impl Exchange {
                 let seen = tx.webhook_cursor()?;
                 let page =
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
-                let page = exchange.fleet().listed(page);
+                let page = exchange.fleet().context().listed(page);
                 // What cannot be read is owed to nobody, and keeps nobody waiting.
                 let last = page.next.or_else(|| page.rows.last().map(|event| event.seq));
                 let Some(last) = last else { return Ok(false) };
@@ -205,7 +204,7 @@ impl Exchange {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in exchange.fleet().readable(tx.due_webhook_calls(id, now, room)?) {
+                for call in exchange.fleet().context().readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };
@@ -241,7 +240,9 @@ impl Exchange {
         let id = webhook.id;
         let sealed = self
             .store()
-            .read(move |tx| tx.secret(Fleet::OWN_SECRETS, &secret_name(id)).map_err(Error::from))
+            .read(move |tx| {
+                tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id)).map_err(Error::from)
+            })
             .await;
         let secret = match sealed {
             Ok(Some(sealed)) => self.opened(&sealed),

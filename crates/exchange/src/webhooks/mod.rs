@@ -18,7 +18,7 @@ pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified}
 use serde_json::json;
 use url::Url;
 use warren_fleet::access::Action;
-use warren_fleet::{Actor, Fleet, Identity};
+use warren_fleet::{Actor, Identity};
 use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventKind, Id, IdKind, Network, NewEvent, OrgId, Principal,
     SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState,
@@ -86,7 +86,7 @@ impl Exchange {
         let org_id = who.token.org_id;
         let page =
             self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     pub async fn webhook(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
@@ -135,7 +135,7 @@ impl Exchange {
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
                 tx.delete_webhook(id)?;
-                tx.delete_secret(Fleet::OWN_SECRETS, &secret_name(id))?;
+                tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 let data = json!({ "webhook_id": id });
                 tx.append_event(&event(webhook.org_id, None, EventKind::WebhookRemoved, &by, now, data))?;
                 let (action, kind) = (AuditAction::WebhookRemoved, AuditTargetKind::Webhook);
@@ -152,7 +152,7 @@ impl Exchange {
     ) -> Result<Page<WebhookCall, WebhookCallId>, Error> {
         self.webhook(who, query.webhook_id).await?;
         let page = self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().listed(page))
+        Ok(self.fleet().context().listed(page))
     }
 
     /// Puts a call that has ended back into the queue, under the same id.
@@ -197,12 +197,12 @@ impl Exchange {
         now: Timestamp,
     ) -> SealedSecret {
         let value = SecretValue::new(Zeroizing::new(secret.reveal().to_owned())).expect("a secret is text");
-        self.fleet().seal_own(&secret_name(id), &value, by, now)
+        self.fleet().sealer().seal_system_secret(&secret_name(id), &value, by, now)
     }
 
     /// What was sealed for a webhook or channel.
     fn opened(&self, row: &SealedSecret) -> Result<SharedSecret, Error> {
-        let value = self.fleet().open_own(row)?;
+        let value = self.fleet().sealer().open_system_secret(row)?;
         SharedSecret::parse(value.reveal()).ok_or_else(|| Error::new(ErrorCode::SecretUnreadable))
     }
 }
@@ -277,7 +277,7 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Under which a webhook's or channel's secret is kept.
 fn secret_name<K: IdKind>(id: Id<K>) -> SecretName {
-    Fleet::own_secret_name(id)
+    warren_service::Sealer::system_secret_name(id)
 }
 
 fn event(

@@ -4,25 +4,12 @@
 //! change is written together with what it means for running workspaces: their generation goes up in the same
 //! transaction, and whoever reconciles them restarts them, a few at a time (`rules::secrets::roll_out`).
 
-mod aside;
-mod derived;
-mod key_file;
-mod keys;
-mod known;
 mod meanwhile;
-mod own;
 mod rollout;
 mod rotation;
-mod sealing;
 
-pub use key_file::KeyFile;
-pub use keys::{FixedKeys, Key, KeyError, KeySource, Keyring, Keys};
-pub(crate) use known::Known;
 pub(crate) use meanwhile::StartedMeanwhile;
 pub use rotation::Rotation;
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::json;
 use warren_model::{
@@ -31,12 +18,11 @@ use warren_model::{
 };
 use warren_rules::access::Action;
 use warren_rules::access::secrets;
-use warren_rules::text::redaction::Redactor;
+use warren_service::{Key, Sealer};
 use warren_store::{Page, Reach, SecretQuery, WriteTx};
 use warren_workspace::SecretVariables;
-use zeroize::Zeroizing;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::workspaces::live_row;
 use crate::{Error, Fleet, Identity};
 
@@ -90,7 +76,7 @@ impl Fleet {
             return Err(Error::with_detail(ErrorCode::SecretTooLarge, detail));
         }
         // Another replica may have moved on to a new key.
-        let key = self.keys().reload().current().clone();
+        let key = self.sealer().keys().reload().current().clone();
         let wish = Wish {
             owner,
             name,
@@ -101,8 +87,8 @@ impl Fleet {
             actor: Actor::of(who),
             max: u64::from(self.limits().max_secrets_per_owner),
         };
-        let entropy = Arc::clone(&self.0.parts.entropy);
-        let (row, is_new) = self.write_with_retries(true, move |tx| wish.write(tx, &*entropy)).await?;
+        let sealer = self.sealer().clone();
+        let (row, is_new) = self.write_with_retries(true, move |tx| wish.write(tx, &sealer)).await?;
         self.roll_out_in_background(owner.org_id());
         Ok((SecretSummary { row, is_readable: true }, is_new))
     }
@@ -116,8 +102,10 @@ impl Fleet {
     ) -> Result<Page<SecretSummary, SecretName>, Error> {
         let owner = self.secret_owner(who, Action::ReadSecrets, scope).await?;
         let query = SecretQuery { owner, after, limit: limit.clamp(1, self.limits().max_page_size) };
-        let page = self.listed(self.store().read(move |tx| tx.secrets(&query).map_err(Error::from)).await?);
-        let keys = self.keys_for(&page.rows);
+        let page = self
+            .context()
+            .listed(self.store().read(move |tx| tx.secrets(&query).map_err(Error::from)).await?);
+        let keys = self.sealer().keys_for(&page.rows);
         let summary =
             |row: SealedSecret| SecretSummary { is_readable: keys.find(&row.key_id).is_some(), row };
         Ok(page.map(summary))
@@ -156,42 +144,10 @@ impl Fleet {
             return Ok(SecretVariables::default());
         }
         // The values are read after the row: they are of its generation, or newer.
-        let values = self.open_secrets(row).await?;
-        Ok(SecretVariables::new(values, self.note_of_starts(row)))
-    }
-
-    /// Knows the workspace's secrets when it sees them, for text that is to be kept.
-    pub async fn redactor_of(&self, row: &Workspace) -> Result<Redactor, Error> {
-        let values = self.open_secrets(row).await?;
-        Ok(Redactor::new(values.values().map(|value| value.as_str())))
-    }
-
-    async fn open_secrets(&self, row: &Workspace) -> Result<BTreeMap<String, Zeroizing<String>>, Error> {
         let (org_id, id) = (row.org_id, row.id);
         let rows = self.store().read(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await?;
-        let in_effect = secrets::in_effect(rows);
-        let keys = self.keys_for(in_effect.values());
-        let mut values = BTreeMap::new();
-        for (name, row) in in_effect {
-            let value = sealing::open(&row, &keys).map_err(|error| {
-                tracing::error!(workspace.id = %id, secret = name.as_str(), %error, "a secret does not open");
-                let detail = format!("{name}, sealed under {}", row.key_id);
-                Error::with_detail(ErrorCode::SecretUnreadable, detail)
-            })?;
-            values.insert(name.as_str().to_owned(), Zeroizing::new(value.reveal().to_owned()));
-        }
-        Ok(values)
-    }
-
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.0.parts.keys
-    }
-
-    /// The keys at hand, read again if one of the rows needs another.
-    fn keys_for<'a>(&self, rows: impl IntoIterator<Item = &'a SealedSecret>) -> Keyring {
-        let ring = self.keys().ring();
-        let has_all = rows.into_iter().all(|row| ring.find(&row.key_id).is_some());
-        if has_all { ring } else { self.keys().reload() }
+        let values = self.sealer().open_all(id, rows)?;
+        Ok(SecretVariables::new(values, self.note_of_starts(row)))
     }
 }
 
@@ -209,11 +165,7 @@ struct Wish {
 }
 
 impl Wish {
-    fn write(
-        &self,
-        tx: &mut dyn WriteTx,
-        entropy: &dyn warren_doors::Entropy,
-    ) -> Result<(SealedSecret, bool), Error> {
+    fn write(&self, tx: &mut dyn WriteTx, sealer: &Sealer) -> Result<(SealedSecret, bool), Error> {
         if let SecretOwner::Workspace { id, .. } = self.owner {
             live_row(tx, id)?;
         }
@@ -229,7 +181,7 @@ impl Wish {
             updated_at: self.at,
             updated_by: self.by.clone(),
         };
-        sealing::seal(&mut row, &self.value, &self.key, entropy);
+        sealer.seal_row(&mut row, &self.value, &self.key);
         match &known {
             Some(known) => tx.update_secret(&row, known.version, &known.key_id)?,
             None if tx.count_secrets(self.owner)? >= self.max => {

@@ -23,7 +23,7 @@ const PAGE: u32 = 500;
 impl Fleet {
     pub(super) fn roll_out_in_background(&self, org_id: OrgId) {
         let fleet = self.clone();
-        self.0.tasks.spawn(async move {
+        self.context().spawn(tracing::Span::none(), async move {
             fleet.0.rolling_out.fetch_add(1, Ordering::SeqCst);
             let rolled_out = fleet.roll_out(org_id).await;
             fleet.0.rolling_out.fetch_sub(1, Ordering::SeqCst);
@@ -73,7 +73,7 @@ impl Fleet {
             let (rows, vitals) = self.rows_behind(Some(org_id)).await?;
             let tasks = |row: &Workspace| vitals.get(&row.id).map_or(0, |vitals| vitals.active_tasks);
             let plan = roll_out(rows.iter().map(|row| (row, tasks(row))), &tried, Pace::default());
-            if plan.restart.is_empty() || self.0.stopping.is_cancelled() {
+            if plan.restart.is_empty() || self.context().is_stopping() {
                 return Ok(());
             }
             let mut restarting = Vec::new();

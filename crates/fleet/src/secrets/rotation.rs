@@ -9,15 +9,14 @@
 
 use serde_json::json;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, TaskId, TokenId,
+    AuditAction, AuditTargetKind, ErrorCode, EventKind, KeyId, NewEvent, OrgId, Principal, PushConfig,
+    TaskId, TokenId,
 };
 use warren_rules::access::Action;
+use warren_service::{Key, KeyError, Keyring, RowSeal};
 use warren_store::{Error as StoreError, Lease, SecretKey, Unreadable};
 
-use super::aside::Resealing;
-use super::keys::{Key, KeyError, Keyring};
-use super::sealing;
-use crate::audit::Actor;
+use crate::Actor;
 use crate::{Error, Fleet, Identity};
 
 /// Rows that are sealed anew in one transaction.
@@ -72,7 +71,7 @@ impl Fleet {
     /// Goes on with a rotation that a crash cut off, or that began with new keys in a variable; at start.
     pub(crate) async fn resume_rotation(&self) -> Result<(), Error> {
         let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
-        let keys = self.keys().ring();
+        let keys = self.sealer().keys().ring();
         let is_other = |id: &KeyId| id != keys.current().id();
         let missing: Vec<&(KeyId, u64)> = counts.iter().filter(|(id, _)| keys.find(id).is_none()).collect();
         for (key_id, count) in missing {
@@ -91,16 +90,16 @@ impl Fleet {
     }
 
     async fn rotate(&self, by: &Principal, actor: Actor) -> Result<Rotation, Error> {
-        let keys = self.keys().reload();
+        let keys = self.sealer().keys().reload();
         let led = keys.led_by(Key::new(self.entropy().secret()));
-        let is_new_key = self.keys().replace(&led).map_err(|error| unusable(&error))?;
+        let is_new_key = self.sealer().keys().replace(&led).map_err(|error| unusable(&error))?;
         let keys = if is_new_key { led } else { keys };
         let done = self.reseal_and_record(&keys, is_new_key, by, actor).await?;
         // Under which key a row is that cannot be read may not be known either.
         if is_new_key && done.unreadable_rows.is_empty() {
             let counts = self.store().read(|tx| tx.count_secrets_by_key().map_err(Error::from)).await?;
             let needed = keys.without_unused(|id| counts.iter().any(|(used, _)| used == id));
-            self.keys().replace(&needed).map_err(|error| unusable(&error))?;
+            self.sealer().keys().replace(&needed).map_err(|error| unusable(&error))?;
         }
         Ok(done)
     }
@@ -114,7 +113,7 @@ impl Fleet {
     ) -> Result<Rotation, Error> {
         let mut all = self.reseal_all(keys).await?;
         all.add(self.reseal_asides(keys).await?);
-        self.tell_unreadable(&all.unreadable);
+        self.context().tell_unreadable(&all.unreadable);
         let (resealed, unreadable) = (all.done, all.unopened + all.unreadable.len() as u64);
         let key_id = keys.current().id().clone();
         let (now, by, id) = (self.clock().now(), by.clone(), key_id.to_string());
@@ -144,19 +143,19 @@ impl Fleet {
         let mut after: Option<SecretKey> = None;
         loop {
             let (keys, from) = (keys.clone(), after.clone());
-            let entropy = std::sync::Arc::clone(&self.0.parts.entropy);
+            let sealer = self.sealer().clone();
             let (some, next) = self
                 .store()
                 .write(move |tx| {
                     let page = tx.secrets_not_under(keys.current().id(), from.as_ref(), BATCH)?;
                     let mut some = Resealed { unreadable: page.unreadable, ..Resealed::default() };
                     for row in page.rows {
-                        let Ok(value) = sealing::open(&row, &keys) else {
+                        let Ok(value) = sealer.open_row(&row, &keys) else {
                             some.unopened += 1;
                             continue;
                         };
                         let mut fresh = row.clone();
-                        sealing::seal(&mut fresh, &value, keys.current(), &*entropy);
+                        sealer.seal_row(&mut fresh, &value, keys.current());
                         match tx.update_secret(&fresh, row.version, &row.key_id) {
                             Ok(()) => some.done += 1,
                             // Somebody set it meanwhile, and sealed it by that.
@@ -180,7 +179,7 @@ impl Fleet {
         let mut all = Resealed::default();
         let mut after: Option<(TaskId, String)> = None;
         loop {
-            let (fleet, keys, from) = (self.clone(), keys.clone(), after.clone());
+            let (sealer, keys, from) = (self.sealer().clone(), keys.clone(), after.clone());
             let (some, next) = self
                 .store()
                 .write(move |tx| {
@@ -188,11 +187,11 @@ impl Fleet {
                     let page = tx.sealed_push_configs(from, BATCH)?;
                     let mut some = Resealed { unreadable: page.unreadable, ..Resealed::default() };
                     for row in &page.rows {
-                        let place = Self::push_place(row.task_id, &row.id);
-                        match fleet.resealed_aside(&keys, &place, row.sealed.as_deref().unwrap_or_default()) {
-                            Resealing::NotNeeded => {}
-                            Resealing::Unreadable => some.unopened += 1,
-                            Resealing::Sealed(sealed) => {
+                        let place = PushConfig::seal_place(row.task_id, &row.id);
+                        match sealer.reseal_text(&keys, &place, row.sealed.as_deref().unwrap_or_default()) {
+                            RowSeal::NotNeeded => {}
+                            RowSeal::Unreadable => some.unopened += 1,
+                            RowSeal::Sealed(sealed) => {
                                 some.done += u64::from(tx.reseal_push_config(row, &sealed)?);
                             }
                         }

@@ -44,7 +44,7 @@ impl Fleet {
             ids.sort_unstable();
             let is_last = ids.len() < STRETCH as usize;
             for batch in ids.chunks(BATCH) {
-                if self.0.stopping.is_cancelled() {
+                if self.context().is_stopping() {
                     break;
                 }
                 match self.sweep_batch(sweep, &lease, batch, tally).await? {
@@ -53,7 +53,7 @@ impl Fleet {
                 }
             }
             // What failed is due still; to go on would meet the same again and again.
-            if is_last || tally.failed > 0 || self.0.stopping.is_cancelled() {
+            if is_last || tally.failed > 0 || self.context().is_stopping() {
                 break;
             }
         }

@@ -50,7 +50,7 @@ impl Fleet {
     async fn look_at_images(&self, open: &[OpenImage]) -> BTreeMap<String, Look> {
         let mut looks = BTreeMap::new();
         for one in open {
-            if looks.contains_key(&one.name) || self.0.stopping.is_cancelled() {
+            if looks.contains_key(&one.name) || self.context().is_stopping() {
                 continue;
             }
             let look = match self.registry().refresh_image(&one.config).await {

@@ -9,7 +9,7 @@ use crate::{Error, Fleet};
 impl Fleet {
     /// The lease, or who has it.
     pub(super) async fn take_sweep(&self, sweep: Sweep) -> Result<Result<Lease, String>, Error> {
-        let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.0.instance.clone());
+        let (name, owner) = (format!("sweep/{}", sweep.as_str()), self.context().instance().to_owned());
         let now = self.clock().now();
         self.store()
             .write(move |tx| {

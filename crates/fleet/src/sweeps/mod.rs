@@ -34,7 +34,7 @@ use warren_rules::lifecycle::sweeps::Sweep;
 use warren_rules::outbound::backoff::Backoff;
 use warren_store::Due;
 
-use crate::audit::Actor;
+use crate::Actor;
 use crate::{Error, Fleet, Identity};
 
 /// How soon a sweep that panicked is tried again.
@@ -89,7 +89,7 @@ impl Fleet {
         }
         for sweep in Sweep::ALL {
             let fleet = self.clone();
-            self.0.tasks.spawn(async move { fleet.keep_sweeping(*sweep).await });
+            self.context().spawn(tracing::Span::none(), async move { fleet.keep_sweeping(*sweep).await });
         }
     }
 
@@ -129,7 +129,7 @@ impl Fleet {
                 panics => Duration::from_millis(AFTER_PANIC.delay_ms(panics - 1, self.entropy().fraction())),
             };
             tokio::select! {
-                () = self.0.stopping.cancelled() => return,
+                () = self.context().stopping().cancelled() => return,
                 () = tokio::time::sleep(wait) => {}
             }
             self.sweep_once(sweep, Occasion::Interval).await;
@@ -146,7 +146,7 @@ impl Fleet {
             let ran = fleet.run(sweep, occasion, &mut tally).await;
             (ran, tally)
         };
-        let outcome = match self.0.tasks.spawn(run).await {
+        let outcome = match self.context().spawn(tracing::Span::none(), run).await {
             Ok((ran, tally)) => Self::outcome_of(sweep, ran, tally),
             Err(stopped) if stopped.is_cancelled() => return self.0.sweeps.report(sweep),
             Err(_) => {

@@ -55,7 +55,7 @@ impl Fleet {
             let Some(batch) = batch else { return Ok(Go::Home) };
             tally.looked_at += batch;
             tally.acted_on += batch;
-            if batch == 0 || self.0.stopping.is_cancelled() {
+            if batch == 0 || self.context().is_stopping() {
                 break;
             }
         }

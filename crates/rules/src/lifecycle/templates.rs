@@ -10,7 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warren_model::{AgentSpec, Blueprint, Runtime, TemplateName, TemplateStamp, WorkspaceName};
+use warren_model::{
+    AgentSpec, Blueprint, ErrorCode, PublicFailure, Runtime, TemplateName, TemplateStamp, WorkspaceName,
+};
 
 /// Workspaces that one request may make.
 pub const MAX_NODES: usize = 500;
@@ -79,6 +81,21 @@ impl Problem {
             }
             Self::NoName { path } => format!("{path}: name: it needs a name, or a template that lends one"),
         }
+    }
+}
+
+impl PublicFailure for Problem {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::UnknownTemplate(_) => ErrorCode::TemplateNotFound,
+            Self::Cycle(_) => ErrorCode::TemplateCycle,
+            Self::TooMany | Self::TooDeep => ErrorCode::TreeTooLarge,
+            Self::NoProvider { .. } | Self::NoName { .. } => ErrorCode::InvalidTemplate,
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        Some(self.sentence())
     }
 }
 

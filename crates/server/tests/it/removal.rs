@@ -208,7 +208,6 @@ async fn a_purge_erases_the_rows_and_leaves_the_events() {
 // F8, X52
 #[tokio::test]
 async fn a_purge_takes_the_secrets_of_channels_with_it() {
-    use warren_fleet::Fleet;
     let warren = Warren::start().await;
     let (id, other) = (warren.workspace(memory()).await, warren.workspace(memory()).await);
     let channel = async |of: WorkspaceId| {
@@ -218,11 +217,10 @@ async fn a_purge_takes_the_secrets_of_channels_with_it() {
     };
     let (gone, kept) = (channel(id).await, channel(other).await);
     let has_secret = async |channel: warren_model::ChannelId| {
-        let name = Fleet::own_secret_name(channel);
-        let found = warren
-            .fleet
-            .store()
-            .read(move |tx| tx.secret(Fleet::OWN_SECRETS, &name).map_err(warren_fleet::Error::from));
+        let name = warren_service::Sealer::system_secret_name(channel);
+        let found = warren.fleet.store().read(move |tx| {
+            tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &name).map_err(warren_fleet::Error::from)
+        });
         found.await.unwrap().is_some()
     };
     assert!(has_secret(gone).await);

@@ -1,11 +1,15 @@
 //! Postgres: a pool of connections, one transaction per caller, and wake-ups between replicas.
 //!
 //! ```text
-//!   run_write ──▶ a connection of the pool ──▶ blocking thread: work · number events · COMMIT
-//!                                                   │ asked to run again (deadlock): roll back, wait, repeat
-//!                                                   ▼
-//!                             newest event ──▶ watchers here ──▶ waker ──▶ other replicas read the counter
+//!   run_write ──▶ a task ──▶ a connection of the pool ──▶ blocking thread: work · number events · COMMIT
+//!      ▲            │                                          │ asked to run again (deadlock): roll back, wait, repeat
+//!      └─ result ───┘                                          ▼
+//!                                        newest event ──▶ watchers here ──▶ waker ──▶ other replicas read the counter
 //! ```
+//!
+//! The caller only awaits the result: a future that is dropped takes no database work with it. This matters most for
+//! `BEGIN`. If it is cut off between the request and the answer, sqlx hands the connection back to the pool inside a
+//! transaction that nobody ends, and the next caller works in it. `close` waits for these tasks.
 //!
 //! Writes run as READ COMMITTED and rely on compare-and-set; reads run as REPEATABLE READ, READ ONLY. The lock on
 //! the counter of events is taken last and held through the commit, which is what makes the numbers gap-free and
@@ -25,6 +29,7 @@ use async_trait::async_trait;
 use sqlx::PgPool;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
 use warren_store::{Error, ReadWork, Store, StoreHealth, Waker, WriteWork};
 
 use crate::migrations::schema_version;
@@ -72,6 +77,8 @@ impl Default for PostgresOptions {
 pub struct PostgresStore {
     pool: PgPool,
     wake: Wake,
+    /// The work under way, also that of callers who hung up.
+    tasks: TaskTracker,
     is_closed: AtomicBool,
 }
 
@@ -100,6 +107,7 @@ impl PostgresStore {
         Ok(Self {
             wake: Wake::start(pool.clone(), waker, newest, poll_interval),
             pool,
+            tasks: TaskTracker::new(),
             is_closed: AtomicBool::new(false),
         })
     }
@@ -111,30 +119,59 @@ impl PostgresStore {
         Ok(())
     }
 
-    async fn begin(&self, statement: &'static str) -> Result<PostgresSession, Error> {
-        self.check_open()?;
-        let transaction = self.pool.begin_with(statement).await.map_err(|error| translate(&error))?;
-        Ok(PostgresSession::new(transaction, Handle::current()))
-    }
-
-    /// Runs `question` on one snapshot, on a thread that may block.
-    async fn ask<T: Send + 'static>(
+    /// Runs `work` in a task of its own, so that a caller who is dropped does not cut it off.
+    async fn run_detached<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut PostgresSession) -> Result<T, Error> + Send + 'static,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        let mut session = self.begin(BEGIN_READ).await?;
-        tokio::task::spawn_blocking(move || {
-            let answer = question(&mut session);
-            session.rollback();
-            answer
-        })
-        .await
-        .unwrap_or_else(|_| Err(interrupted()))
+        self.check_open()?;
+        self.tasks.spawn(work).await.unwrap_or_else(|_| Err(interrupted()))
     }
 }
 
 fn interrupted() -> Error {
     Error::Unavailable("the work was interrupted".into())
+}
+
+/// Takes a connection and begins a transaction on it. Must not be dropped before its end; see `run_detached`.
+async fn begin(pool: &PgPool, statement: &'static str) -> Result<PostgresSession, Error> {
+    let transaction = pool.begin_with(statement).await.map_err(|error| translate(&error))?;
+    Ok(PostgresSession::new(transaction, Handle::current()))
+}
+
+/// Runs `question` on one snapshot, on a thread that may block.
+async fn ask<T: Send + 'static>(
+    pool: &PgPool,
+    question: impl FnOnce(&mut PostgresSession) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let mut session = begin(pool, BEGIN_READ).await?;
+    tokio::task::spawn_blocking(move || {
+        let answer = question(&mut session);
+        session.rollback();
+        answer
+    })
+    .await
+    .unwrap_or_else(|_| Err(interrupted()))
+}
+
+/// Runs `work` until it is committed or undone for good.
+async fn run_write_to_its_end(
+    pool: PgPool,
+    announce: wake::Announcer,
+    mut work: WriteWork,
+) -> Result<(), Error> {
+    for run in 1.. {
+        let session = begin(&pool, BEGIN_WRITE).await?;
+        let announce = announce.clone();
+        let thread = tokio::task::spawn_blocking(move || run_once(session, work, &announce));
+        match thread.await.map_err(|_| interrupted())? {
+            Run::Done(result) => return result,
+            Run::Again(_, error) if run >= MAX_RUNS => return Err(error),
+            Run::Again(again, _) => work = again,
+        }
+        tokio::time::sleep(Duration::from_millis(5 << run)).await;
+    }
+    unreachable!("the loop ends by MAX_RUNS")
 }
 
 /// How one run of a caller's work ended.
@@ -151,23 +188,13 @@ impl Store for PostgresStore {
     }
 
     async fn run_read(&self, mut work: ReadWork) -> Result<(), Error> {
-        self.ask(move |session| run_read_work(session, &mut work)).await
+        let pool = self.pool.clone();
+        self.run_detached(async move { ask(&pool, move |session| run_read_work(session, &mut work)).await })
+            .await
     }
 
-    /// Once a run has begun it goes on to its end, also if the caller hangs up.
-    async fn run_write(&self, mut work: WriteWork) -> Result<(), Error> {
-        for run in 1.. {
-            let session = self.begin(BEGIN_WRITE).await?;
-            let announce = self.wake.announcer();
-            let thread = tokio::task::spawn_blocking(move || run_once(session, work, &announce));
-            match thread.await.map_err(|_| interrupted())? {
-                Run::Done(result) => return result,
-                Run::Again(_, error) if run >= MAX_RUNS => return Err(error),
-                Run::Again(again, _) => work = again,
-            }
-            tokio::time::sleep(Duration::from_millis(5 << run)).await;
-        }
-        unreachable!("the loop ends by MAX_RUNS")
+    async fn run_write(&self, work: WriteWork) -> Result<(), Error> {
+        self.run_detached(run_write_to_its_end(self.pool.clone(), self.wake.announcer(), work)).await
     }
 
     fn newest_event(&self) -> watch::Receiver<u64> {
@@ -175,18 +202,24 @@ impl Store for PostgresStore {
     }
 
     async fn health(&self) -> Result<StoreHealth, Error> {
-        let schema_version = self.ask(|session| schema_version(session)).await?;
-        let server = connect::describe(&self.pool).await?;
-        Ok(StoreHealth {
-            engine: "postgres",
-            engine_version: server.version,
-            schema_version,
-            durability: server.durability,
+        let pool = self.pool.clone();
+        self.run_detached(async move {
+            let schema_version = ask(&pool, |session| schema_version(session)).await?;
+            let server = connect::describe(&pool).await?;
+            Ok(StoreHealth {
+                engine: "postgres",
+                engine_version: server.version,
+                schema_version,
+                durability: server.durability,
+            })
         })
+        .await
     }
 
     async fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
+        self.tasks.close();
+        self.tasks.wait().await;
         self.wake.stop().await;
         self.pool.close().await;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, PrincipalKind, WorkspaceId};
+use warren_model::{Event, EventKind, NewEvent, OrgId, Principal, PrincipalKind, Timestamp, WorkspaceId};
 
 use super::samples::{NOW, all_events, append, assert_gap_free, event, id, log, newest_seq};
 use crate::{Error, EventQuery, Store};
@@ -306,4 +306,29 @@ pub async fn unicode_and_large_data_come_back_as_they_were_written(store: Arc<dy
         assert!(found == sample, "sample {position} came back changed");
     }
     assert_eq!(found.len(), samples.len());
+}
+
+// F42
+pub async fn old_events_are_cleared_from_the_front_and_numbers_go_on(store: Arc<dyn Store>) {
+    for ms in [1, 2, 3, 9, 4, 5] {
+        append(&*store, &NewEvent { at: NOW.plus_ms(ms), ..event(json!({ "ms": ms })) }).await;
+    }
+    let prune = async |before: Timestamp, limit: u32| -> Result<u64, Error> {
+        store.write(move |tx| tx.prune_events(before, limit)).await
+    };
+    assert_eq!(prune(NOW, 100).await, Ok(0));
+    assert_eq!(prune(NOW.plus_ms(6), 2).await, Ok(2), "no more than the limit");
+    // The fourth is young: what follows it stays, whatever its time says.
+    assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(1));
+    assert_eq!(prune(NOW.plus_ms(6), 100).await, Ok(0));
+    append(&*store, &event(json!({}))).await;
+    let left: Vec<_> = log(&*store).await.iter().map(|event| event.seq).collect();
+    assert_eq!(left, [4, 5, 6, 7]);
+    let ends = store.read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?))).await;
+    assert_eq!(ends, Ok((Some(4), 7)));
+    assert_eq!(prune(NOW.plus_ms(60_000), 100).await, Ok(4));
+    let empty = store.read(|tx| tx.oldest_event_seq()).await;
+    assert_eq!(empty, Ok::<_, Error>(None));
+    append(&*store, &event(json!({}))).await;
+    assert_eq!(log(&*store).await[0].seq, 8, "a number is given once");
 }

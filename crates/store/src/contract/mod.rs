@@ -6,17 +6,22 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod box_holders;
 pub mod chat;
+pub mod delegations;
+pub mod deliveries;
 pub mod events;
-pub mod exchange;
 pub mod leases;
-pub mod ledgers;
 pub mod memory;
-pub mod places;
+pub mod positions;
 pub mod push_configs;
+pub mod registrations;
+pub mod repeats;
 mod samples;
 pub mod schedules;
 pub mod secrets;
+pub mod spending;
+pub mod tasks;
 pub mod templates;
 pub mod tokens;
 pub mod transactions;
@@ -52,8 +57,9 @@ macro_rules! contract_tests {
                 reports_of_unknown_workspaces_and_odd_values_are_refused
                 reports_of_many_are_read_at_once
                 what_is_due_is_found_the_longest_overdue_first
+            }
+            registrations {
                 the_last_registration_is_kept
-                a_runtimes_tokens_end_together_and_others_stay
             }
             events {
                 every_kind_comes_back_as_it_was_written
@@ -65,27 +71,7 @@ macro_rules! contract_tests {
                 pages_lead_to_the_end_of_the_log
                 the_signal_moves_after_the_commit_and_not_before
                 unicode_and_large_data_come_back_as_they_were_written
-            }
-            leases {
-                a_lease_is_taken_once_of_many
-                an_expired_lease_is_taken_over_with_a_larger_fence
-                an_old_fence_is_refused
-                the_same_owner_keeps_the_fence
-                a_lease_ends_at_the_very_moment_it_expires
-                a_released_lease_is_free_and_its_fence_still_grows
-                a_lost_lease_rolls_back_the_write_it_guards
-            }
-            webhooks {
-                webhooks_and_channels_come_back_as_they_were_written
-                an_event_is_owed_to_a_webhook_once
-                a_call_is_claimed_once_and_ends_once
-                what_is_due_is_found_by_webhook_and_not_for_stopped_ones
-                they_go_with_what_they_belong_to
-            }
-            ledgers {
-                spending_adds_up_by_workspace_and_month
                 old_events_are_cleared_from_the_front_and_numbers_go_on
-                tokens_that_ended_long_ago_are_cleared
             }
             tokens {
                 every_field_and_kind_comes_back_as_it_was_written
@@ -97,6 +83,20 @@ macro_rules! contract_tests {
                 last_use_only_moves_forward
                 ended_and_passing_tokens_do_not_count
                 lists_are_filtered_and_come_in_pages
+                tokens_that_ended_long_ago_are_cleared
+                a_runtimes_tokens_end_together_and_others_stay
+            }
+            spending {
+                spending_adds_up_by_workspace_and_month
+            }
+            leases {
+                a_lease_is_taken_once_of_many
+                an_expired_lease_is_taken_over_with_a_larger_fence
+                an_old_fence_is_refused
+                the_same_owner_keeps_the_fence
+                a_lease_ends_at_the_very_moment_it_expires
+                a_released_lease_is_free_and_its_fence_still_grows
+                a_lost_lease_rolls_back_the_write_it_guards
             }
             secrets {
                 every_field_comes_back_as_it_was_written
@@ -121,12 +121,17 @@ macro_rules! contract_tests {
                 a_template_is_written_only_at_the_version_it_was_read
                 templates_are_listed_by_name_in_pages_and_per_org
                 the_longest_provision_timeout_of_a_runtime_holds
+            }
+            positions {
                 positions_are_kept_per_principal_and_go_with_their_workspace
             }
-            exchange {
+            tasks {
                 a_task_comes_back_as_it_was_written_in_every_state
                 tasks_are_listed_by_their_last_change_without_a_gap
                 tasks_are_listed_youngest_first_and_filtered
+                what_has_ended_goes_after_its_time_and_with_its_workspace
+            }
+            deliveries {
                 the_queue_goes_by_priority_then_turn_then_age
                 a_position_counts_those_before_it
                 a_claim_is_written_once_and_an_old_attempt_is_refused
@@ -134,9 +139,12 @@ macro_rules! contract_tests {
                 a_held_lane_is_claimed_by_one_at_a_time
                 lanes_with_work_are_found_by_their_order
                 what_is_due_is_found_the_longest_overdue_first_and_lists_are_in_pages
+            }
+            repeats {
                 a_key_is_taken_once_per_sender_and_forgotten_after_its_time
+            }
+            delegations {
                 a_delegation_moves_only_from_the_state_it_was_read_in
-                what_has_ended_goes_after_its_time_and_with_its_workspace
             }
             chat {
                 a_conversation_and_its_messages_come_back_as_they_were_written
@@ -149,14 +157,18 @@ macro_rules! contract_tests {
                 what_was_said_long_ago_is_cleared_with_conversations_in_which_nothing_is_left
                 a_notices_key_is_per_workspace_written_over_and_forgotten_after_its_time
             }
-            places {
-                a_box_has_one_holder_and_a_late_claim_is_refused
-            }
             push_configs {
                 a_push_config_comes_back_as_it_was_written_and_is_replaced_by_its_id
                 a_call_is_owed_while_the_task_is_newer_than_what_was_told
                 a_call_is_taken_up_by_one_of_many
                 what_is_sealed_is_found_in_pages_and_replaced_once
+            }
+            webhooks {
+                webhooks_and_channels_come_back_as_they_were_written
+                an_event_is_owed_to_a_webhook_once
+                a_call_is_claimed_once_and_ends_once
+                what_is_due_is_found_by_webhook_and_not_for_stopped_ones
+                they_go_with_what_they_belong_to
             }
             schedules {
                 every_field_comes_back_as_it_was_written
@@ -181,6 +193,9 @@ macro_rules! contract_tests {
                 of_many_that_decide_one_does
                 questions_are_listed_newest_first_and_late_ones_are_found
                 what_was_decided_goes_after_its_time_and_all_with_the_workspace
+            }
+            box_holders {
+                a_box_has_one_holder_and_a_late_claim_is_refused
             }
             transactions {
                 an_error_leaves_nothing_behind
@@ -214,26 +229,9 @@ mod tests {
     #[test]
     fn every_case_is_listed() {
         let list = include_str!("mod.rs");
-        let sources = [
-            include_str!("workspaces.rs"),
-            include_str!("events.rs"),
-            include_str!("exchange.rs"),
-            include_str!("leases.rs"),
-            include_str!("ledgers.rs"),
-            include_str!("places.rs"),
-            include_str!("push_configs.rs"),
-            include_str!("tokens.rs"),
-            include_str!("transactions.rs"),
-            include_str!("secrets.rs"),
-            include_str!("audit.rs"),
-            include_str!("chat.rs"),
-            include_str!("vitals.rs"),
-            include_str!("templates.rs"),
-            include_str!("webhooks.rs"),
-            include_str!("schedules.rs"),
-            include_str!("memory.rs"),
-            include_str!("approvals.rs"),
-        ];
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/contract");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let sources: Vec<_> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
         let mut count = 0;
         for line in sources.iter().flat_map(|source| source.lines()) {
             if let Some(rest) = line.strip_prefix("pub async fn ") {

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warren_model::{
-    Capability, EventKind, Id, IdKind, LocalConfig, Mending, NewEvent, OrgId, Principal, ProviderConfig,
-    ScopeSet, Status, Task, Timestamp, Token, TokenHash, TokenId, TokenKind, Workspace, WorkspaceId,
-    WorkspaceSpec,
+    Capability, Delivery, DeliveryState, EventKind, Id, IdKind, LocalConfig, Mending, Message, NewEvent,
+    OrgId, Part, Principal, ProviderConfig, Role, ScopeSet, Status, Task, Timestamp, Token, TokenHash,
+    TokenId, TokenKind, Workspace, WorkspaceId, WorkspaceSpec,
 };
 
 use crate::{Error, EventQuery, Store};
@@ -132,4 +132,49 @@ pub(super) fn assert_gap_free(events: &[warren_model::Event]) {
     for (expected, event) in (1..).zip(events) {
         assert_eq!(event.seq, expected, "the log has a gap or is out of order");
     }
+}
+
+pub(super) fn delivery(task: &Task) -> Delivery {
+    Delivery {
+        id: id(),
+        org_id: task.org_id,
+        workspace_id: task.workspace_id,
+        task_id: task.id,
+        author: task.author.clone(),
+        message: Message::new("m-1", Role::User, vec![Part::text("do it")]),
+        priority: 0,
+        turn: 1,
+        state: DeliveryState::Queued,
+        end: None,
+        reason: None,
+        attempts: 0,
+        not_before: NOW,
+        expires_at: NOW.plus_ms(60_000),
+        idle_timeout_ms: 300_000,
+        deadline_at: None,
+        owner: None,
+        lease_until: None,
+        has_begun: false,
+        progress_at: None,
+        due_at: Some(NOW.plus_ms(60_000)),
+        created_at: NOW,
+        ended_at: None,
+    }
+}
+
+pub(super) async fn new_workspace(store: &dyn Store) -> WorkspaceId {
+    let row = workspace();
+    insert(store, &row).await;
+    row.id
+}
+
+pub(super) async fn put_task(store: &dyn Store, task: &Task, deliveries: &[Delivery]) {
+    let (task, deliveries) = (task.clone(), deliveries.to_vec());
+    let written: Result<(), Error> = store
+        .write(move |tx| {
+            tx.insert_task(&task)?;
+            deliveries.iter().try_for_each(|row| tx.insert_delivery(row))
+        })
+        .await;
+    assert_eq!(written, Ok(()), "a task and its messages are written");
 }

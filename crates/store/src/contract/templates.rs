@@ -1,14 +1,11 @@
-//! Templates and positions.
+//! What holds for templates.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warren_model::{
-    Blueprint, Id, MemoryConfig, OrgId, Position, Principal, ProviderConfig, Runtime, Status, Template,
-    TemplateName,
-};
+use warren_model::{Blueprint, MemoryConfig, OrgId, ProviderConfig, Runtime, Template, TemplateName};
 
-use super::samples::{NOW, id, insert, update, workspace};
+use super::samples::{NOW, id};
 use crate::{Error, Store};
 
 fn template(name: &str) -> Template {
@@ -122,32 +119,4 @@ pub async fn the_longest_provision_timeout_of_a_runtime_holds(store: Arc<dyn Sto
     );
     assert_eq!(longest(OrgId::DEFAULT, Runtime::External).await, Ok(None));
     assert_eq!(longest(id(), Runtime::Resident).await, Ok(None));
-}
-
-// F9
-pub async fn positions_are_kept_per_principal_and_go_with_their_workspace(store: Arc<dyn Store>) {
-    let (mut first, second) = (workspace(), workspace());
-    insert(&*store, &first).await;
-    insert(&*store, &second).await;
-    let (anna, ben) = (Principal::user(id()), Principal::user(id()));
-    let put = |who: Principal, id, position| store.write(move |tx| tx.put_position(&who, id, position));
-    let here = Position { x: 1.5, y: -2.25 };
-    assert_eq!(put(anna.clone(), first.id, Some(Position { x: 0.0, y: 0.0 })).await, Ok(()));
-    assert_eq!(put(anna.clone(), first.id, Some(here)).await, Ok(()));
-    let there = Position { x: 7.0, y: 8.0 };
-    assert_eq!(put(ben.clone(), first.id, Some(there)).await, Ok(()));
-    let ids = [first.id, second.id, Id::from_parts(NOW, [9; 10])];
-    let of = |who: Principal| store.read::<_, Error, _>(move |tx| tx.positions_of(&who, &ids));
-    assert_eq!(of(anna.clone()).await, Ok(BTreeMap::from([(first.id, here)])));
-    assert_eq!(of(ben.clone()).await, Ok(BTreeMap::from([(first.id, there)])));
-    assert_eq!(put(ben.clone(), first.id, None).await, Ok(()));
-    assert_eq!(of(ben).await, Ok(BTreeMap::new()));
-    first.status = Status::Removed;
-    first.version = update(&*store, &first).await.expect("a workspace is removed");
-    let erased = first.id;
-    assert_eq!(store.write(move |tx| tx.erase_workspace(erased)).await, Ok(true));
-    assert_eq!(of(anna).await, Ok(BTreeMap::new()));
-    let unknown = Id::from_parts(NOW, [9; 10]);
-    let refused = put(Principal::system("x"), unknown, Some(here)).await;
-    assert!(refused.is_err(), "a workspace that is not there has no place: {refused:?}");
 }

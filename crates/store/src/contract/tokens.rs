@@ -203,3 +203,48 @@ async fn list_ids(store: &dyn Store, mut query: TokenQuery) -> Vec<TokenId> {
         }
     }
 }
+
+// F42
+pub async fn tokens_that_ended_long_ago_are_cleared(store: Arc<dyn Store>) {
+    let ended = [
+        Token { revoked_at: Some(NOW), ..token() },
+        Token { used_at: Some(NOW), ..token() },
+        Token { expires_at: Some(NOW), ..token() },
+    ];
+    let kept = [
+        token(),
+        Token { expires_at: Some(NOW.plus_ms(10)), ..token() },
+        Token { revoked_at: Some(NOW.plus_ms(5)), ..token() },
+    ];
+    let rows: Vec<_> = ended.iter().chain(&kept).cloned().collect();
+    let written: Result<(), Error> =
+        store.write(move |tx| rows.iter().try_for_each(|row| tx.insert_token(row))).await;
+    assert_eq!(written, Ok(()));
+    let prune = async |limit: u32| -> Result<u64, Error> {
+        store.write(move |tx| tx.prune_tokens(NOW.plus_ms(5), limit)).await
+    };
+    assert_eq!((prune(2).await, prune(2).await, prune(2).await), (Ok(2), Ok(1), Ok(0)));
+    for row in kept {
+        let found = store.read(move |tx| tx.token(row.id)).await;
+        assert_eq!(found, Ok::<_, Error>(Some(row)));
+    }
+}
+
+// F10
+pub async fn a_runtimes_tokens_end_together_and_others_stay(store: Arc<dyn Store>) {
+    let row: Workspace = workspace();
+    insert(&*store, &row).await;
+    let of = |kind| warren_model::Token { kind, workspace_id: Some(row.id), ..token() };
+    let tokens = [of(TokenKind::Runner), of(TokenKind::Runner), of(TokenKind::Workspace)];
+    let rows = tokens.clone();
+    let written: Result<(), Error> =
+        store.write(move |tx| rows.iter().try_for_each(|token| tx.insert_token(token))).await;
+    assert_eq!(written, Ok(()));
+    let row_id = row.id;
+    let revoke = move |tx: &mut dyn crate::WriteTx| tx.revoke_tokens_of(row_id, TokenKind::Runner, NOW);
+    assert_eq!(store.write(revoke).await, Ok::<_, Error>(2));
+    assert_eq!(store.write(revoke).await, Ok::<_, Error>(0));
+    let other = tokens[2].id;
+    let left = store.read(move |tx| tx.token(other)).await.expect("a token is read");
+    assert_eq!(left.and_then(|token| token.revoked_at), None);
+}

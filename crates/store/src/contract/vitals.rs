@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-use warren_model::{
-    Displaced, Mending, Outcomes, Registration, RuntimeState, Timestamp, TokenKind, Vitals, WorkOutcome,
-    Workspace, WorkspaceId,
-};
+use warren_model::{Displaced, Mending, Outcomes, RuntimeState, Timestamp, Vitals, WorkOutcome, WorkspaceId};
 
-use super::samples::{NOW, get, id, insert, token, workspace};
+use super::samples::{NOW, get, id, insert, workspace};
 use crate::{Batch, Due, Error, Store};
 
 async fn put(store: &dyn Store, id: WorkspaceId, vitals: Vitals) -> Result<(), Error> {
@@ -119,51 +115,4 @@ pub async fn what_is_due_is_found_the_longest_overdue_first(store: Arc<dyn Store
         assert_eq!(due(&*store, what, now, 2).await, [ids[1], ids[2]], "{what:?}");
         assert_eq!(due(&*store, what, NOW, 10).await, [], "{what:?}: nothing yet");
     }
-}
-
-// F10
-pub async fn the_last_registration_is_kept(store: Arc<dyn Store>) {
-    let row = workspace();
-    insert(&*store, &row).await;
-    let first = Registration {
-        workspace_id: row.id,
-        boots: 1,
-        registered_at: NOW,
-        version: Some("1.2".into()),
-        agent_card: Some(json!({ "name": "a", "skills": [] })),
-    };
-    let second = Registration {
-        boots: 2,
-        registered_at: NOW.plus_ms(1),
-        version: None,
-        agent_card: None,
-        ..first.clone()
-    };
-    for one in [first, second] {
-        let written = one.clone();
-        let put: Result<(), Error> = store.write(move |tx| tx.put_registration(&written)).await;
-        assert_eq!(put, Ok(()));
-        let row_id = row.id;
-        assert_eq!(store.read(move |tx| tx.registration(row_id)).await, Ok::<_, Error>(Some(one)));
-    }
-    assert_eq!(store.read(move |tx| tx.registration(id())).await, Ok::<_, Error>(None));
-}
-
-// F10
-pub async fn a_runtimes_tokens_end_together_and_others_stay(store: Arc<dyn Store>) {
-    let row: Workspace = workspace();
-    insert(&*store, &row).await;
-    let of = |kind| warren_model::Token { kind, workspace_id: Some(row.id), ..token() };
-    let tokens = [of(TokenKind::Runner), of(TokenKind::Runner), of(TokenKind::Workspace)];
-    let rows = tokens.clone();
-    let written: Result<(), Error> =
-        store.write(move |tx| rows.iter().try_for_each(|token| tx.insert_token(token))).await;
-    assert_eq!(written, Ok(()));
-    let row_id = row.id;
-    let revoke = move |tx: &mut dyn crate::WriteTx| tx.revoke_tokens_of(row_id, TokenKind::Runner, NOW);
-    assert_eq!(store.write(revoke).await, Ok::<_, Error>(2));
-    assert_eq!(store.write(revoke).await, Ok::<_, Error>(0));
-    let other = tokens[2].id;
-    let left = store.read(move |tx| tx.token(other)).await.expect("a token is read");
-    assert_eq!(left.and_then(|token| token.revoked_at), None);
 }

@@ -4,7 +4,7 @@ use croner::Cron;
 use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZoneDatabase;
-use warren_model::{Schedule, Timestamp, Timing};
+use warren_model::{ErrorCode, PublicFailure, Schedule, Timestamp, Timing};
 
 use super::wall_clock::WallClock;
 
@@ -41,6 +41,26 @@ pub enum Problem {
     JitterTooLong {
         max: u32,
     },
+}
+
+impl PublicFailure for Problem {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Name
+            | Self::Prompt
+            | Self::InvalidCron(_)
+            | Self::InvalidInterval
+            | Self::JitterTooLong { .. } => ErrorCode::InvalidSchedule,
+            Self::PromptTooLarge { .. } => ErrorCode::PayloadTooLarge,
+            Self::NeverFires => ErrorCode::ScheduleNeverFires,
+            Self::UnknownTimeZone { .. } => ErrorCode::UnknownTimeZone,
+            Self::TooFrequent { .. } => ErrorCode::ScheduleTooFrequent,
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        Some(self.sentence())
+    }
 }
 
 impl Problem {

@@ -72,7 +72,10 @@ pub(crate) async fn create(
     let body = paced_body(request, Duration::from_millis(app.limits().body_timeout_ms));
     let (fleet, by) = (app.fleet.clone(), who.principal.clone());
     // A client that hangs up in the middle must leave nothing behind.
-    let files = app.fleet.unhurried(async move { receive(&fleet, row, &upload, body, boundary, &by).await });
+    let files = app
+        .fleet
+        .context()
+        .run_detached(async move { receive(&fleet, row, &upload, body, boundary, &by).await });
     let files = files.await??;
     let body = Uploaded {
         bytes: files.iter().map(|file| file.bytes).sum(),

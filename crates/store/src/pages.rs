@@ -1,6 +1,4 @@
-//! What can be asked for, in pages.
-
-use warren_model::{OrgId, Principal, Status, WorkspaceId};
+//! How many rows at once are handed out: in pages, and in batches of what is due.
 
 use crate::Error;
 
@@ -46,58 +44,4 @@ pub struct Unreadable {
     pub id: String,
     /// Which column, and why.
     pub problem: String,
-}
-
-/// Workspaces in order of creation (their ids sort by time).
-#[derive(Debug, Clone, PartialEq)]
-pub struct WorkspaceQuery {
-    pub org_id: Option<OrgId>,
-    pub parent_id: Option<WorkspaceId>,
-    /// Empty: any status.
-    pub statuses: Vec<Status>,
-    /// Exact name.
-    pub name: Option<String>,
-    /// Whether rows with status `removed` are shown.
-    pub includes_removed: bool,
-    /// Only those whose generation was not brought about yet (F3).
-    pub is_behind: bool,
-    /// Only ids after this one.
-    pub after: Option<WorkspaceId>,
-    pub limit: u32,
-}
-
-impl WorkspaceQuery {
-    pub fn all(limit: u32) -> Self {
-        Self {
-            org_id: None,
-            parent_id: None,
-            statuses: Vec::new(),
-            name: None,
-            includes_removed: false,
-            is_behind: false,
-            after: None,
-            limit,
-        }
-    }
-}
-
-/// Events in sequence order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EventQuery {
-    /// Only sequences after this one; 0 from the start.
-    pub after: u64,
-    /// What the reader may see.
-    pub org_id: Option<OrgId>,
-    pub workspace_id: Option<WorkspaceId>,
-    pub limit: u32,
-}
-
-/// Tokens in order of creation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TokenQuery {
-    pub org_id: Option<OrgId>,
-    pub owner: Option<Principal>,
-    pub includes_ended: bool,
-    pub after: Option<warren_model::TokenId>,
-    pub limit: u32,
 }

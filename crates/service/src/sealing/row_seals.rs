@@ -1,52 +1,48 @@
-//! Small secrets that belong to rows elsewhere, such as the credential with which a receiver of notifications is called:
-//! sealed under the current key, for their place alone.
-//!
-//! A rotation of the key seals them anew with all others.
+//! Small secrets in rows of other tables, such as the credential with which a receiver of notifications is called. Each is
+//! sealed under the current key for its place alone, and a rotation of the key seals it anew.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use warren_model::{KeyId, TaskId};
+use warren_model::KeyId;
 use zeroize::Zeroizing;
 
+use super::Sealer;
 use super::keys::{Key, Keyring};
-use crate::Fleet;
 
-/// Of the text form, so that it can change.
+/// Stands in front of the text, so that its form can change.
 const VERSION: &str = "v1";
 
-impl Fleet {
-    /// The place of what a receiver of notifications about a task is called with.
-    pub fn push_place(task_id: TaskId, config: &str) -> String {
-        format!("push_config/{task_id}/{config}")
-    }
-
-    /// Under the current key of this ring. `None`: it is already, or does not open.
-    pub(super) fn resealed_aside(&self, ring: &Keyring, place: &str, sealed: &str) -> Resealing {
-        if key_id_of(sealed).as_ref() == Some(ring.current().id()) {
-            return Resealing::NotNeeded;
-        }
-        let Some(text) = open(ring, place, sealed) else { return Resealing::Unreadable };
-        let mut nonce = [0; NONCE_LEN];
-        self.entropy().fill(&mut nonce);
-        Resealing::Sealed(seal(ring.current(), nonce, place, &text))
-    }
-
+impl Sealer {
     /// Seals a text for one place: it opens nowhere else.
-    pub fn seal_aside(&self, place: &str, text: &str) -> String {
-        let mut nonce = [0; NONCE_LEN];
-        self.entropy().fill(&mut nonce);
-        seal(self.keys().ring().current(), nonce, place, text)
+    pub fn seal_text(&self, place: &str, text: &str) -> String {
+        seal(self.keys.ring().current(), self.nonce(), place, text)
     }
 
     /// `None`: its key is not at hand, or it is not what was sealed for this place.
-    pub fn open_aside(&self, place: &str, sealed: &str) -> Option<Zeroizing<String>> {
-        open(&self.keys().ring(), place, sealed)
+    pub fn open_text(&self, place: &str, sealed: &str) -> Option<Zeroizing<String>> {
+        open(&self.keys.ring(), place, sealed)
+    }
+
+    /// Seals a text anew under the current key of this ring, where it is under another.
+    pub fn reseal_text(&self, ring: &Keyring, place: &str, sealed: &str) -> RowSeal {
+        if key_id_of(sealed).as_ref() == Some(ring.current().id()) {
+            return RowSeal::NotNeeded;
+        }
+        let Some(text) = open(ring, place, sealed) else { return RowSeal::Unreadable };
+        RowSeal::Sealed(seal(ring.current(), self.nonce(), place, &text))
+    }
+
+    fn nonce(&self) -> [u8; NONCE_LEN] {
+        let mut nonce = [0; NONCE_LEN];
+        self.entropy.fill(&mut nonce);
+        nonce
     }
 }
 
-/// What a rotation makes of something sealed aside.
-pub(super) enum Resealing {
+/// What a rotation of the key makes of a text that is sealed in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowSeal {
     NotNeeded,
     Unreadable,
     Sealed(String),

@@ -5,8 +5,8 @@ use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use warren_model::KeyId;
 use zeroize::Zeroizing;
 
-use super::keys::KEY_BYTES;
-use crate::Fleet;
+use super::Sealer;
+use super::keys::{KEY_BYTES, Key};
 
 struct Length;
 
@@ -16,16 +16,16 @@ impl KeyType for Length {
     }
 }
 
-impl Fleet {
-    /// Of which the first of the derived keys is made: another one comes with a rotation.
+impl Sealer {
+    /// The key that the first of the derived keys is made from. It changes with a rotation.
     pub fn current_key_id(&self) -> KeyId {
-        self.keys().current_id()
+        self.keys.current_id()
     }
 
     /// One key per key at hand, the current one first. Another purpose gives keys that tell nothing of these, and a
     /// rotation puts a new one in front.
     pub fn derived_keys(&self, purpose: &str) -> Vec<Zeroizing<[u8; KEY_BYTES]>> {
-        let derive = |key: &super::Key| {
+        let derive = |key: &Key| {
             let mut bytes = Zeroizing::new([0; KEY_BYTES]);
             Salt::new(HKDF_SHA256, b"warren.derived.key.1")
                 .extract(key.bytes())
@@ -34,6 +34,6 @@ impl Fleet {
                 .expect("32 bytes are one block of the hash");
             bytes
         };
-        self.keys().ring().iter().map(derive).collect()
+        self.keys.ring().iter().map(derive).collect()
     }
 }

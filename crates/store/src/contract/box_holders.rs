@@ -1,9 +1,9 @@
-//! What holds for who has a box.
+//! What holds for which replica holds a box.
 
 use std::sync::Arc;
 
 use super::samples::{id, insert, update, workspace};
-use crate::{Error, Place, Store};
+use crate::{BoxHolder, Error, Store};
 
 // O10
 pub async fn a_box_has_one_holder_and_a_late_claim_is_refused(store: Arc<dyn Store>) {
@@ -12,7 +12,7 @@ pub async fn a_box_has_one_holder_and_a_late_claim_is_refused(store: Arc<dyn Sto
     let row_id = row.id;
     let place = async || store.read(move |tx| tx.place(row_id)).await.expect("a holder is read");
     let put = async |replica: &str, epoch, known| {
-        let place = Place { workspace_id: row_id, replica: replica.to_owned(), epoch };
+        let place = BoxHolder { workspace_id: row_id, replica: replica.to_owned(), epoch };
         store.write(move |tx| tx.put_place(&place, known)).await
     };
     assert_eq!(place().await, None);
@@ -20,8 +20,8 @@ pub async fn a_box_has_one_holder_and_a_late_claim_is_refused(store: Arc<dyn Sto
     assert_eq!(put("b", 1, None).await, Err(Error::Conflict), "somebody was first");
     assert_eq!(put("b", 2, Some(1)).await, Ok(()));
     assert_eq!(put("a", 2, Some(1)).await, Err(Error::Conflict), "it is not what was read");
-    assert_eq!(place().await, Some(Place { workspace_id: row_id, replica: "b".into(), epoch: 2 }));
-    let nowhere = Place { workspace_id: id(), replica: "a".into(), epoch: 1 };
+    assert_eq!(place().await, Some(BoxHolder { workspace_id: row_id, replica: "b".into(), epoch: 2 }));
+    let nowhere = BoxHolder { workspace_id: id(), replica: "a".into(), epoch: 1 };
     let refused: Result<(), Error> = store.write(move |tx| tx.put_place(&nowhere, None)).await;
     assert!(refused.is_err(), "of a workspace that is not there");
     let removed = warren_model::Workspace { status: warren_model::Status::Removed, ..row };

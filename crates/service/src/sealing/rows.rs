@@ -1,15 +1,20 @@
 //! Sealing and opening: AES-256-GCM with a random nonce, and everything that identifies the row as associated data.
 
+use std::collections::BTreeMap;
+
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use warren_doors::Entropy;
-use warren_model::{KeyId, SealedSecret, SecretValue};
+use warren_model::{ErrorCode, KeyId, SealedSecret, SecretValue, WorkspaceId};
+use warren_rules::access::secrets;
 use zeroize::Zeroizing;
 
+use super::Sealer;
 use super::keys::{Key, Keyring};
+use crate::Error;
 
 /// Why a secret did not open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum OpenError {
+pub enum OpenError {
     #[error("its key {0} is not at hand")]
     KeyMissing(KeyId),
     /// Changed, moved to another owner or name, or put back from an earlier version.
@@ -17,8 +22,39 @@ pub(crate) enum OpenError {
     NotWhatWasSealed(KeyId),
 }
 
-/// Seals `value` into the row: sets its key, nonce and sealed bytes. Owner, name and version must stand already.
-pub(crate) fn seal(row: &mut SealedSecret, value: &SecretValue, key: &Key, entropy: &dyn Entropy) {
+impl Sealer {
+    /// Seals `value` into the row: sets its key, nonce and sealed bytes. Owner, name and version must be set before.
+    pub fn seal_row(&self, row: &mut SealedSecret, value: &SecretValue, key: &Key) {
+        seal(row, value, key, &*self.entropy);
+    }
+
+    pub fn open_row(&self, row: &SealedSecret, keys: &Keyring) -> Result<SecretValue, OpenError> {
+        open(row, keys)
+    }
+
+    /// Opens all that commands of a workspace get: its own secrets before its org's. One that does not open is an error: a
+    /// command that runs without what it counts on does harm of its own.
+    pub fn open_all(
+        &self,
+        id: WorkspaceId,
+        rows: Vec<SealedSecret>,
+    ) -> Result<BTreeMap<String, Zeroizing<String>>, Error> {
+        let in_effect = secrets::in_effect(rows);
+        let keys = self.keys_for(in_effect.values());
+        let mut values = BTreeMap::new();
+        for (name, row) in in_effect {
+            let value = open(&row, &keys).map_err(|error| {
+                tracing::error!(workspace.id = %id, secret = name.as_str(), %error, "a secret does not open");
+                let detail = format!("{name}, sealed under {}", row.key_id);
+                Error::with_detail(ErrorCode::SecretUnreadable, detail)
+            })?;
+            values.insert(name.as_str().to_owned(), Zeroizing::new(value.reveal().to_owned()));
+        }
+        Ok(values)
+    }
+}
+
+fn seal(row: &mut SealedSecret, value: &SecretValue, key: &Key, entropy: &dyn Entropy) {
     row.key_id = key.id().clone();
     entropy.fill(&mut row.nonce);
     let mut bytes = value.reveal().as_bytes().to_vec();
@@ -32,7 +68,7 @@ pub(crate) fn seal(row: &mut SealedSecret, value: &SecretValue, key: &Key, entro
     row.sealed = bytes;
 }
 
-pub(crate) fn open(row: &SealedSecret, keys: &Keyring) -> Result<SecretValue, OpenError> {
+fn open(row: &SealedSecret, keys: &Keyring) -> Result<SecretValue, OpenError> {
     let key = keys.find(&row.key_id).ok_or_else(|| OpenError::KeyMissing(row.key_id.clone()))?;
     let damaged = || OpenError::NotWhatWasSealed(row.key_id.clone());
     let mut bytes = Zeroizing::new(row.sealed.clone());

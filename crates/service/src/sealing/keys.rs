@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use warren_model::KeyId;
 use zeroize::Zeroizing;
 
-pub(super) const KEY_BYTES: usize = 32;
+pub(crate) const KEY_BYTES: usize = 32;
 /// More than any rotation leaves behind.
 const MAX_KEYS: usize = 16;
 
@@ -53,7 +53,7 @@ impl Key {
         &self.id
     }
 
-    pub(super) fn bytes(&self) -> &[u8; KEY_BYTES] {
+    pub(crate) fn bytes(&self) -> &[u8; KEY_BYTES] {
         &self.bytes
     }
 }
@@ -110,7 +110,7 @@ impl Keyring {
     }
 
     /// All of them, the current one first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Key> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Key> {
         self.0.iter()
     }
 
@@ -120,14 +120,14 @@ impl Keyring {
 
     /// With a new key in front.
     #[must_use]
-    pub(super) fn led_by(&self, key: Key) -> Self {
+    pub fn led_by(&self, key: Key) -> Self {
         Self([key].into_iter().chain(self.0.iter().cloned()).take(MAX_KEYS).collect())
     }
 
     /// Without keys that nothing needs. The one before the current stays: another replica may have sealed with it a
     /// moment ago, and yesterday's backup surely has.
     #[must_use]
-    pub(super) fn without_unused(&self, is_used: impl Fn(&KeyId) -> bool) -> Self {
+    pub fn without_unused(&self, is_used: impl Fn(&KeyId) -> bool) -> Self {
         let kept = self.0.iter().enumerate().filter(|(position, key)| *position < 2 || is_used(&key.id));
         Self(kept.map(|(_, key)| key.clone()).collect())
     }
@@ -172,17 +172,18 @@ impl Keys {
         Ok(Self(Arc::new(Inner { source, ring })))
     }
 
-    pub(super) fn ring(&self) -> Keyring {
+    /// The keys as they were last read.
+    pub fn ring(&self) -> Keyring {
         self.0.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn current_id(&self) -> KeyId {
+    pub(crate) fn current_id(&self) -> KeyId {
         self.0.ring.read().unwrap_or_else(PoisonError::into_inner).current().id().clone()
     }
 
     /// Reads the source again: another replica may have changed a shared file. What is there now stays where it
     /// cannot be read.
-    pub(super) fn reload(&self) -> Keyring {
+    pub fn reload(&self) -> Keyring {
         match self.0.source.load() {
             Ok(fresh) => {
                 *self.0.ring.write().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
@@ -195,8 +196,8 @@ impl Keys {
         }
     }
 
-    /// Puts `keyring` in place of what is there; answers whether the source can be written at all.
-    pub(super) fn replace(&self, keyring: &Keyring) -> Result<bool, KeyError> {
+    /// Puts `keyring` in place of what is there; returns true if the source can be written at all.
+    pub fn replace(&self, keyring: &Keyring) -> Result<bool, KeyError> {
         let is_written = self.0.source.replace(keyring)?;
         if is_written {
             *self.0.ring.write().unwrap_or_else(PoisonError::into_inner) = keyring.clone();

@@ -1,7 +1,7 @@
-//! Holders of boxes in SQL.
+//! Which replica holds a box, in SQL. The table is called `places`, since a released migration is never edited.
 
 use warren_model::WorkspaceId;
-use warren_store::{Error, Place, PlaceReads, PlaceWrites};
+use warren_store::{BoxHolder, BoxHolderReads, BoxHolderWrites, Error};
 
 use crate::session::Value;
 use crate::transaction::Transaction;
@@ -10,17 +10,18 @@ const GET: &str = "SELECT workspace_id, replica, epoch FROM places WHERE workspa
 const INSERT: &str = "INSERT INTO places (workspace_id, replica, epoch) VALUES ($1, $2, $3) ON CONFLICT (workspace_id) DO NOTHING";
 const UPDATE: &str = "UPDATE places SET replica = $1, epoch = $2 WHERE workspace_id = $3 AND epoch = $4";
 
-impl PlaceReads for Transaction<'_> {
-    fn place(&mut self, id: WorkspaceId) -> Result<Option<Place>, Error> {
+impl BoxHolderReads for Transaction<'_> {
+    fn place(&mut self, id: WorkspaceId) -> Result<Option<BoxHolder>, Error> {
         self.first("places", GET, &[id.into()], |row| {
-            Ok(Place { workspace_id: row.id()?, replica: row.text()?.to_owned(), epoch: row.count()? })
+            Ok(BoxHolder { workspace_id: row.id()?, replica: row.text()?.to_owned(), epoch: row.count()? })
         })
     }
 }
 
-impl PlaceWrites for Transaction<'_> {
-    fn put_place(&mut self, place: &Place, known: Option<u64>) -> Result<(), Error> {
-        let (id, replica, epoch) = (place.workspace_id, place.replica.as_str(), Value::count(place.epoch)?);
+impl BoxHolderWrites for Transaction<'_> {
+    fn put_place(&mut self, holder: &BoxHolder, known: Option<u64>) -> Result<(), Error> {
+        let (id, replica, epoch) =
+            (holder.workspace_id, holder.replica.as_str(), Value::count(holder.epoch)?);
         let changed = match known {
             None => self.execute(INSERT, &[id.into(), replica.into(), epoch])?,
             Some(known) => self.execute(UPDATE, &[replica.into(), epoch, id.into(), Value::count(known)?])?,

@@ -1,9 +1,9 @@
-//! Failures of the fleet: a public code and detail, and apart from them the cause, which stays in the log.
+//! How a service fails: a public code and detail, and apart from them the cause, which stays in the log.
 
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, PublicFailure};
 use warren_rules::lifecycle::templates::Missing;
 
-/// Of a list that is also told field by field.
+/// The longest detail of a failure whose parts are also listed one by one.
 const MAX_DETAIL_BYTES: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +26,8 @@ impl Error {
         Self { detail: Some(detail.into()), ..Self::new(code) }
     }
 
-    /// Variables that a template requires and nobody has set: all of them at once.
-    pub(crate) fn of_missing(missing: Vec<Missing>) -> Self {
+    /// The variables that a template requires and nobody has set, all of them at once.
+    pub fn of_missing(missing: Vec<Missing>) -> Self {
         let told: Vec<_> = missing.iter().map(|one| format!("{}: {}", one.path, one.name)).collect();
         let detail = warren_model::truncate_utf8(&told.join("; "), MAX_DETAIL_BYTES).to_owned();
         Self { missing, ..Self::with_detail(ErrorCode::RequiredEnvMissing, detail) }
@@ -57,23 +57,33 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<warren_store::Error> for Error {
-    fn from(error: warren_store::Error) -> Self {
-        use warren_store::Error as Store;
-        let code = match &error {
-            Store::Conflict | Store::AlreadyExists | Store::LeaseLost => ErrorCode::VersionConflict,
-            Store::Refused(_) => ErrorCode::TransitionRefused,
-            Store::Full => ErrorCode::StorageFull,
-            Store::Unavailable(_) => ErrorCode::PlatformUnavailable,
-            Store::Newer { .. } => ErrorCode::DatabaseNewer,
-            Store::Corrupt(_) | Store::ChecksumMismatch { .. } => ErrorCode::DatabaseDamaged,
-        };
-        Self { cause: Some(error.to_string()), ..Self::new(code) }
+/// Any crate's failure that says what its caller may be told. `Error` itself does not implement the trait, so that this
+/// does not meet the identity conversion.
+impl<E: PublicFailure> From<E> for Error {
+    fn from(failure: E) -> Self {
+        Self { code: failure.code(), detail: failure.detail(), missing: Vec::new(), cause: failure.cause() }
     }
 }
 
-impl From<warren_workspace::Error> for Error {
-    fn from(error: warren_workspace::Error) -> Self {
-        Self::with_detail(error.code(), error.to_string())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // F34
+    #[test]
+    fn the_words_of_the_database_are_kept_from_the_caller() {
+        let error = Error::from(warren_store::Error::Unavailable("no route to 10.0.0.7".into()));
+        assert_eq!((error.code, &error.detail), (ErrorCode::PlatformUnavailable, &None));
+        assert_eq!(error.cause(), Some("the database is not available: no route to 10.0.0.7"));
+    }
+
+    // F50
+    #[test]
+    fn missing_variables_are_all_named_in_one_failure() {
+        let of = |path: &str, name: &str| Missing { path: path.into(), name: name.into() };
+        let error = Error::of_missing(vec![of("root", "A"), of("root/leaf", "B")]);
+        assert_eq!(error.code, ErrorCode::RequiredEnvMissing);
+        assert_eq!(error.detail.as_deref(), Some("root: A; root/leaf: B"));
+        assert_eq!(error.missing.len(), 2);
     }
 }

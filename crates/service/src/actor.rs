@@ -1,0 +1,68 @@
+//! Who acts, as the audit log names them. An entry is made here and written in the transaction of what it records (F35).
+
+use serde_json::Value;
+use warren_model::{
+    AuditAction, AuditOutcome, AuditTargetKind, NewAuditEntry, OrgId, Principal, Timestamp, TokenId,
+    WorkspaceId,
+};
+
+use crate::Identity;
+
+/// Who does something, as the log will name them.
+#[derive(Debug, Clone)]
+pub struct Actor {
+    org_id: OrgId,
+    principal: Principal,
+    token: Option<(TokenId, String)>,
+    request_id: Option<String>,
+}
+
+impl Actor {
+    pub fn of(who: &Identity) -> Self {
+        Self {
+            org_id: who.token.org_id,
+            principal: who.principal.clone(),
+            token: Some((who.token.id, who.token.prefix.clone())),
+            request_id: who.request_id.clone(),
+        }
+    }
+
+    /// A part of Warren itself.
+    pub fn system(part: &str, org_id: OrgId) -> Self {
+        Self { org_id, principal: Principal::system(part), token: None, request_id: None }
+    }
+
+    /// Something that is done in the transaction at hand.
+    pub fn did(
+        &self,
+        at: Timestamp,
+        action: AuditAction,
+        target_kind: AuditTargetKind,
+        target_id: &str,
+        details: Value,
+    ) -> NewAuditEntry {
+        NewAuditEntry {
+            at,
+            org_id: self.org_id,
+            principal: self.principal.clone(),
+            token: self.token.clone(),
+            action,
+            target_kind,
+            target_id: target_id.to_owned(),
+            outcome: AuditOutcome::Done,
+            request_id: self.request_id.clone(),
+            details,
+        }
+    }
+
+    /// Something done to a workspace.
+    pub fn did_to_workspace(
+        &self,
+        at: Timestamp,
+        action: AuditAction,
+        id: WorkspaceId,
+        details: Value,
+    ) -> NewAuditEntry {
+        self.did(at, action, AuditTargetKind::Workspace, &id.to_string(), details)
+    }
+}

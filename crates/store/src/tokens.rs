@@ -1,0 +1,43 @@
+//! Tokens, of which only hashes are kept.
+
+use warren_model::{OrgId, Principal, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId};
+
+use crate::{Error, Page};
+
+/// Tokens in order of creation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenQuery {
+    pub org_id: Option<OrgId>,
+    pub owner: Option<Principal>,
+    pub includes_ended: bool,
+    pub after: Option<TokenId>,
+    pub limit: u32,
+}
+
+pub trait TokenReads {
+    fn token(&mut self, id: TokenId) -> Result<Option<Token>, Error>;
+    /// The way a credential is checked: by hash, so that no comparison leaks timing.
+    fn token_by_hash(&mut self, hash: &TokenHash) -> Result<Option<Token>, Error>;
+    fn tokens(&mut self, query: &TokenQuery) -> Result<Page<Token, TokenId>, Error>;
+    /// How many tokens this owner holds that are neither expired at `now`, revoked nor used up; sign-in links and
+    /// browser sessions do not count.
+    fn count_tokens(&mut self, owner: &Principal, now: Timestamp) -> Result<u64, Error>;
+}
+
+pub trait TokenWrites {
+    fn insert_token(&mut self, token: &Token) -> Result<(), Error>;
+    /// Sets `revoked_at` once. Answers whether this call did it.
+    fn revoke_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
+    /// Sets `used_at` once. Answers whether this call did it: of two callers, one gets `true`.
+    fn use_up_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
+    fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error>;
+    /// Revokes all tokens of one kind that speak for a workspace. Answers how many this call ended.
+    fn revoke_tokens_of(
+        &mut self,
+        workspace_id: WorkspaceId,
+        kind: TokenKind,
+        at: Timestamp,
+    ) -> Result<u64, Error>;
+    /// Deletes tokens that ended before this moment, at most `limit`. Answers how many.
+    fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
+}
