@@ -9,7 +9,7 @@ mod links;
 mod machine_paths;
 mod re_exports;
 pub(crate) mod security;
-mod services;
+pub(crate) mod services;
 mod shell_blocks;
 mod source;
 pub(crate) mod specification;

@@ -15,24 +15,33 @@ const MAX_METHODS: usize = 25;
 const CRATES: &[&str] = &["service", "fleet", "exchange", "operations", "agent"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let crates = tree.crates().filter(|one| CRATES.contains(&one.name));
-    crates.flat_map(|one| check_sources(tree, &format!("{}/src/", one.folder))).collect()
+    let large = types(tree).into_iter().filter(|(_, (_, methods))| methods.len() > MAX_METHODS);
+    large.map(|((_, name), (path, methods))| too_many(name, path, &methods)).collect()
 }
 
-/// A type with where it is first seen and the names of its methods.
-type Types<'a> = BTreeMap<&'a str, (&'a str, Vec<&'a str>)>;
+/// How many methods each type has that has some, the largest of each crate first.
+pub(crate) fn table(tree: &Tree) -> String {
+    let mut counts: Vec<(&str, usize, &str)> =
+        types(tree).into_iter().map(|((krate, name), (_, methods))| (krate, methods.len(), name)).collect();
+    counts.sort_by_key(|(krate, count, name)| (*krate, usize::MAX - count, *name));
+    counts.into_iter().map(|(krate, count, name)| format!("{count:>4}  {krate}::{name}\n")).collect()
+}
 
-fn check_sources(tree: &Tree, folder: &str) -> Vec<Finding> {
+/// By crate and type: a file that it is in, and the names of its methods.
+type Types<'a> = BTreeMap<(&'a str, &'a str), (&'a str, Vec<&'a str>)>;
+
+fn types(tree: &Tree) -> Types<'_> {
     let mut types = Types::new();
-    let sources =
-        tree.with_extension(&["rs"]).filter(|(path, _)| path.starts_with(folder) && !is_test_file(path));
-    for (path, text) in sources {
-        for method in rust_source::methods(&rust_source::tokens(text)) {
-            types.entry(method.of).or_insert_with(|| (path, Vec::new())).1.push(method.name);
+    for one in tree.crates().filter(|one| CRATES.contains(&one.name)) {
+        let folder = format!("{}/src/", one.folder);
+        let sources = tree.with_extension(&["rs"]).filter(|(path, _)| path.starts_with(&folder));
+        for (path, text) in sources.filter(|(path, _)| !is_test_file(path)) {
+            for method in rust_source::methods(&rust_source::tokens(text)) {
+                types.entry((one.name, method.of)).or_insert_with(|| (path, Vec::new())).1.push(method.name);
+            }
         }
     }
-    let large = types.into_iter().filter(|(_, (_, names))| names.len() > MAX_METHODS);
-    large.map(|(name, (path, methods))| too_many(name, path, &methods)).collect()
+    types
 }
 
 /// `#[cfg(test)] mod tests;` stands in another file than the one it builds.
@@ -86,5 +95,12 @@ mod tests {
     fn two_services_are_counted_apart_and_other_crates_not_at_all() {
         assert!(findings("fleet", &block("Tokens", 0, 20), &block("Secrets", 0, 20)).is_empty());
         assert!(findings("model", &block("Fleet", 0, 20), &block("Fleet", 20, 40)).is_empty());
+    }
+
+    #[test]
+    fn the_table_has_the_largest_of_each_crate_first() {
+        let source = block("Tokens", 0, 2) + &block("Secrets", 0, 12);
+        let tree = Tree::of([("crates/fleet/Cargo.toml", ""), ("crates/fleet/src/lib.rs", &source)]);
+        assert_eq!(table(&tree), "  12  fleet::Secrets\n   2  fleet::Tokens\n");
     }
 }
