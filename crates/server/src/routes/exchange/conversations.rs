@@ -11,10 +11,11 @@ use warren_api::{
     ChangeConversation, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
     PostedMessage, Problem,
 };
+use warren_exchange::{ChatSpan, ConversationQuery};
 use warren_exchange::{FileView, MAX_CHAT_PAGE, NewConversation, NewMessage};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_store::{ChatSpan, ConversationQuery, Page};
+use warren_service::Page;
 
 use super::{check_wait, id_in_body, idempotency_key};
 use crate::App;
