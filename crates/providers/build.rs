@@ -16,6 +16,8 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(watched).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(watched).join("Cargo.toml").display());
     }
+    // The runner compiles this one file of the model.
+    println!("cargo::rerun-if-changed={}", crates.join("model/src/backoff.rs").display());
     println!("cargo::rerun-if-changed={}", crates.join("../Cargo.toml").display());
     println!("cargo::rerun-if-changed=build.rs");
     if variable("CARGO_CFG_TARGET_OS") == "linux" {

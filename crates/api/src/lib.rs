@@ -23,6 +23,7 @@ mod runner_line;
 mod runtimes;
 mod schedules;
 mod secrets;
+pub mod sse;
 mod sweeps;
 mod templates;
 mod tools;

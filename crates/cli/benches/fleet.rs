@@ -76,7 +76,7 @@ impl Bed {
             registry: Registry::new(registry, RegistryConfig::default()),
             config: FleetConfig::default(),
             replica,
-            prober: Arc::new(warren_fleet::NoProber),
+            probe: Arc::new(warren_fleet::NoProbe),
             keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
         });
         let rows: Vec<_> = (0..size).map(|number| workspace(&*entropy, &*clock, number)).collect();

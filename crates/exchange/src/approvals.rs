@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use warren_fleet::Fleet;
 use warren_model::event::{ApprovalDecided, ApprovalRequested};
 use warren_model::{
     Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent,
@@ -20,10 +21,8 @@ use warren_rules::messages::approvals::{
 use warren_rules::messages::memory::scrub;
 use warren_rules::text::redaction::Redactor;
 use warren_service::Action;
-use warren_service::{Actor, Error, Identity};
+use warren_service::{Actor, Context, Error, Identity};
 use warren_store::{ApprovalQuery, Page, WriteTx};
-
-use crate::Exchange;
 
 pub use warren_rules::messages::approvals::Decision as ApprovalDecision;
 
@@ -45,21 +44,33 @@ pub struct AskApproval {
     pub task_id: Option<TaskId>,
 }
 
-impl Exchange {
+/// Questions of workspaces to people.
+#[derive(Debug, Clone)]
+pub struct Approvals {
+    context: Context,
+    fleet: Fleet,
+}
+
+impl Approvals {
+    pub(crate) fn new(context: Context, fleet: Fleet) -> Self {
+        Self { context, fleet }
+    }
+
     /// Asks people. Credentials in what they are shown are masked.
-    pub async fn ask_approval(
+    #[tracing::instrument(name = "exchange.approvals.ask", skip_all, fields(workspace.id = %workspace_id))]
+    pub async fn ask(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
         ask: AskApproval,
     ) -> Result<Approval, Error> {
-        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
         check(&ask)?;
-        let known = self.fleet().redactors.of_workspace(&row).await?;
-        let now = self.clock().now();
+        let known = self.fleet.redactors.of_workspace(&row).await?;
+        let now = self.context.now();
         let wait = ask.expires_in_seconds.unwrap_or(DEFAULT_WAIT_SECONDS);
         let approval = Approval {
-            id: self.entropy().id(now),
+            id: self.context.entropy().id(now),
             org_id: row.org_id,
             workspace_id,
             task_id: ask.task_id,
@@ -74,8 +85,9 @@ impl Exchange {
             created_at: now,
             expires_at: now.plus_ms(i64::from(wait) * 1_000),
         };
-        let (asked, max) = (approval.clone(), u64::from(self.fleet().context.limits().max_pending_approvals));
-        self.store()
+        let (asked, max) = (approval.clone(), u64::from(self.context.limits().max_pending_approvals));
+        self.context
+            .store()
             .write(move |tx| {
                 let place = tx.workspace(workspace_id)?.filter(|row| row.status != Status::Removed);
                 place.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
@@ -99,31 +111,28 @@ impl Exchange {
     }
 
     /// As it is now: what is late is expired, whether somebody has noted that or not.
-    pub async fn approval(&self, who: &Identity, id: ApprovalId) -> Result<Approval, Error> {
-        let row = self.find_approval(id).await?;
-        self.may_with_approval(who, Action::ReadWorkspaces, &row).await?;
-        Ok(approvals::expire(&row, self.clock().now()).unwrap_or(row))
+    #[tracing::instrument(name = "exchange.approvals.get", skip_all, fields(approval.id = %id))]
+    pub async fn get(&self, who: &Identity, id: ApprovalId) -> Result<Approval, Error> {
+        let row = self.find(id).await?;
+        self.may(who, Action::ReadWorkspaces, &row).await?;
+        Ok(approvals::expire(&row, self.context.now()).unwrap_or(row))
     }
 
     /// The same, once it is decided, or after a while.
-    pub async fn wait_for_approval(
-        &self,
-        who: &Identity,
-        id: ApprovalId,
-        wait_ms: u64,
-    ) -> Result<Approval, Error> {
+    #[tracing::instrument(name = "exchange.approvals.wait_for", skip_all, fields(approval.id = %id))]
+    pub async fn wait_for(&self, who: &Identity, id: ApprovalId, wait_ms: u64) -> Result<Approval, Error> {
         // Listening begins before the row is read, so that nothing falls between.
-        let mut newest = self.store().newest_event();
+        let mut newest = self.context.store().newest_event();
         let wait = Duration::from_millis(wait_ms.min(MAX_APPROVAL_WAIT_MS));
         let mut over = std::pin::pin!(tokio::time::sleep(wait));
         loop {
             newest.borrow_and_update();
-            let row = self.approval(who, id).await?;
+            let row = self.get(who, id).await?;
             if row.state != ApprovalState::Pending || over.is_elapsed() {
                 return Ok(row);
             }
             tokio::select! {
-                () = self.stopping().cancelled() => return Ok(row),
+                () = self.context.stopping().cancelled() => return Ok(row),
                 () = &mut over => {}
                 _ = newest.changed() => tokio::time::sleep(LOOK_AGAIN).await,
             }
@@ -131,57 +140,60 @@ impl Exchange {
     }
 
     /// Those of one workspace, or all that the caller may see; the newest first.
-    pub async fn approvals(
+    #[tracing::instrument(name = "exchange.approvals.list", skip_all)]
+    pub async fn list(
         &self,
         who: &Identity,
         mut query: ApprovalQuery,
     ) -> Result<Page<Approval, ApprovalId>, Error> {
         match query.workspace_id {
-            Some(id) => drop(self.fleet().workspaces.get(who, Action::ReadWorkspaces, id).await?),
+            Some(id) => drop(self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?),
             None => who.may_in_own_org(Action::ReadWorkspaces)?,
         }
         query.org_id = who.visible_org();
-        query.limit = query.limit.clamp(1, self.fleet().context.limits().max_page_size);
-        let page = self.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context.listed(page))
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
+        let page = self.context.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
     /// Decides, as a person.
-    pub async fn decide_approval(
+    #[tracing::instrument(name = "exchange.approvals.decide", skip_all, fields(approval.id = %id))]
+    pub async fn decide(
         &self,
         who: &Identity,
         id: ApprovalId,
         decision: Decision,
         note: Option<String>,
     ) -> Result<Approval, Error> {
-        let row = self.find_approval(id).await?;
+        let row = self.find(id).await?;
         if !is_person(who) {
-            self.may_with_approval(who, Action::ReadWorkspaces, &row).await?;
+            self.may(who, Action::ReadWorkspaces, &row).await?;
             return Err(Error::new(ErrorCode::NotAPerson));
         }
-        self.may_with_approval(who, Action::DecideApprovals, &row).await?;
+        self.may(who, Action::DecideApprovals, &row).await?;
         let note_text = note.as_deref().unwrap_or_default();
         within("note", note_text.len(), Approval::MAX_NOTE_BYTES)?;
         if note_text.contains('\0') {
             return Err(Error::with_detail(ErrorCode::InvalidApproval, "note: expected text without NUL"));
         }
         let decider = Decider::Caller { principal: who.principal.clone(), token: who.token.kind };
-        self.decide(id, decider, Actor::of(who), decision, note).await
+        self.write_decision(id, decider, Actor::of(who), decision, note).await
     }
 
     /// Decides by a rule that people wrote down beforehand.
-    pub async fn decide_approval_by_policy(
+    #[tracing::instrument(name = "exchange.approvals.decide_by_policy", skip_all, fields(approval.id = %id))]
+    pub async fn decide_by_policy(
         &self,
         policy: &str,
         id: ApprovalId,
         decision: Decision,
     ) -> Result<Approval, Error> {
-        let row = self.find_approval(id).await?;
+        let row = self.find(id).await?;
         let actor = Actor::system(&format!("policy/{policy}"), row.org_id);
-        self.decide(id, Decider::Policy(policy.to_owned()), actor, decision, None).await
+        self.write_decision(id, Decider::Policy(policy.to_owned()), actor, decision, None).await
     }
 
-    async fn decide(
+    async fn write_decision(
         &self,
         id: ApprovalId,
         decider: Decider,
@@ -189,8 +201,9 @@ impl Exchange {
         decision: Decision,
         note: Option<String>,
     ) -> Result<Approval, Error> {
-        let now = self.clock().now();
-        self.store()
+        let now = self.context.now();
+        self.context
+            .store()
             .write(move |tx| {
                 let row = tx.approval(id)?.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))?;
                 let decided =
@@ -213,14 +226,16 @@ impl Exchange {
     }
 
     /// Notes what nobody decided in time, so that who waits is told.
-    pub(crate) async fn expire_approvals(&self) -> Result<(), Error> {
-        let now = self.clock().now();
-        let late = self.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
-        let late = self.fleet().context.readable(late);
+    pub(crate) async fn expire_late(&self) -> Result<(), Error> {
+        let now = self.context.now();
+        let late =
+            self.context.store().read(move |tx| tx.late_approvals(now, BATCH).map_err(Error::from)).await?;
+        let late = self.context.readable(late);
         if late.is_empty() {
             return Ok(());
         }
-        self.store()
+        self.context
+            .store()
             .write(move |tx| {
                 for row in &late {
                     let Some(expired) = approvals::expire(row, now) else { continue };
@@ -233,14 +248,14 @@ impl Exchange {
             .await
     }
 
-    async fn find_approval(&self, id: ApprovalId) -> Result<Approval, Error> {
-        let row = self.store().read(move |tx| tx.approval(id).map_err(Error::from)).await?;
+    async fn find(&self, id: ApprovalId) -> Result<Approval, Error> {
+        let row = self.context.store().read(move |tx| tx.approval(id).map_err(Error::from)).await?;
         row.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))
     }
 
     /// To those who may not know its workspace, the question does not exist.
-    async fn may_with_approval(&self, who: &Identity, action: Action, row: &Approval) -> Result<(), Error> {
-        match self.fleet().workspaces.get(who, action, row.workspace_id).await {
+    async fn may(&self, who: &Identity, action: Action, row: &Approval) -> Result<(), Error> {
+        match self.fleet.workspaces.get(who, action, row.workspace_id).await {
             Ok(_) => Ok(()),
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => {
                 Err(Error::new(ErrorCode::ApprovalNotFound))

@@ -1,18 +1,18 @@
 //! Work that one workspace hands to another (X20 to X22).
 
+use warren_fleet::Fleet;
 use warren_model::{
     Delegation, DelegationId, DelegationState, DeliveryState, ErrorCode, Principal, Task, TaskId, TaskOrigin,
     Workspace, WorkspaceId,
 };
 use warren_rules::messages::delegation::{self, Refusal};
 use warren_rules::messages::uploads;
-use warren_service::Action;
-use warren_service::{Error, Identity};
+use warren_service::{Action, Context, Error, Identity};
 use warren_store::{DelegationQuery, DeliveryQuery, Page, ReadTx};
 
-use crate::endings::append_delegation_event;
-use crate::send::{Send, Sender, Taken, take};
-use crate::{Exchange, tree};
+use crate::kinship;
+use crate::messages::{Admission, Deliveries, Messages, NewMessage, Sender, accept, append_delegation_event};
+use crate::peers::Peers;
 
 /// Tasks in hand that are looked at to find out where a delegation comes from.
 const MAX_IN_HAND: u32 = 1_000;
@@ -21,7 +21,7 @@ const MAX_IN_HAND: u32 = 1_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delegate {
     pub from: WorkspaceId,
-    pub send: Send,
+    pub message: NewMessage,
     /// The task out of which it is handed on; absent: the deepest that the workspace has in hand.
     pub parent_task: Option<TaskId>,
     /// The result comes as a message of its own; otherwise it is asked for.
@@ -38,28 +38,49 @@ pub struct Delegated {
     pub is_repeat: bool,
 }
 
-impl Exchange {
+/// Work that workspaces hand to each other.
+#[derive(Debug, Clone)]
+pub struct Delegations {
+    context: Context,
+    fleet: Fleet,
+    peers: Peers,
+    messages: Messages,
+    deliveries: Deliveries,
+}
+
+impl Delegations {
+    pub(crate) fn new(
+        context: Context,
+        fleet: Fleet,
+        peers: Peers,
+        messages: Messages,
+        deliveries: Deliveries,
+    ) -> Self {
+        Self { context, fleet, peers, messages, deliveries }
+    }
+
     /// Hands work to a peer of `from`. The row is written with the message: both are there, or neither.
-    pub async fn delegate(&self, who: &Identity, wish: Delegate) -> Result<Delegated, Error> {
-        let from = self.fleet().workspaces.get(who, Action::UseWorkspace, wish.from).await?;
-        if uploads::named_files(&wish.send.message).is_empty() {
-            return self.hand_on(from, wish).await;
+    #[tracing::instrument(name = "exchange.delegations.create", skip_all, fields(workspace.id = %request.from))]
+    pub async fn create(&self, who: &Identity, request: Delegate) -> Result<Delegated, Error> {
+        let from = self.fleet.workspaces.get(who, Action::UseWorkspace, request.from).await?;
+        if uploads::named_files(&request.message.message).is_empty() {
+            return self.hand_on(from, request).await;
         }
-        let to = self.peer(from.clone(), wish.send.workspace_id).await?;
-        let exchange = self.clone();
-        let work = async move { exchange.hand_on_with_files(from, to, wish).await };
-        self.fleet().context.run_detached(work).await?
+        let to = self.peers.peer(from.clone(), request.message.workspace_id).await?;
+        let service = self.clone();
+        let work = async move { service.hand_on_with_files(from, to, request).await };
+        self.context.run_detached(work).await?
     }
 
     async fn hand_on_with_files(
         &self,
         from: Workspace,
         to: Workspace,
-        mut wish: Delegate,
+        mut request: Delegate,
     ) -> Result<Delegated, Error> {
         let sender = Sender { principal: Principal::workspace(from.id), org_id: from.org_id };
-        let landing = self.bring_files(&from, to, &sender, &mut wish.send).await?;
-        match self.hand_on(from, wish).await {
+        let landing = self.messages.bring_files(&from, to, &sender, &mut request.message).await?;
+        match self.hand_on(from, request).await {
             Ok(delegated) => {
                 landing.keep(&sender.principal);
                 Ok(delegated)
@@ -71,34 +92,34 @@ impl Exchange {
         }
     }
 
-    async fn hand_on(&self, from: Workspace, wish: Delegate) -> Result<Delegated, Error> {
-        let to = wish.send.workspace_id;
+    async fn hand_on(&self, from: Workspace, request: Delegate) -> Result<Delegated, Error> {
+        let to = request.message.workspace_id;
         let sender = Sender { principal: Principal::workspace(from.id), org_id: from.org_id };
-        let mut request = self.request(sender, wish.send.clone(), None)?;
-        let id: DelegationId = self.entropy().id(request.now);
-        let (transport, from_id) = (self.transport(), from.id);
-        let taken = self
+        let mut submission = self.messages.submission(sender, request.message.clone(), None)?;
+        let id: DelegationId = self.context.entropy().id(submission.now);
+        let from_id = from.id;
+        let admitted = self
+            .context
             .store()
             .write(move |tx| {
                 let hidden = || Error::new(ErrorCode::WorkspaceNotFound);
                 let peer = tx.workspace(to)?.ok_or_else(hidden)?;
-                if !tree::may_talk(tx, &from, &peer)? {
+                if !kinship::may_talk(tx, &from, &peer)? {
                     return Err(hidden());
                 }
-                let (origin, parent) = origin_of(tx, from_id, wish.parent_task)?;
+                let (origin, parent) = origin_of(tx, from_id, request.parent_task)?;
                 let chain = delegation::hand_on(&origin, from_id, to).map_err(refused)?;
-                request.origin = Some(TaskOrigin { chain, parent });
-                let can_call = |card: &serde_json::Value| transport.can_call(card);
-                let taken = take(tx, &request, &can_call)?;
-                let (accepted, delivery_state, is_repeat) = match &taken {
-                    Taken::Repeated(accepted) => (accepted, DeliveryState::Queued, true),
-                    Taken::Started(accepted, _) => (accepted, DeliveryState::Claimed, false),
-                    Taken::Queued { accepted, .. } => (accepted, DeliveryState::Queued, false),
+                submission.origin = Some(TaskOrigin { chain, parent });
+                let admission = accept(tx, &submission)?;
+                let (accepted, delivery_state, is_repeat) = match &admission {
+                    Admission::Repeated(accepted) => (accepted, DeliveryState::Queued, true),
+                    Admission::Started(accepted, _) => (accepted, DeliveryState::Claimed, false),
+                    Admission::Queued { accepted, .. } => (accepted, DeliveryState::Queued, false),
                 };
                 if is_repeat {
                     let known = tx.delegation_of_task(accepted.task.id)?;
                     let known = known.ok_or_else(|| Error::new(ErrorCode::KeyReused))?;
-                    return Ok((known, taken));
+                    return Ok((known, admission));
                 }
                 let row = Delegation {
                     id,
@@ -113,18 +134,18 @@ impl Exchange {
                         delivery_state,
                         false,
                     ),
-                    is_told: wish.is_told,
-                    created_at: request.now,
-                    updated_at: request.now,
+                    is_told: request.is_told,
+                    created_at: submission.now,
+                    updated_at: submission.now,
                     ended_at: None,
                 };
                 tx.insert_delegation(&row)?;
-                append_delegation_event(tx, &row, request.now)?;
-                Ok((row, taken))
+                append_delegation_event(tx, &row, submission.now)?;
+                Ok((row, admission))
             })
             .await;
-        let (delegation, taken) = taken?;
-        let accepted = self.take_up(taken, to, &Principal::workspace(from_id));
+        let (delegation, admission) = admitted?;
+        let accepted = self.messages.begin(admission, to, &Principal::workspace(from_id));
         Ok(Delegated {
             delegation,
             position: accepted.position,
@@ -134,14 +155,16 @@ impl Exchange {
     }
 
     /// A delegation of this workspace, with its work.
-    pub async fn delegation(
+    #[tracing::instrument(name = "exchange.delegations.get", skip_all, fields(workspace.id = %from, delegation.id = %id))]
+    pub async fn get(
         &self,
         who: &Identity,
         from: WorkspaceId,
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
-        self.fleet().workspaces.get(who, Action::UseWorkspace, from).await?;
-        self.store()
+        self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
+        self.context
+            .store()
             .read(move |tx| {
                 let unknown = || Error::new(ErrorCode::DelegationNotFound);
                 let row = tx.delegation(id)?.filter(|row| row.from == from).ok_or_else(unknown)?;
@@ -152,7 +175,8 @@ impl Exchange {
     }
 
     /// The youngest first.
-    pub async fn delegations(
+    #[tracing::instrument(name = "exchange.delegations.list", skip_all, fields(workspace.id = %from))]
+    pub async fn list(
         &self,
         who: &Identity,
         from: WorkspaceId,
@@ -160,23 +184,24 @@ impl Exchange {
         before: Option<DelegationId>,
         limit: u32,
     ) -> Result<Page<Delegation, DelegationId>, Error> {
-        let row = self.fleet().workspaces.get(who, Action::UseWorkspace, from).await?;
-        let limit = limit.clamp(1, self.fleet().context.limits().max_page_size);
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
+        let limit = limit.clamp(1, self.context.limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
-        let page = self.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context.listed(page))
+        let page = self.context.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
     /// Takes work back; the other side is told to stop.
-    pub async fn cancel_delegation(
+    #[tracing::instrument(name = "exchange.delegations.cancel", skip_all, fields(workspace.id = %from, delegation.id = %id))]
+    pub async fn cancel(
         &self,
         who: &Identity,
         from: WorkspaceId,
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
-        let (_, task) = self.delegation(who, from, id).await?;
-        self.cancel(task, who.principal.clone()).await?;
-        self.delegation(who, from, id).await
+        let (_, task) = self.get(who, from, id).await?;
+        self.deliveries.cancel(task, who.principal.clone()).await?;
+        self.get(who, from, id).await
     }
 }
 

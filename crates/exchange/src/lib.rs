@@ -1,224 +1,186 @@
-//! Carriers of messages: what `rules` decides about tasks, schedules, memory and approvals is written and brought
-//! about here, and every call that leaves Warren goes through the one checked connector.
+//! Messages and what belongs to them: what `rules` decides about tasks, schedules, memory and approvals is written and
+//! brought about here.
 //!
 //! ```text
-//!   send ─▶ one row in the queue ─▶ claim ─┬▶ dispatcher calls the runtime ──┐
-//!           (accepted: durable)            └▶ the runtime comes and asks ────┴▶ settle: row, task, delegation, events
+//!   send ─▶ one row in the queue ─▶ claim ─┬▶ Warren calls the agent ──┐
+//!           (accepted: durable)            └▶ the agent comes and asks ┴▶ settle: row, task, delegation, events
 //! ```
 //!
-//! As in the fleet, a change is `load → decide → compare-and-set + event` in one transaction, and what must happen
-//! afterwards is found again from the rows, so that a crash between the two loses nothing.
+//! One service per noun, put together by [`Exchange`]. As in the fleet, a change is `load → decide → compare-and-set +
+//! event` in one transaction, and what must happen afterwards is found again from the rows, so that a crash between the two
+//! loses nothing.
 
 pub mod a2a;
-mod a2a_client;
-mod agent_words;
-mod answer_files;
+mod agents;
 mod approvals;
-mod chat;
-pub mod connector;
+mod config;
+mod conversations;
 mod delegations;
-mod dispatcher;
-mod endings;
-mod feed;
-mod files;
-mod memory;
+mod kinship;
+mod memories;
+mod messages;
 mod notices;
 mod peers;
-mod prober;
-mod pull;
-mod pushes;
-mod queue;
-mod runtimes;
+mod push_configs;
 mod schedules;
-mod send;
-pub mod signing;
-mod tasks;
-mod terms;
-mod transport;
-mod tree;
-mod upkeep;
-mod watchers;
+mod signing;
 pub mod webhooks;
 
-pub use a2a_client::A2aTransport;
-pub use answer_files::Sight;
-pub use approvals::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
-pub use chat::{MAX_CHAT_PAGE, NewConversation};
-pub use delegations::{Delegate, Delegated};
-pub use endings::result_of;
-pub use memory::{MAX_FOUND, Remember};
-pub use notices::{Notice, Noticed, Once};
-pub use prober::CardProber;
-pub use pull::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
-pub use queue::Placed;
-pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest};
-pub use send::{Accepted, OWN_NAMESPACE, PRIORITIES, Send, Sender};
-pub use terms::Terms;
-pub use transport::{Endpoint, NoTransport, Outcome, Told, Transport, Turn, UpdateSink};
-pub use warren_rules::messages::attachments;
+pub use agents::{
+    AgentAddress, AgentRuntime, AgentUpdate, Agents, ByA2a, DeliveryAttempt, Finding, Outcome, Reach,
+    Registrations, UpdateSink,
+};
+pub use approvals::{ApprovalDecision, Approvals, AskApproval, MAX_APPROVAL_WAIT_MS};
+pub use config::Config;
+pub use conversations::{Conversations, MAX_CHAT_PAGE, NewConversation};
+pub use delegations::{Delegate, Delegated, Delegations};
+pub use memories::{MAX_FOUND, Memories, Remember};
+pub use messages::{
+    Accepted, Answer, Claimed, FileView, Follower, LEASES_MS, MAX_WAIT_MS, Messages, NewMessage,
+    OWN_NAMESPACE, PRIORITIES, Placed, Queue, Sender, result_of,
+};
+pub use notices::{Notice, Noticed, Notices, Once};
+pub use peers::Peers;
+pub use push_configs::PushConfigs;
+pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest, Scheduler, Schedules};
+pub use signing::Signer;
+pub use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 pub use warren_rules::messages::feed::Line;
-pub use watchers::Follower;
+/// Failures of all services: a public code and detail, and a cause that stays in the log.
+pub use warren_service::Error;
+pub use webhooks::{Channels, Webhooks};
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
-use warren_doors::{Clock, Entropy};
 use warren_fleet::Fleet;
-use warren_model::{Principal, WorkspaceId};
-use warren_store::Store;
+use warren_outbound::Connector;
+use warren_service::Context;
 
-use connector::Connector;
-
-/// Failures have the fleet's shape: a public code and detail, and a cause that stays in the log.
-pub use warren_service::Error;
+use messages::{Deliveries, Masking, Upkeep};
+use webhooks::SharedSecrets;
 
 /// What the exchange is made of. Everything comes from outside.
 #[derive(Debug, Clone)]
 pub struct Parts {
     pub fleet: Fleet,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
     pub connector: Connector,
-    pub terms: Terms,
-    /// How runtimes are called.
-    pub transport: Arc<dyn Transport>,
+    pub config: Config,
+    /// How agents are reached.
+    pub agents: Agents,
+    /// Whose keys are published.
+    pub signer: Signer,
 }
 
-/// The exchange. Cheap to clone; all clones are one.
+/// The services of the exchange, put together. Cheap to clone; all clones are one.
 #[derive(Debug, Clone)]
-pub struct Exchange(Arc<Inner>);
+pub struct Exchange(Arc<Services>);
 
+/// One service per noun.
 #[derive(Debug)]
-struct Inner {
-    parts: Parts,
-    /// Tells this process from others on the same database.
-    instance: String,
-    /// Work that must finish even if the client that asked for it hangs up.
-    tasks: TaskTracker,
-    stopping: CancellationToken,
-    watchers: watchers::Watchers,
-    runs: dispatcher::Runs,
-    kicks: dispatcher::Kicks,
-    webhooks: webhooks::Work,
-    schedules: schedules::Wake,
+pub struct Services {
+    pub messages: Messages,
+    pub queue: Queue,
+    pub delegations: Delegations,
+    pub conversations: Conversations,
+    pub notices: Notices,
+    pub schedules: Schedules,
+    pub scheduler: Scheduler,
+    pub approvals: Approvals,
+    pub memories: Memories,
+    pub webhooks: Webhooks,
+    pub channels: Channels,
+    pub push_configs: PushConfigs,
+    pub peers: Peers,
+    pub registrations: Registrations,
+    pub signer: Signer,
+    fleet: Fleet,
+    connector: Connector,
+    config: Config,
+    context: Context,
+    upkeep: Upkeep,
+}
+
+impl Deref for Exchange {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0
+    }
 }
 
 impl Exchange {
     pub fn new(parts: Parts) -> Self {
-        let instance = parts.entropy.id::<warren_model::RequestKind>(parts.clock.now()).to_string();
-        Self(Arc::new(Inner {
-            instance,
-            parts,
-            tasks: TaskTracker::new(),
-            stopping: CancellationToken::new(),
-            watchers: watchers::Watchers::default(),
-            runs: dispatcher::Runs::default(),
-            kicks: dispatcher::Kicks::default(),
-            webhooks: webhooks::Work::default(),
-            schedules: schedules::Wake::default(),
+        let Parts { fleet, connector, config, agents, signer } = parts;
+        // It stops before the fleet does.
+        let context = fleet.context.with_own_work();
+        let with = || (context.clone(), fleet.clone());
+        let masking = Masking::new(context.clone(), fleet.redactors.clone());
+        let (c, f) = with();
+        let deliveries = Deliveries::new(c, f, config, agents.clone(), masking.clone());
+        let (c, f) = with();
+        let peers = Peers::new(c, f);
+        let (c, f) = with();
+        let messages = Messages::new(c, f, config, agents, peers.clone(), deliveries.clone());
+        let (c, f) = with();
+        let approvals = Approvals::new(c, f);
+        let secrets = SharedSecrets::new(context.clone(), fleet.sealer.clone());
+        let scheduler = Scheduler::new(context.clone(), messages.clone());
+        Self(Arc::new(Services {
+            queue: Queue::new(context.clone(), fleet.clone(), config, deliveries.clone()),
+            delegations: Delegations::new(
+                context.clone(),
+                fleet.clone(),
+                peers.clone(),
+                messages.clone(),
+                deliveries.clone(),
+            ),
+            conversations: Conversations::new(context.clone(), fleet.clone(), config, messages.clone()),
+            notices: Notices::new(context.clone(), fleet.clone(), config, masking),
+            schedules: Schedules::new(context.clone(), fleet.clone(), scheduler.clone()),
+            scheduler,
+            memories: Memories::new(context.clone(), fleet.clone()),
+            webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
+            channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
+            push_configs: PushConfigs::new(context.clone(), fleet.sealer.clone(), connector.clone()),
+            registrations: Registrations::new(fleet.clone(), connector.clone()),
+            upkeep: Upkeep::new(context.clone(), config, deliveries, approvals.clone()),
+            messages,
+            approvals,
+            peers,
+            signer,
+            fleet,
+            connector,
+            config,
+            context,
         }))
     }
 
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
-        self.start_upkeep();
-        self.start_pushes();
-        self.start_webhooks();
-        self.start_scheduler();
+        self.upkeep.start();
+        self.push_configs.start();
+        self.webhooks.start();
+        self.scheduler.start();
         Ok(())
     }
 
     /// Stops taking up work and waits for what is under way. Called before the fleet's own stop.
     pub async fn stop(&self) {
-        self.0.stopping.cancel();
-        self.0.tasks.close();
-        self.0.tasks.wait().await;
+        self.context.begin_stop();
+        self.context.wait_for_background_work().await;
     }
 
     pub fn fleet(&self) -> &Fleet {
-        &self.0.parts.fleet
+        &self.fleet
     }
 
     /// The one door for calls to others.
     pub fn connector(&self) -> &Connector {
-        &self.0.parts.connector
+        &self.connector
     }
 
-    pub fn store(&self) -> &Arc<dyn Store> {
-        self.fleet().context.store()
-    }
-
-    pub fn terms(&self) -> &Terms {
-        &self.0.parts.terms
-    }
-
-    fn clock(&self) -> &dyn Clock {
-        &*self.0.parts.clock
-    }
-
-    fn entropy(&self) -> &dyn Entropy {
-        &*self.0.parts.entropy
-    }
-
-    fn transport(&self) -> Arc<dyn Transport> {
-        Arc::clone(&self.0.parts.transport)
-    }
-
-    fn instance(&self) -> &str {
-        &self.0.instance
-    }
-
-    fn stopping(&self) -> &CancellationToken {
-        &self.0.stopping
-    }
-
-    fn tasks_in_hand(&self) -> &TaskTracker {
-        &self.0.tasks
-    }
-
-    fn watchers(&self) -> &watchers::Watchers {
-        &self.0.watchers
-    }
-
-    fn runs(&self) -> &dispatcher::Runs {
-        &self.0.runs
-    }
-
-    fn kicks(&self) -> &dispatcher::Kicks {
-        &self.0.kicks
-    }
-
-    fn webhook_work(&self) -> &webhooks::Work {
-        &self.0.webhooks
-    }
-
-    /// A message came for one that sleeps (F7).
-    fn wake(&self, id: WorkspaceId, by: &Principal) {
-        let (exchange, by) = (self.clone(), by.clone());
-        self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fleet().lifecycle.wake_for_message(id, &by).await {
-                tracing::warn!(workspace.id = %id, %error, "a workspace could not be woken for its message");
-            }
-        });
-    }
-
-    /// Its box is dead, as its transport found out (X13).
-    fn report_failing(&self, id: WorkspaceId) {
-        let exchange = self.clone();
-        self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fleet().lifecycle.found_failing(id).await {
-                tracing::warn!(workspace.id = %id, %error, "a failing workspace could not be marked; its next report does it");
-            }
-        });
-    }
-
-    fn report_gone(&self, id: WorkspaceId) {
-        let exchange = self.clone();
-        self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fleet().lifecycle.found_gone(id).await {
-                tracing::warn!(workspace.id = %id, %error, "a dead workspace could not be marked");
-            }
-        });
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 }

@@ -1,19 +1,24 @@
 //! What an agent tells people of its own accord (X31): a message without work behind it.
 
 use serde_json::Value;
+use warren_fleet::Fleet;
 use warren_model::event::ConversationCreated;
 use warren_model::{
     ChatMessage, ChatMessageId, Conversation, ConversationId, ErrorCode, Message, Part, Principal, Role,
     Timestamp, Workspace, WorkspaceId, fingerprint,
 };
-use warren_rules::{messages::chat, messages::tasks};
-use warren_service::{Error, Identity};
-use warren_store::{ConversationQuery, NoticeKey, ReadTx, WriteTx};
+use warren_rules::messages::feed::{self, Line};
+use warren_rules::messages::{chat, tasks};
+use warren_service::{Action, Context, Error, Identity};
+use warren_store::{ConversationQuery, EventQuery, NoticeKey, ReadTx, WriteTx};
 
-use crate::Exchange;
-use crate::chat::{Told, full, post, unknown};
-use crate::send::{check_key, invalid_message};
+use crate::Config;
+use crate::conversations::{ConversationChange, full, post, unknown};
+use crate::messages::{Masking, check_key, invalid_message, own_workspace};
 
+/// Events looked at in one go, and how many times: a feed is about now, and what lies farther back is in the log.
+const WINDOW: u32 = 500;
+const WINDOWS: u64 = 10;
 /// What the first conversation is called if an agent begins it.
 const NOTICES: &str = "Notices";
 
@@ -35,9 +40,9 @@ pub struct Once {
 }
 
 impl Once {
-    /// `message_id` and `key` are the sender's; `wish` is what was asked, by which the same key for something else is
+    /// `message_id` and `key` are the sender's; `request` is what was asked, by which the same key for something else is
     /// told from the same notice.
-    pub fn new(message_id: Option<&str>, key: Option<&str>, wish: &Value) -> Result<Self, Error> {
+    pub fn new(message_id: Option<&str>, key: Option<&str>, request: &Value) -> Result<Self, Error> {
         let is_id =
             |id: &str| (1..=Message::MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control);
         if message_id.is_some_and(|id| !is_id(id)) {
@@ -47,7 +52,7 @@ impl Once {
         check_key(key)?;
         let keys = message_id.map(|id| format!("message/{id}")).into_iter();
         let keys = keys.chain(key.map(|key| format!("key/{key}"))).collect();
-        Ok(Self { keys, fingerprint: fingerprint(wish) })
+        Ok(Self { keys, fingerprint: fingerprint(request) })
     }
 
     /// The message that was told under one of the keys within the window.
@@ -91,66 +96,109 @@ pub struct Noticed {
     pub is_repeat: bool,
 }
 
-impl Exchange {
+/// What agents tell people of their own accord, and what can be seen of their work.
+#[derive(Debug, Clone)]
+pub struct Notices {
+    context: Context,
+    fleet: Fleet,
+    config: Config,
+    masking: Masking,
+}
+
+impl Notices {
+    pub(crate) fn new(context: Context, fleet: Fleet, config: Config, masking: Masking) -> Self {
+        Self { context, fleet, config, masking }
+    }
+
     /// What was told under these keys already, if anything was. A caller asks before it looks at files: they may have
     /// changed since.
+    #[tracing::instrument(name = "exchange.notices.told_before", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn told_before(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
         once: &Once,
     ) -> Result<Option<ChatMessage>, Error> {
-        self.own(who, workspace_id).await?;
+        own_workspace(&self.fleet, who, workspace_id).await?;
         if once.keys.is_empty() {
             return Ok(None);
         }
         let (once, oldest) = (once.clone(), self.oldest_key());
-        self.store().read(move |tx| once.find(tx, workspace_id, oldest)).await
+        self.context.store().read(move |tx| once.find(tx, workspace_id, oldest)).await
     }
 
     /// An agent tells people something of its own accord (X31). Who listens hears of it once it is written.
-    pub async fn notify(&self, who: &Identity, mut notice: Notice) -> Result<Noticed, Error> {
-        let workspace = self.own(who, notice.workspace_id).await?;
-        self.mask_notice(&workspace, &mut notice.parts).await?;
+    #[tracing::instrument(name = "exchange.notices.tell", skip_all, fields(workspace.id = %notice.workspace_id))]
+    pub async fn tell(&self, who: &Identity, mut notice: Notice) -> Result<Noticed, Error> {
+        let workspace = own_workspace(&self.fleet, who, notice.workspace_id).await?;
+        self.masking.mask_notice(&workspace, &mut notice.parts).await?;
         let message = Message::new("notice", Role::Agent, notice.parts.clone());
-        tasks::check(&message, None, self.terms().max_message_bytes)
+        tasks::check(&message, None, self.config.max_message_bytes)
             .map_err(|problem| invalid_message(&problem))?;
-        let (now, oldest) = (self.clock().now(), self.oldest_key());
-        let telling = Telling {
+        let (now, oldest) = (self.context.now(), self.oldest_key());
+        let new = NewNotice {
             author: Principal::workspace(workspace.id),
             workspace,
-            new_conversation: self.entropy().id(now),
-            message_id: self.entropy().id(now),
-            max: self.terms().max_chat_messages,
+            new_conversation: self.context.entropy().id(now),
+            message_id: self.context.entropy().id(now),
+            max: self.config.max_chat_messages,
             now,
             notice,
         };
-        self.store()
+        self.context
+            .store()
             .write(move |tx| {
-                let once = &telling.notice.once;
+                let once = &new.notice.once;
                 if !once.keys.is_empty() {
                     // Of two at once with the same key, the second waits here and finds what the first has told.
-                    tx.hold_lane(telling.workspace.id)?;
-                    if let Some(message) = once.find(tx, telling.workspace.id, oldest)? {
+                    tx.hold_lane(new.workspace.id)?;
+                    if let Some(message) = once.find(tx, new.workspace.id, oldest)? {
                         return Ok(Noticed { message, is_repeat: true });
                     }
                 }
-                let message = telling.tell(tx)?;
+                let message = new.tell(tx)?;
                 once.remember(tx, &message)?;
                 Ok(Noticed { message, is_repeat: false })
             })
             .await
     }
 
+    /// What a workspace does, for people who watch (X34): the last of its events, as lines.
+    #[tracing::instrument(name = "exchange.notices.feed", skip_all, fields(workspace.id = %id))]
+    pub async fn feed(&self, who: &Identity, id: WorkspaceId) -> Result<Vec<Line>, Error> {
+        self.fleet.workspaces.get(who, Action::UseWorkspace, id).await?;
+        self.context
+            .store()
+            .read(move |tx| {
+                let newest = tx.newest_event_seq()?;
+                let mut lines: Vec<Line> = Vec::new();
+                for window in 1..=WINDOWS {
+                    let after = newest.saturating_sub(window * u64::from(WINDOW));
+                    let until = newest.saturating_sub((window - 1) * u64::from(WINDOW));
+                    let query = EventQuery { after, org_id: None, workspace_id: Some(id), limit: WINDOW };
+                    let events = tx.events(&query)?.rows;
+                    let mut older: Vec<Line> =
+                        events.iter().filter(|event| event.seq <= until).filter_map(feed::line_of).collect();
+                    older.append(&mut lines);
+                    lines = feed::fold(older);
+                    if lines.len() >= feed::MAX_LINES || after == 0 {
+                        break;
+                    }
+                }
+                Ok(lines)
+            })
+            .await
+    }
+
     /// Keys from before this are free again.
     fn oldest_key(&self) -> Timestamp {
-        self.clock().now().plus_ms(-self.terms().repeat_window_ms)
+        self.context.now().plus_ms(-self.config.repeat_window_ms)
     }
 }
 
 /// One notice on its way in, with all that the transaction may not make up itself: it can be run twice.
 #[derive(Debug, Clone)]
-struct Telling {
+struct NewNotice {
     notice: Notice,
     workspace: Workspace,
     author: Principal,
@@ -160,7 +208,7 @@ struct Telling {
     now: Timestamp,
 }
 
-impl Telling {
+impl NewNotice {
     fn tell(&self, tx: &mut dyn WriteTx) -> Result<ChatMessage, Error> {
         let row = match place_of(tx, self.workspace.id, self.notice.conversation_id)? {
             Some(row) => row,
@@ -195,8 +243,8 @@ impl Telling {
             version: 1,
         };
         tx.insert_conversation(&row)?;
-        let told = Told { by: &self.author, now: self.now };
-        told.append(tx, &row, ConversationCreated { conversation_id: row.id })?;
+        let change = ConversationChange { by: &self.author, now: self.now };
+        change.append(tx, &row, ConversationCreated { conversation_id: row.id })?;
         Ok(row)
     }
 }

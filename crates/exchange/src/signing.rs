@@ -1,214 +1,54 @@
-//! What reaches a runtime is signed by Warren (X2): HTTP Message Signatures (RFC 9421) with Ed25519, over the method, the
-//! URL, the body's digest (RFC 9530), and who says it.
-//!
-//! ```text
-//!   key for secrets ──HKDF──▶ signing key ──▶ Signature, keyid ◀── GET /api/v1/keys ◀── runtime
-//! ```
-//!
-//! The key is derived from the first key for secrets, so that replicas sign alike; a rotation brings a new one, and the
-//! older ones stay published for as long as their origin is kept.
+//! Signs calls to agents with a key that the keys for secrets yield (X2). How a call is signed is in
+//! `warren_outbound::signing`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use ring::digest::{SHA256, digest};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use warren_doors::Clock;
-use warren_fleet::Fleet;
-use warren_model::{KeyId, Principal, Timestamp};
-use zeroize::Zeroizing;
+use warren_model::KeyId;
+use warren_outbound::signing::{About, KEY_PURPOSE, PublicKey, SigningKey};
+use warren_outbound::{Call, Connector, Refused};
+use warren_service::Sealer;
 
-use crate::Exchange;
-use crate::connector::{Call, Connector, Refused};
-
-/// Who says it: `kind:id` of the author.
-pub const AUTHOR_HEADER: &str = "warren-author";
-/// What is said: the message's id, by which a runtime knows it again (X11).
-pub const MESSAGE_HEADER: &str = "warren-message";
-
-/// The name of our signature among others that a message may carry.
-const LABEL: &str = "warren";
-const PURPOSE: &str = "warren.signing.ed25519.1";
-/// A signature is of no use to whoever finds it later.
-const VALID_S: i64 = 300;
-/// What a header may hold as it is; the rest is percent-encoded.
-const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'\\');
-
-type Seed = Zeroizing<[u8; 32]>;
-
-/// Whom and what a signed call is about.
-#[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
-    pub author: &'a Principal,
-    pub message_id: &'a str,
-}
-
-/// A key that verifies our signatures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicKey {
-    /// The thumbprint (RFC 7638) of the key, so that it cannot name another one.
-    pub id: String,
-    /// 32 bytes in base64url.
-    pub x: String,
-}
-
-/// Signs calls to runtimes. Cheap to clone; made apart from the exchange, whose transport needs it first.
+/// Signs calls to agents. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Signer {
-    fleet: Fleet,
+    sealer: Sealer,
     clock: Arc<dyn Clock>,
     connector: Connector,
-    /// The key of the last call: making it costs more than a signature.
-    last: Arc<Mutex<Option<Arc<SigningKey>>>>,
-}
-
-/// A key as it is used, and the key for secrets that it was made from.
-struct SigningKey {
-    made_from: KeyId,
-    pair: Ed25519KeyPair,
-    id: String,
-}
-
-impl std::fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SigningKey").field("id", &self.id).finish_non_exhaustive()
-    }
+    /// The key of the last call, with the key for secrets that it was derived from.
+    last: Arc<Mutex<Option<(KeyId, Arc<SigningKey>)>>>,
 }
 
 impl Signer {
-    pub fn new(fleet: Fleet, clock: Arc<dyn Clock>, connector: Connector) -> Self {
-        Self { fleet, clock, connector, last: Arc::default() }
+    pub fn new(sealer: Sealer, clock: Arc<dyn Clock>, connector: Connector) -> Self {
+        Self { sealer, clock, connector, last: Arc::default() }
     }
 
     /// Names author and message in the call's headers and signs it. Nothing of what is signed may change afterwards.
     pub fn sign(&self, call: Call, about: About<'_>) -> Result<Call, Refused> {
-        let url = self.connector.check_text(&call.url)?;
-        let key = self.signing_key();
-        let encoded = |text: &str| utf8_percent_encode(text, ENCODED).to_string();
-        let call = call
-            .header(AUTHOR_HEADER, encoded(&about.author.to_string()))
-            .header(MESSAGE_HEADER, encoded(about.message_id));
-        Ok(signed(call, url.as_str(), &key, self.clock.now()))
+        self.signing_key().sign(&self.connector, call, about, self.clock.now())
     }
 
-    /// The keys that verify what we sign, the current one first.
+    /// The keys that verify what we sign, the current one first. Older ones stay published for as long as their origin is
+    /// kept.
     pub fn public_keys(&self) -> Vec<PublicKey> {
-        self.fleet.sealer.derived_keys(PURPOSE).iter().map(|seed| public_key(&key_pair(seed))).collect()
+        let seeds = self.sealer.derived_keys(KEY_PURPOSE);
+        seeds.iter().map(|seed| SigningKey::from_seed(seed).public_key()).collect()
     }
 
     /// The current key. A rotation brings another one.
     fn signing_key(&self) -> Arc<SigningKey> {
-        let made_from = self.fleet.sealer.current_key_id();
+        let made_from = self.sealer.current_key_id();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some(key) if key.made_from == made_from => Arc::clone(key),
-            _ => {
-                let mut seeds = self.fleet.sealer.derived_keys(PURPOSE).into_iter();
-                let seed = seeds.next().expect("there is at least one key for secrets");
-                Arc::clone(last.insert(Arc::new(SigningKey::of(&seed, made_from))))
-            }
+        if let Some((known, key)) = &*last
+            && *known == made_from
+        {
+            return Arc::clone(key);
         }
-    }
-}
-
-impl SigningKey {
-    fn of(seed: &Seed, made_from: KeyId) -> Self {
-        let pair = key_pair(seed);
-        Self { id: public_key(&pair).id, pair, made_from }
-    }
-}
-
-fn key_pair(seed: &Seed) -> Ed25519KeyPair {
-    Ed25519KeyPair::from_seed_unchecked(seed.as_slice()).expect("a seed has 32 bytes")
-}
-
-impl Exchange {
-    pub fn signer(&self) -> Signer {
-        let parts = &self.0.parts;
-        Signer::new(parts.fleet.clone(), Arc::clone(&parts.clock), parts.connector.clone())
-    }
-
-    /// The keys that verify what we sign, the current one first.
-    pub fn public_keys(&self) -> Vec<PublicKey> {
-        self.signer().public_keys()
-    }
-}
-
-fn public_key(key: &Ed25519KeyPair) -> PublicKey {
-    let x = URL_SAFE_NO_PAD.encode(key.public_key().as_ref());
-    // The members in this order and nothing else, as the thumbprint wants it.
-    let canonical = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
-    PublicKey { id: URL_SAFE_NO_PAD.encode(digest(&SHA256, canonical.as_bytes())), x }
-}
-
-fn signed(call: Call, url: &str, key: &SigningKey, now: Timestamp) -> Call {
-    let digest = format!("sha-256=:{}:", STANDARD.encode(digest(&SHA256, &call.body)));
-    let call = call.header("content-digest", digest);
-    let covered: Vec<(&str, &str)> = [("@method", call.method.as_str()), ("@target-uri", url)]
-        .into_iter()
-        .chain(["content-type", "content-digest", AUTHOR_HEADER, MESSAGE_HEADER].into_iter().filter_map(
-            |name| {
-                let found = call.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
-                found.map(|(_, value)| (name, value.trim()))
-            },
-        ))
-        .collect();
-    let parameters = parameters(&covered, &key.id, now.as_micros() / 1_000_000);
-    let signature = STANDARD.encode(key.pair.sign(base(&covered, &parameters).as_bytes()));
-    call.header("signature-input", format!("{LABEL}={parameters}"))
-        .header("signature", format!("{LABEL}=:{signature}:"))
-}
-
-/// What is covered, when, and by which key.
-fn parameters(covered: &[(&str, &str)], key_id: &str, created: i64) -> String {
-    let names: Vec<String> = covered.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-    let (names, expires) = (names.join(" "), created + VALID_S);
-    format!(r#"({names});created={created};expires={expires};keyid="{key_id}";alg="ed25519";tag="warren""#)
-}
-
-/// The text that is signed (RFC 9421, section 2.5).
-fn base(covered: &[(&str, &str)], parameters: &str) -> String {
-    let lines = covered.iter().map(|(name, value)| format!("\"{name}\": {value}\n"));
-    lines.chain([format!("\"@signature-params\": {parameters}")]).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The key of RFC 9421, appendix B.1.4, as its thumbprint and public part.
-    fn key() -> Ed25519KeyPair {
-        let seed = URL_SAFE_NO_PAD.decode("n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU").unwrap();
-        Ed25519KeyPair::from_seed_unchecked(&seed).unwrap()
-    }
-
-    // X2
-    #[test]
-    fn a_key_is_known_by_its_thumbprint() {
-        let public = public_key(&key());
-        assert_eq!(public.x, "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
-        assert_eq!(public.id, "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U");
-    }
-
-    // X2
-    #[test]
-    fn the_text_that_is_signed_is_the_one_of_the_standard() {
-        // RFC 9421, appendix B.2.6: the same components give the same signature.
-        let covered = [
-            ("date", "Tue, 20 Apr 2021 02:07:55 GMT"),
-            ("@method", "POST"),
-            ("@path", "/foo"),
-            ("@authority", "example.com"),
-            ("content-type", "application/json"),
-            ("content-length", "18"),
-        ];
-        let parameters = r#"("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519""#;
-        let signature = key().sign(base(&covered, parameters).as_bytes());
-        assert_eq!(
-            STANDARD.encode(signature),
-            "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw=="
-        );
+        let mut seeds = self.sealer.derived_keys(KEY_PURPOSE).into_iter();
+        let seed = seeds.next().expect("there is at least one key for secrets");
+        let key = Arc::new(SigningKey::from_seed(&seed));
+        *last = Some((made_from, Arc::clone(&key)));
+        key
     }
 }

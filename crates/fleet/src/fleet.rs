@@ -27,8 +27,8 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, EventLog, Imports, Journal, KeyRotation, Lifecycle, Positions, Prober,
-    Replica, Residents, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads,
+    Audit, Budgets, Bundles, Config, EventLog, Imports, Journal, KeyRotation, Lifecycle, Positions, Replica,
+    Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads,
     Workspaces,
 };
 
@@ -44,7 +44,7 @@ pub struct Parts {
     pub keys: Keys,
     pub config: Config,
     /// How runtimes that can be called are asked whether they are there.
-    pub prober: Arc<dyn Prober>,
+    pub probe: Arc<dyn RuntimeProbe>,
     /// This Warren among those on the same database.
     pub replica: Replica,
 }
@@ -93,7 +93,7 @@ impl Deref for Fleet {
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
-        let Parts { context, registry, keys, config, prober, replica } = parts;
+        let Parts { context, registry, keys, config, probe, replica } = parts;
         let sealer = Sealer::new(keys, Arc::clone(context.entropy()));
         let redactors = Redactors::new(context.clone(), sealer.clone());
         let signals = Signals::new(context.clone(), config);
@@ -143,7 +143,7 @@ impl Fleet {
             registry: registry.clone(),
             replicas: replicas.clone(),
             reconciler: reconciler.clone(),
-            probes: Probes::new(context.clone(), signals.clone(), registry.clone(), prober),
+            probes: Probes::new(context.clone(), signals.clone(), registry.clone(), probe),
             rollout: rollout.clone(),
         });
         Self(Arc::new(Services {

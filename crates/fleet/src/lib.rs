@@ -54,7 +54,7 @@ pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use replicas::Replica;
 pub use residents::{Residents, RunnerDoor};
-pub use runtimes::{Heard, NoProber, Prober, Register, Registered, Runtimes};
+pub use runtimes::{Heard, NoProbe, Register, Registered, RuntimeProbe, Runtimes};
 pub use secrets::{KeyRotation, Rotation, SecretScope, SecretSummary, Secrets};
 pub use sweeps::{LastRun, SweepOutcome, SweepReport, Sweeps};
 pub use templates::{

@@ -5,6 +5,7 @@
 
 mod approval;
 mod audit;
+mod backoff;
 mod bundle;
 mod capability;
 mod conversation;
@@ -39,6 +40,7 @@ pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
     canonical_json,
 };
+pub use backoff::Backoff;
 pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use conversation::{ChatMessage, Conversation};

@@ -1,14 +1,22 @@
-//! How long to wait before Warren is asked again.
+//! How long the runner waits before it asks Warren again.
 
-const FIRST_MS: u64 = 500;
-const MAX_MS: u64 = 30_000;
+/// The formula of `warren_model`, compiled from its one file: as a dependency, the model would bring libraries for time
+/// zones, YAML and schemas into a program that is built for every box.
+#[path = "../../model/src/backoff.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the runner needs one of its functions")]
+mod formula;
 
-/// The wait after so many failures in a row: doubled each time, up to half a minute. Each runner has a Warren to itself as
-/// far as it knows, and what all of them wait for is spread by when each of them failed; so there is no jitter.
+use formula::Backoff;
+
+/// Each runner has a Warren to itself as far as it knows, and what all of them wait for is spread by when each of them
+/// failed; so there is no jitter.
+const WAITS: Backoff = Backoff::doubling(500, 30_000);
+
+/// The wait after so many failures in a row.
 pub fn wait_ms(failures: u32) -> u64 {
     match failures {
         0 => 0,
-        _ => FIRST_MS.saturating_mul(2_u64.saturating_pow(failures - 1)).min(MAX_MS),
+        _ => WAITS.delay_ms(failures - 1, 0.5),
     }
 }
 
@@ -29,7 +37,7 @@ mod tests {
         // F18
         #[test]
         fn a_wait_never_shrinks_and_never_exceeds_its_maximum(failures: u32) {
-            prop_assert!(wait_ms(failures) <= MAX_MS);
+            prop_assert!(wait_ms(failures) <= WAITS.max_ms);
             prop_assert!(wait_ms(failures) <= wait_ms(failures.saturating_add(1)));
         }
     }

@@ -67,7 +67,7 @@ impl Door {
     /// Before the new runner is heard: what is claimed until then is the former one's.
     async fn bury_former(&self, workspace: WorkspaceId) {
         let Some(exchange) = &self.exchange else { return };
-        if let Err(error) = exchange.end_claims_of_former_runner(workspace).await {
+        if let Err(error) = exchange.queue.end_claims_of_former_runner(workspace).await {
             tracing::warn!(workspace.id = %workspace, %error, "what a former runner had claimed ends with its lease");
         }
     }

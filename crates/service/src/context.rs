@@ -40,7 +40,7 @@ struct Inner {
     stopping: CancellationToken,
     /// Events that are told and not stored (F15).
     live: broadcast::Sender<Arc<NewEvent>>,
-    logged_rows: LoggedRows,
+    logged_rows: Arc<LoggedRows>,
 }
 
 impl Context {
@@ -52,7 +52,20 @@ impl Context {
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
             live: broadcast::channel(LIVE_BUFFER).0,
-            logged_rows: LoggedRows::default(),
+            logged_rows: Arc::default(),
+        }))
+    }
+
+    /// The same, for services that stop before the others: their background work is counted apart.
+    #[must_use]
+    pub fn with_own_work(&self) -> Self {
+        Self(Arc::new(Inner {
+            parts: self.0.parts.clone(),
+            instance: self.0.instance.clone(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            live: self.0.live.clone(),
+            logged_rows: Arc::clone(&self.0.logged_rows),
         }))
     }
 

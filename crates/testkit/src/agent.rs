@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Semaphore;
-use warren_exchange::{Endpoint, Outcome, Told, Transport, Turn, UpdateSink};
+use warren_exchange::{
+    AgentAddress, AgentRuntime, AgentUpdate, DeliveryAttempt, Finding, Outcome, Reach, UpdateSink,
+};
 use warren_model::{
     Artifact, DeliveryReason, Message, Part, Role, TaskState, TaskUpdate, Timestamp, WorkspaceId,
 };
@@ -34,7 +36,7 @@ pub enum Act {
 #[derive(Debug, Default)]
 struct State {
     scripts: VecDeque<Vec<Act>>,
-    seen: Vec<(WorkspaceId, Turn)>,
+    seen: Vec<(WorkspaceId, DeliveryAttempt)>,
     cancelled: Vec<String>,
     refuses_to_stop: bool,
     at_once: usize,
@@ -66,7 +68,7 @@ impl ScriptedAgent {
     }
 
     /// What reached it, in order.
-    pub fn seen(&self) -> Vec<Turn> {
+    pub fn seen(&self) -> Vec<DeliveryAttempt> {
         self.state().seen.iter().map(|(_, turn)| turn.clone()).collect()
     }
 
@@ -94,12 +96,12 @@ impl ScriptedAgent {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn perform(&self, turn: &Turn, acts: Vec<Act>, sink: &UpdateSink) -> Outcome {
+    async fn perform(&self, turn: &DeliveryAttempt, acts: Vec<Act>, sink: &UpdateSink) -> Outcome {
         let message = |text: String| {
             Message::new(format!("a-{}", turn.delivery_id), Role::Agent, vec![Part::text(text)])
         };
         let status = |state, text| {
-            Told::Update(TaskUpdate::Status {
+            AgentUpdate::Task(TaskUpdate::Status {
                 state,
                 message: Some(message(text)),
                 at: Timestamp::from_micros(0),
@@ -108,7 +110,7 @@ impl ScriptedAgent {
         for act in acts {
             let told = match act {
                 Act::Say(text) => {
-                    sink.tell(Told::Update(TaskUpdate::Message(message(text)))).await;
+                    sink.tell(AgentUpdate::Task(TaskUpdate::Message(message(text)))).await;
                     return Outcome::Answered;
                 }
                 Act::SayIn(state, text) => {
@@ -120,9 +122,9 @@ impl ScriptedAgent {
                     self.gate.acquire().await.expect("the gate stays").forget();
                     continue;
                 }
-                Act::Name(name) => Told::RemoteId(name),
+                Act::Name(name) => AgentUpdate::RemoteId(name),
                 Act::Work(text) => status(TaskState::Working, text),
-                Act::Leave(text) => Told::Update(TaskUpdate::Artifact {
+                Act::Leave(text) => AgentUpdate::Task(TaskUpdate::Artifact {
                     artifact: Artifact {
                         id: "artifact".into(),
                         name: None,
@@ -151,12 +153,13 @@ impl Drop for Working<'_> {
 }
 
 #[async_trait]
-impl Transport for ScriptedAgent {
-    fn can_call(&self, card: &Value) -> bool {
-        card["scripted"] == Value::Bool(true)
+impl AgentRuntime for ScriptedAgent {
+    fn reach(&self, agent: &AgentAddress) -> Reach {
+        let is_scripted = agent.card.as_ref().is_some_and(|card| card["scripted"] == Value::Bool(true));
+        if is_scripted { Reach::Called } else { Reach::Asks }
     }
 
-    async fn deliver(&self, endpoint: &Endpoint, turn: &Turn, sink: &UpdateSink) -> Outcome {
+    async fn deliver(&self, endpoint: &AgentAddress, turn: &DeliveryAttempt, sink: &UpdateSink) -> Outcome {
         let acts = {
             let mut state = self.state();
             state.seen.push((endpoint.workspace_id, turn.clone()));
@@ -169,7 +172,7 @@ impl Transport for ScriptedAgent {
         self.perform(turn, acts.unwrap_or_else(echo), sink).await
     }
 
-    async fn cancel(&self, _endpoint: &Endpoint, remote_id: &str) -> Outcome {
+    async fn cancel(&self, _endpoint: &AgentAddress, remote_id: &str) -> Outcome {
         let mut state = self.state();
         state.cancelled.push(remote_id.to_owned());
         if state.refuses_to_stop {
@@ -177,5 +180,9 @@ impl Transport for ScriptedAgent {
         } else {
             Outcome::Answered
         }
+    }
+
+    async fn probe(&self, _agent: &AgentAddress) -> Finding {
+        Finding::Answers
     }
 }

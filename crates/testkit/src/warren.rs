@@ -9,17 +9,15 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
-use warren_exchange::connector::{Connector, OutboundPolicy, Resolver, SystemResolver};
-use warren_exchange::signing::Signer;
 use warren_exchange::{
-    A2aTransport, CardProber, Exchange, Parts as ExchangeParts, Terms as ExchangeTerms, Transport,
+    AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
 use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::{Limits, Status, WorkspaceId};
+use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
 use warren_server::{Server, ServerConfig, Telemetry, VERSION};
-use warren_service::{Context, ContextParts};
-use warren_service::{KeyFile, Keys};
+use warren_service::{Context, ContextParts, KeyFile, Keys, Sealer};
 use warren_store::Store;
 use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
@@ -39,8 +37,8 @@ pub struct Builder {
     database: Option<String>,
     disk: Option<std::path::PathBuf>,
     fleet_config: FleetConfig,
-    exchange_terms: ExchangeTerms,
-    transport: Option<Arc<dyn Transport>>,
+    exchange_config: ExchangeConfig,
+    called_agents: Option<Arc<dyn AgentRuntime>>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
@@ -86,15 +84,15 @@ impl Builder {
 
     /// What the exchange promises.
     #[must_use]
-    pub fn exchange_terms(mut self, terms: ExchangeTerms) -> Self {
-        self.exchange_terms = terms;
+    pub fn exchange_config(mut self, config: ExchangeConfig) -> Self {
+        self.exchange_config = config;
         self
     }
 
     /// How runtimes are called.
     #[must_use]
-    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
-        self.transport = Some(transport);
+    pub fn called_agents(mut self, agents: Arc<dyn AgentRuntime>) -> Self {
+        self.called_agents = Some(agents);
         self
     }
 
@@ -266,25 +264,27 @@ impl Warren {
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
+        let keys = Keys::open(Arc::new(key_file)).expect("the key is read");
+        let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
+        let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
+        let by_a2a = ByA2a::new(connector.clone(), Arc::clone(&clock), signer.clone());
+        let agents = Agents::new(builder.called_agents.clone().unwrap_or_else(|| Arc::new(by_a2a)));
         let fleet = Fleet::new(Parts {
             context,
             registry: Registry::new(parts, RegistryConfig::default()),
-            keys: Keys::open(Arc::new(key_file)).expect("the key is read"),
+            keys,
             config: builder.fleet_config,
             replica,
-            prober: Arc::new(CardProber::new(connector.clone())),
+            probe: Arc::new(agents.clone()),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.tokens.mint_operator("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
-        let by_a2a = A2aTransport::new(connector.clone(), Arc::clone(&clock), signer);
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy),
-            terms: builder.exchange_terms,
-            transport: builder.transport.clone().unwrap_or_else(|| Arc::new(by_a2a)),
+            config: builder.exchange_config,
+            agents,
+            signer,
             connector,
         });
         exchange.start().await.expect("the exchange starts");

@@ -13,7 +13,7 @@ use futures_util::stream::BoxStream;
 use serde::de::DeserializeOwned;
 
 use super::Error;
-use super::sse::Decoder;
+use crate::sse::Decoder;
 
 /// Frames of type `T`, one per message. It ends when the server closes the stream, and after the first error.
 pub struct Frames<T> {

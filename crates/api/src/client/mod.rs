@@ -26,7 +26,6 @@ mod processes;
 mod runtimes;
 mod schedules;
 mod secrets;
-pub mod sse;
 mod templates;
 mod terminal;
 mod webhooks;

@@ -1,12 +1,11 @@
 //! `warren events`: the log, and what is added to it.
 
-use std::time::Duration;
-
 use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::Value;
 use warren_api::client::{Client, Error, EventQuery};
 use warren_api::{Event, EventFrame, LiveEvent};
+use warren_model::Backoff;
 
 use crate::arguments::EventsArguments;
 use crate::context::Context;
@@ -16,8 +15,7 @@ use crate::output::Tone;
 use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
 
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const PAUSES: Backoff = Backoff::doubling(100, 5_000);
 
 pub(crate) async fn run(context: &Context, arguments: &EventsArguments) -> Outcome<Exit> {
     let client = context.client()?;
@@ -55,7 +53,7 @@ async fn pages(client: &Client, query: &mut EventQuery, printer: &mut Printer<'_
 /// address or token is not something to wait for.
 async fn follow(client: &Client, query: &mut EventQuery, printer: &mut Printer<'_>) -> Outcome<()> {
     let mut frames = client.events(query).await?;
-    let mut pause = SHORTEST_PAUSE;
+    let mut tries = 0;
     loop {
         while let Some(frame) = frames.next().await {
             let frame = match frame {
@@ -63,7 +61,7 @@ async fn follow(client: &Client, query: &mut EventQuery, printer: &mut Printer<'
                 Err(error) if error.is_transient() => break,
                 Err(error) => return Err(error.into()),
             };
-            pause = SHORTEST_PAUSE;
+            tries = 0;
             match frame {
                 EventFrame::Event { event } => {
                     printer.print(&event)?;
@@ -85,8 +83,8 @@ async fn follow(client: &Client, query: &mut EventQuery, printer: &mut Printer<'
         }
         printer.context.output.note("The stream broke off; connecting again.");
         frames = loop {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(PAUSES.nominal(tries)).await;
+            tries += 1;
             match client.events(query).await {
                 Ok(frames) => break frames,
                 Err(error) if may_come_back(&error) => {}

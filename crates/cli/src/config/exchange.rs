@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use warren_exchange::Terms;
+use warren_exchange::Config;
 
 /// What senders of messages may count on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,32 +48,32 @@ const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
 impl Default for ExchangeSection {
     fn default() -> Self {
-        let terms = Terms::default();
+        let defaults = Config::default();
         let seconds = |ms: i64| u32::try_from(ms / 1_000).unwrap_or(u32::MAX);
         let days = |kept: Option<i64>| kept.map_or(0, |ms| u32::try_from(ms / DAY_MS).unwrap_or(u32::MAX));
         Self {
-            max_message_bytes: u32::try_from(terms.max_message_bytes).unwrap_or(u32::MAX),
-            max_waiting: u32::try_from(terms.max_waiting).unwrap_or(u32::MAX),
-            message_lifetime_seconds: seconds(terms.message_lifetime_ms),
-            agent_call_seconds: seconds(terms.agent_call_ceiling_ms),
-            repeat_window_seconds: seconds(terms.repeat_window_ms),
-            message_ids_are_unique: terms.message_ids_are_unique,
-            lease_seconds: seconds(terms.lease_ms),
-            keep_tasks_days: days(terms.keep_tasks_ms),
-            keep_chat_days: days(terms.keep_chat_ms),
-            keep_schedule_runs_days: days(terms.keep_schedule_runs_ms),
-            keep_approvals_days: days(terms.keep_approvals_ms),
-            max_conversations: u32::try_from(terms.max_conversations).unwrap_or(u32::MAX),
-            max_chat_messages: u32::try_from(terms.max_chat_messages).unwrap_or(u32::MAX),
+            max_message_bytes: u32::try_from(defaults.max_message_bytes).unwrap_or(u32::MAX),
+            max_waiting: u32::try_from(defaults.max_waiting).unwrap_or(u32::MAX),
+            message_lifetime_seconds: seconds(defaults.message_lifetime_ms),
+            agent_call_seconds: seconds(defaults.agent_call_ceiling_ms),
+            repeat_window_seconds: seconds(defaults.repeat_window_ms),
+            message_ids_are_unique: defaults.message_ids_are_unique,
+            lease_seconds: seconds(defaults.lease_ms),
+            keep_tasks_days: days(defaults.keep_tasks_ms),
+            keep_chat_days: days(defaults.keep_chat_ms),
+            keep_schedule_runs_days: days(defaults.keep_schedule_runs_ms),
+            keep_approvals_days: days(defaults.keep_approvals_ms),
+            max_conversations: u32::try_from(defaults.max_conversations).unwrap_or(u32::MAX),
+            max_chat_messages: u32::try_from(defaults.max_chat_messages).unwrap_or(u32::MAX),
         }
     }
 }
 
 impl ExchangeSection {
-    pub(crate) fn terms(&self) -> Terms {
+    pub(crate) fn config(&self) -> Config {
         let ms = |seconds: u32| i64::from(seconds) * 1_000;
         let kept = |days: u32| Some(days).filter(|days| *days > 0).map(|days| i64::from(days) * DAY_MS);
-        Terms {
+        Config {
             max_message_bytes: self.max_message_bytes as usize,
             max_waiting: u64::from(self.max_waiting),
             message_lifetime_ms: ms(self.message_lifetime_seconds),
@@ -98,6 +98,6 @@ mod tests {
     // S50
     #[test]
     fn the_section_s_defaults_are_the_exchange_s_own() {
-        assert_eq!(ExchangeSection::default().terms(), Terms::default());
+        assert_eq!(ExchangeSection::default().config(), Config::default());
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use warren_exchange::connector::{Cidr, Connector, OutboundPolicy};
+use warren_outbound::{Cidr, Connector, OutboundPolicy};
 
 use super::validate::Complaint;
 

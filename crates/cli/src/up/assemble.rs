@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
-use warren_exchange::signing::Signer;
-use warren_exchange::{A2aTransport, CardProber, Exchange, Parts as ExchangeParts};
+use warren_exchange::{Agents, ByA2a, Exchange, Parts as ExchangeParts, Signer};
 use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_providers::{
     DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
 };
 use warren_server::{Server, ServerConfig, ServerError, Telemetry};
-use warren_service::ContextParts;
+use warren_service::{ContextParts, Sealer};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
 
@@ -111,26 +110,28 @@ async fn put_together(
     let connector = config.outbound.connector().map_err(|problem| {
         Report::new(ErrorCode::ConfigInvalid).because(format!("outbound.ca_file: {problem}"))
     })?;
+    let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
+    let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
+    let by_a2a = ByA2a::new(connector.clone(), Arc::clone(&clock), signer.clone());
+    let agents = Agents::new(Arc::new(by_a2a));
     let fleet = Fleet::new(Parts {
         context: services,
         registry: Registry::new(parts, config.registry.to_registry()),
         keys,
         config: config.fleet.to_config(),
         replica,
-        prober: Arc::new(CardProber::new(connector.clone())),
+        probe: Arc::new(agents.clone()),
     });
     let server_config = ServerConfig {
         allowed_hosts: config.server.allowed_hosts.clone(),
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
     };
-    let signer = Signer::new(fleet.clone(), Arc::clone(&clock), connector.clone());
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),
-        clock: Arc::clone(&clock),
-        entropy: Arc::clone(&entropy),
-        terms: config.exchange.terms(),
-        transport: Arc::new(A2aTransport::new(connector.clone(), Arc::clone(&clock), signer)),
+        config: config.exchange.config(),
+        agents,
+        signer,
         connector,
     });
     let doors = (clock, entropy);

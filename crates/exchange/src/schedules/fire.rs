@@ -1,22 +1,25 @@
 //! Sends what a run is to say. The run's id is the message's: however often it is sent, it is one task (X41).
 
 use serde_json::json;
+use tracing::info_span;
 use warren_model::event::{ScheduleFailed, ScheduleFired};
 use warren_model::{ErrorCode, Message, Part, Role, RunState, Schedule, ScheduleRun, TaskId, Timestamp};
 use warren_service::Error;
 use warren_store::WriteTx;
 
-use super::event_of;
-use crate::{Exchange, Send, Sender};
+use super::{Scheduler, event_of};
+use crate::messages::{NewMessage, Sender};
 
-impl Exchange {
+impl Scheduler {
     /// Whoever asked does not wait. What fails is found again from its row.
     pub(crate) fn fire_in_background(&self, run: ScheduleRun) {
-        let exchange = self.clone();
-        self.0.tasks.spawn(async move {
-            if let Err(error) = exchange.fire(&run).await {
+        let service = self.clone();
+        let span =
+            info_span!("exchange.schedules.fire", schedule.id = %run.schedule_id, schedule.run.id = %run.id);
+        self.context.spawn(span, async move {
+            if let Err(error) = service.fire(&run).await {
                 tracing::warn!(
-                    schedule.id = %run.schedule_id, run.id = %run.id, attempts = run.attempts, %error,
+                    attempts = run.attempts, %error,
                     "a schedule could not be fired; it is tried again"
                 );
             }
@@ -26,38 +29,43 @@ impl Exchange {
     /// Accepted is enough: what becomes of the task is the exchange's business, and nobody waits for it here.
     async fn send_run(&self, schedule: &Schedule, run: &ScheduleRun) -> Result<TaskId, Error> {
         let sender = Sender { principal: schedule.principal(), org_id: schedule.org_id };
-        let send = Send {
+        let new = NewMessage {
             idempotency_key: Some(run.id.to_string()),
-            ..Send::new(schedule.workspace_id, message_of(schedule, run))
+            ..NewMessage::new(schedule.workspace_id, message_of(schedule, run))
         };
-        Ok(self.send_as(&sender, send).await?.task.id)
+        Ok(self.messages.send_as(&sender, new).await?.task.id)
     }
 
     async fn fire(&self, run: &ScheduleRun) -> Result<(), Error> {
         let id = run.schedule_id;
         // Removed in the meantime, and its runs with it.
-        let Some(schedule) = self.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await? else {
+        let Some(schedule) =
+            self.context.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?
+        else {
             return Ok(());
         };
         let schedule = super::readable(schedule)?;
         let sent = self.send_run(&schedule, run).await;
-        let now = self.clock().now();
+        let now = self.context.now();
         let run = run.clone();
         match sent {
             Ok(task_id) => {
-                self.store().write(move |tx| settle(tx, &schedule, run.clone(), Some(task_id), now)).await?;
+                self.context
+                    .store()
+                    .write(move |tx| settle(tx, &schedule, run.clone(), Some(task_id), now))
+                    .await?;
             }
             Err(error) if is_passing(error.code) => return Err(error),
             // It was sent before, and the schedule says something else since: what was sent counts.
             Err(error) if error.code == ErrorCode::KeyReused => {
-                self.store().write(move |tx| settle(tx, &schedule, run.clone(), None, now)).await?;
+                self.context.store().write(move |tx| settle(tx, &schedule, run.clone(), None, now)).await?;
             }
             Err(error) => {
-                self.store().write(move |tx| fail(tx, run.clone(), error.code.as_str(), now)).await?;
+                self.context.store().write(move |tx| fail(tx, run.clone(), error.code.as_str(), now)).await?;
             }
         }
         // The next one may have waited for it.
-        self.schedules_changed();
+        self.wake();
         Ok(())
     }
 }

@@ -3,23 +3,19 @@
 mod fire;
 mod scheduler;
 
-pub use scheduler::Rest;
-pub(crate) use scheduler::Wake;
+pub use scheduler::{Rest, Scheduler};
 
 use serde_json::json;
+use warren_fleet::Fleet;
 use warren_model::event::ScheduleChanged;
 use warren_model::{
     AuditAction, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy, Principal,
     RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp,
     Timing, WorkspaceId,
 };
-use warren_rules::messages::schedules as schedule_rules;
-use warren_rules::messages::schedules::{Clockwork, FIRE_LEASE_MS, Making};
-use warren_service::Action;
-use warren_service::{Actor, Error, Identity};
+use warren_rules::messages::schedules::{self as schedule_rules, Clockwork, FIRE_LEASE_MS, Making};
+use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, ScheduleQuery, ScheduleRunQuery, WriteTx};
-
-use crate::Exchange;
 
 pub use warren_rules::messages::schedules::Wish as NewSchedule;
 
@@ -36,26 +32,40 @@ pub struct PatchSchedule {
     pub overlap: Option<OverlapPolicy>,
 }
 
-impl Exchange {
-    pub async fn create_schedule(
+/// Messages that are sent at times.
+#[derive(Debug, Clone)]
+pub struct Schedules {
+    context: Context,
+    fleet: Fleet,
+    scheduler: Scheduler,
+}
+
+impl Schedules {
+    pub(crate) fn new(context: Context, fleet: Fleet, scheduler: Scheduler) -> Self {
+        Self { context, fleet, scheduler }
+    }
+
+    #[tracing::instrument(name = "exchange.schedules.create", skip_all, fields(workspace.id = %workspace_id))]
+    pub async fn create(
         &self,
         who: &Identity,
         workspace_id: WorkspaceId,
-        wish: NewSchedule,
+        new: NewSchedule,
     ) -> Result<Schedule, Error> {
-        let place = self.fleet().workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
-        let (now, limits) = (self.clock().now(), self.fleet().context.limits().clone());
+        let place = self.fleet.workspaces.get(who, Action::WriteWorkspaces, workspace_id).await?;
+        let (now, limits) = (self.context.now(), self.context.limits().clone());
         let making = Making {
-            id: self.entropy().id(now),
+            id: self.context.entropy().id(now),
             org_id: place.org_id,
             workspace_id,
             by: who.principal.clone(),
             now,
             min_seconds: limits.min_schedule_interval_seconds,
         };
-        let schedule = schedule_rules::draft(wish, making).map_err(|problem| Error::from(&problem))?;
+        let schedule = schedule_rules::draft(new, making).map_err(|problem| Error::from(&problem))?;
         let (row, changed) = (schedule.clone(), Changed::by(who, ScheduleChange::Created, now));
-        self.store()
+        self.context
+            .store()
             .write(move |tx| {
                 let place = tx.workspace(row.workspace_id)?;
                 if place.is_none_or(|place| place.status == Status::Removed) {
@@ -74,16 +84,18 @@ impl Exchange {
                 changed.tell(tx, &row, AuditAction::ScheduleCreated)
             })
             .await?;
-        self.schedules_changed();
+        self.scheduler.wake();
         Ok(schedule)
     }
 
-    pub async fn schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
-        self.schedule_for(who, Action::ReadWorkspaces, id).await
+    #[tracing::instrument(name = "exchange.schedules.get", skip_all, fields(schedule.id = %id))]
+    pub async fn get(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
+        self.visible(who, Action::ReadWorkspaces, id).await
     }
 
     /// Those of one workspace, or all that the caller may see.
-    pub async fn schedules(
+    #[tracing::instrument(name = "exchange.schedules.list", skip_all)]
+    pub async fn list(
         &self,
         who: &Identity,
         workspace_id: Option<WorkspaceId>,
@@ -91,18 +103,19 @@ impl Exchange {
         limit: u32,
     ) -> Result<Page<Schedule, ScheduleId>, Error> {
         match workspace_id {
-            Some(id) => drop(self.fleet().workspaces.get(who, Action::ReadWorkspaces, id).await?),
+            Some(id) => drop(self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?),
             None => who.may_in_own_org(Action::ReadWorkspaces)?,
         }
-        let limit = limit.clamp(1, self.fleet().context.limits().max_page_size);
+        let limit = limit.clamp(1, self.context.limits().max_page_size);
         let query = ScheduleQuery { org_id: who.visible_org(), workspace_id, after, limit };
-        let page = self.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context.listed(page))
+        let page = self.context.store().read(move |tx| tx.schedules(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
     /// Changes what the patch names. With `expected_version`, only if that is still the current one. A change of its times
     /// looks for the next slot from now on: those that are past are not missed.
-    pub async fn patch_schedule(
+    #[tracing::instrument(name = "exchange.schedules.patch", skip_all, fields(schedule.id = %id))]
+    pub async fn patch(
         &self,
         who: &Identity,
         id: ScheduleId,
@@ -110,9 +123,9 @@ impl Exchange {
         expected_version: Option<u64>,
     ) -> Result<Schedule, Error> {
         let is_retimed = patch.timing.is_some() || patch.jitter_seconds.is_some();
-        let min_seconds = self.fleet().context.limits().min_schedule_interval_seconds;
-        let now = self.clock().now();
-        self.change_schedule(who, id, ScheduleChange::Changed, expected_version, move |row| {
+        let min_seconds = self.context.limits().min_schedule_interval_seconds;
+        let now = self.context.now();
+        self.change(who, id, ScheduleChange::Changed, expected_version, move |row| {
             let before = (row.next_slot, row.next_at);
             row.timing = patch.timing.clone().unwrap_or_else(|| row.timing.clone());
             row.prompt = patch.prompt.clone().unwrap_or_else(|| row.prompt.clone());
@@ -129,8 +142,9 @@ impl Exchange {
     }
 
     /// No slot fires, and none is missed, until it is resumed.
-    pub async fn pause_schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
-        self.change_schedule(who, id, ScheduleChange::Paused, None, |row| {
+    #[tracing::instrument(name = "exchange.schedules.pause", skip_all, fields(schedule.id = %id))]
+    pub async fn pause(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
+        self.change(who, id, ScheduleChange::Paused, None, |row| {
             row.is_paused = true;
             (row.next_slot, row.next_at) = (None, None);
             Ok(())
@@ -138,9 +152,10 @@ impl Exchange {
         .await
     }
 
-    pub async fn resume_schedule(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
-        let now = self.clock().now();
-        self.change_schedule(who, id, ScheduleChange::Resumed, None, move |row| {
+    #[tracing::instrument(name = "exchange.schedules.resume", skip_all, fields(schedule.id = %id))]
+    pub async fn resume(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
+        let now = self.context.now();
+        self.change(who, id, ScheduleChange::Resumed, None, move |row| {
             row.is_paused = false;
             // What was too frequent when it was made is its maker's business no more.
             schedule_rules::settle(row, now, 1).map_err(|problem| Error::from(&problem))
@@ -148,10 +163,12 @@ impl Exchange {
         .await
     }
 
-    pub async fn remove_schedule(&self, who: &Identity, id: ScheduleId) -> Result<(), Error> {
-        self.schedule_for(who, Action::WriteWorkspaces, id).await?;
-        let changed = Changed::by(who, ScheduleChange::Removed, self.clock().now());
-        self.store()
+    #[tracing::instrument(name = "exchange.schedules.remove", skip_all, fields(schedule.id = %id))]
+    pub async fn remove(&self, who: &Identity, id: ScheduleId) -> Result<(), Error> {
+        self.visible(who, Action::WriteWorkspaces, id).await?;
+        let changed = Changed::by(who, ScheduleChange::Removed, self.context.now());
+        self.context
+            .store()
             .write(move |tx| {
                 let row = tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?;
                 tx.delete_schedule(id)?;
@@ -162,11 +179,13 @@ impl Exchange {
 
     /// Fires it now, whether it is paused or not; its slots stay as they are. What it sends is the schedule's own word,
     /// not that of whoever asked (X4).
-    pub async fn run_schedule(&self, who: &Identity, id: ScheduleId) -> Result<ScheduleRun, Error> {
-        self.schedule_for(who, Action::UseWorkspace, id).await?;
-        let now = self.clock().now();
-        let (run_id, actor, by) = (self.entropy().id(now), Actor::of(who), who.principal.clone());
+    #[tracing::instrument(name = "exchange.schedules.run", skip_all, fields(schedule.id = %id))]
+    pub async fn run(&self, who: &Identity, id: ScheduleId) -> Result<ScheduleRun, Error> {
+        self.visible(who, Action::UseWorkspace, id).await?;
+        let now = self.context.now();
+        let (run_id, actor, by) = (self.context.entropy().id(now), Actor::of(who), who.principal.clone());
         let run = self
+            .context
             .store()
             .write(move |tx| {
                 let row = readable(tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?)?;
@@ -185,34 +204,30 @@ impl Exchange {
                 Ok::<_, Error>(run)
             })
             .await?;
-        self.fire_in_background(run.clone());
+        self.scheduler.fire_in_background(run.clone());
         Ok(run)
     }
 
     /// What became of its slots, the newest first.
-    pub async fn schedule_runs(
+    #[tracing::instrument(name = "exchange.schedules.runs", skip_all, fields(schedule.id = %id))]
+    pub async fn runs(
         &self,
         who: &Identity,
         id: ScheduleId,
         before: Option<ScheduleRunId>,
         limit: u32,
     ) -> Result<Page<ScheduleRun, ScheduleRunId>, Error> {
-        self.schedule_for(who, Action::ReadWorkspaces, id).await?;
-        let limit = limit.clamp(1, self.fleet().context.limits().max_page_size);
+        self.visible(who, Action::ReadWorkspaces, id).await?;
+        let limit = limit.clamp(1, self.context.limits().max_page_size);
         let query = ScheduleRunQuery { schedule_id: id, before, limit };
-        let page = self.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context.listed(page))
+        let page = self.context.store().read(move |tx| tx.schedule_runs(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
     /// When a schedule with this timing would fire next.
-    pub fn preview_schedule(
-        &self,
-        who: &Identity,
-        timing: &Timing,
-        count: u32,
-    ) -> Result<Vec<Timestamp>, Error> {
+    pub fn preview(&self, who: &Identity, timing: &Timing, count: u32) -> Result<Vec<Timestamp>, Error> {
         who.may_in_own_org(Action::KnowOneself)?;
-        let (now, min) = (self.clock().now(), self.fleet().context.limits().min_schedule_interval_seconds);
+        let (now, min) = (self.context.now(), self.context.limits().min_schedule_interval_seconds);
         let found = Clockwork::read(timing, now).and_then(|clockwork| {
             let first = clockwork.check(now, min, 0)?;
             Ok(clockwork.following(first).take(count.min(MAX_PREVIEW) as usize).collect())
@@ -232,18 +247,18 @@ impl Exchange {
     }
 
     /// A schedule whose workspace the caller may act on; to others it does not exist.
-    async fn schedule_for(&self, who: &Identity, action: Action, id: ScheduleId) -> Result<Schedule, Error> {
+    async fn visible(&self, who: &Identity, action: Action, id: ScheduleId) -> Result<Schedule, Error> {
         let not_found = || Error::new(ErrorCode::ScheduleNotFound);
-        let row = self.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?;
+        let row = self.context.store().read(move |tx| tx.schedule(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(not_found)?;
-        match self.fleet().workspaces.get(who, action, row.workspace_id).await {
+        match self.fleet.workspaces.get(who, action, row.workspace_id).await {
             Ok(_) => Ok(row),
             Err(error) if error.code == ErrorCode::WorkspaceNotFound => Err(not_found()),
             Err(error) => Err(error),
         }
     }
 
-    async fn change_schedule(
+    async fn change(
         &self,
         who: &Identity,
         id: ScheduleId,
@@ -251,9 +266,10 @@ impl Exchange {
         expected_version: Option<u64>,
         apply: impl Fn(&mut Schedule) -> Result<(), Error> + Send + 'static,
     ) -> Result<Schedule, Error> {
-        self.schedule_for(who, Action::WriteWorkspaces, id).await?;
-        let changed = Changed::by(who, change, self.clock().now());
+        self.visible(who, Action::WriteWorkspaces, id).await?;
+        let changed = Changed::by(who, change, self.context.now());
         let row = self
+            .context
             .store()
             .write(move |tx| {
                 let before =
@@ -273,7 +289,7 @@ impl Exchange {
                 Ok(row)
             })
             .await?;
-        self.schedules_changed();
+        self.scheduler.wake();
         Ok(row)
     }
 }

@@ -10,23 +10,25 @@
 //! A sleep is never longer than a second: a machine that was suspended, or whose clock was set, would sleep on past
 //! its deadlines otherwise. What a dead process claimed is found again when the claim ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tracing::info_span;
 use warren_model::event::{ScheduleChanged, ScheduleSkipped};
 use warren_model::{
     ErrorCode, OverlapPolicy, Principal, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason, Status,
     Timestamp,
 };
-use warren_rules::messages::schedules as schedule_rules;
 use warren_rules::messages::schedules::{
-    Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS, Skipping,
+    self as schedule_rules, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS,
+    Skipping,
 };
-use warren_service::Error;
+use warren_service::{Context, Error};
 use warren_store::{ReadTx, WriteTx};
 
 use super::{change_of, event_of, new_run};
-use crate::Exchange;
+use crate::messages::Messages;
 
 /// Schedules and runs of one transaction. What is left is taken up at once by the next.
 const BATCH: u32 = 50;
@@ -34,37 +36,48 @@ const BATCH: u32 = 50;
 const SET_ASIDE_MS: i64 = 3_600_000;
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// Told when schedules change in this process.
-#[derive(Debug, Default)]
-pub(crate) struct Wake(Notify);
+/// Fires what is due. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct Scheduler {
+    pub(super) context: Context,
+    pub(super) messages: Messages,
+    /// Is told when schedules change in this process.
+    changed: Arc<Notify>,
+}
 
-impl Exchange {
-    pub(crate) fn schedules_changed(&self) {
-        self.0.schedules.0.notify_one();
+impl Scheduler {
+    pub(crate) fn new(context: Context, messages: Messages) -> Self {
+        Self { context, messages, changed: Arc::default() }
     }
 
-    pub(crate) fn start_scheduler(&self) {
-        let exchange = self.clone();
-        self.0.tasks.spawn(async move { exchange.keep_scheduling().await });
+    /// Looks again at what is due.
+    pub(super) fn wake(&self) {
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn start(&self) {
+        let service = self.clone();
+        let span = info_span!("exchange.schedules.look_for_due");
+        self.context.spawn(span, async move { service.keep_scheduling().await });
     }
 
     async fn keep_scheduling(&self) {
-        let mut newest = self.store().newest_event();
+        let mut newest = self.context.store().newest_event();
         loop {
-            let rest = match self.fire_due_schedules().await {
+            let rest = match self.fire_due().await {
                 Ok(rest) => rest,
                 Err(error) => {
                     tracing::warn!(%error, "schedules could not be looked at; it is tried again");
                     Rest { until: None, has_waiting: false }
                 }
             };
-            let now = self.clock().now();
+            let now = self.context.now();
             let sleep = rest.until.map_or(LONGEST_SLEEP, |at| {
                 Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)).min(LONGEST_SLEEP)
             });
             tokio::select! {
-                () = self.0.stopping.cancelled() => return,
-                () = self.0.schedules.0.notified() => {}
+                () = self.context.stopping().cancelled() => return,
+                () = self.changed.notified() => {}
                 // The end of a task is an event, and may be what a run waits for.
                 _ = newest.changed(), if rest.has_waiting => {}
                 () = tokio::time::sleep(sleep) => {}
@@ -72,15 +85,16 @@ impl Exchange {
         }
     }
 
-    /// Claims all that is due and has it fired in the background. Answers with how long there is nothing to do.
-    pub async fn fire_due_schedules(&self) -> Result<Rest, Error> {
+    /// Claims all that is due and has it fired in the background. Returns how long there is nothing to do.
+    pub async fn fire_due(&self) -> Result<Rest, Error> {
         loop {
-            let now = self.clock().now();
+            let now = self.context.now();
             let (next, waiting) = self
+                .context
                 .store()
                 .read(move |tx| Ok::<_, Error>((tx.next_schedule_moment()?, tx.waiting_runs(BATCH)?)))
                 .await?;
-            let waiting = self.fleet().context.readable(waiting);
+            let waiting = self.context.readable(waiting);
             let is_due = next.is_some_and(|at| at <= now);
             if is_due {
                 self.claim_due(now).await?;
@@ -90,14 +104,15 @@ impl Exchange {
             if has_waiting {
                 self.release_waiting(waiting, now).await?;
             }
-            if !is_due || self.0.stopping.is_cancelled() {
+            if !is_due || self.context.stopping().is_cancelled() {
                 return Ok(Rest { until: next.filter(|_| !is_due), has_waiting });
             }
         }
     }
 
     async fn claim_due(&self, now: Timestamp) -> Result<(), Error> {
-        let due = self.store().read(move |tx| tx.due_schedules(now, BATCH).map_err(Error::from)).await?;
+        let due =
+            self.context.store().read(move |tx| tx.due_schedules(now, BATCH).map_err(Error::from)).await?;
         match self.claim_schedules(due.clone(), now).await {
             Err(error) if error.code == ErrorCode::DatabaseDamaged => {}
             claimed => return claimed,
@@ -107,7 +122,7 @@ impl Exchange {
             match self.claim_schedules(vec![schedule.clone()], now).await {
                 Err(error) if error.code == ErrorCode::DatabaseDamaged => {
                     tracing::error!(schedule.id = %schedule.id, %error, "a schedule cannot be fired; it is set aside");
-                    self.store().write(move |tx| set_aside(tx, &schedule, now)).await?;
+                    self.context.store().write(move |tx| set_aside(tx, &schedule, now)).await?;
                 }
                 claimed => claimed?,
             }
@@ -116,13 +131,14 @@ impl Exchange {
     }
 
     async fn claim_schedules(&self, due: Vec<Schedule>, now: Timestamp) -> Result<(), Error> {
-        let (exchange, max) = (self.clone(), self.fleet().context.limits().max_schedule_catch_up);
+        let (service, max) = (self.clone(), self.context.limits().max_schedule_catch_up);
         let claimed = self
+            .context
             .store()
             .write(move |tx| {
                 let mut claimed = Vec::new();
                 for schedule in due.clone() {
-                    claimed.extend(exchange.claim_slots(tx, schedule, max, now)?);
+                    claimed.extend(service.claim_slots(tx, schedule, max, now)?);
                 }
                 Ok::<_, Error>(claimed)
             })
@@ -133,7 +149,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Moves one schedule on and writes its runs. Answers with those to be fired.
+    /// Moves one schedule on and writes its runs. Returns those to be fired.
     fn claim_slots(
         &self,
         tx: &mut dyn WriteTx,
@@ -177,7 +193,7 @@ impl Exchange {
         let mut claimed = Vec::new();
         for (at, mut run) in runs.into_iter().enumerate() {
             // Runs of one schedule sort by when they were made, also those of one moment.
-            run.id = self.entropy().id(now.plus_ms(i64::try_from(at).unwrap_or(0)));
+            run.id = self.context.entropy().id(now.plus_ms(i64::try_from(at).unwrap_or(0)));
             if tx.insert_schedule_run(&run)? {
                 tell_skip(tx, &schedule, &run, now)?;
                 claimed.extend((run.state == RunState::Claimed).then_some(run));
@@ -188,12 +204,13 @@ impl Exchange {
 
     /// Runs whose claim has ended: whoever had it is gone, or could not send.
     async fn take_over(&self, now: Timestamp) -> Result<(), Error> {
-        let exchange = self.clone();
+        let service = self.clone();
         let taken = self
+            .context
             .store()
             .write(move |tx| {
                 let mut taken = Vec::new();
-                for mut run in exchange.fleet().context.readable(tx.unfinished_runs(now, BATCH)?) {
+                for mut run in service.context.readable(tx.unfinished_runs(now, BATCH)?) {
                     let attempts = run.attempts;
                     if attempts >= MAX_FIRE_ATTEMPTS {
                         super::fire::fail(tx, run, "unreachable", now)?;
@@ -217,6 +234,7 @@ impl Exchange {
     /// Of runs that wait for the one before, those that need not any more.
     async fn release_waiting(&self, waiting: Vec<ScheduleRun>, now: Timestamp) -> Result<(), Error> {
         let released = self
+            .context
             .store()
             .write(move |tx| {
                 let mut released = Vec::new();

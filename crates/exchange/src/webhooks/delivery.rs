@@ -11,18 +11,19 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
+use tracing::info_span;
 use warren_model::event::{WebhookCallDead, WebhookStopped};
 use warren_model::{
     ErrorCode, Event, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState, WebhookId,
     WebhookStopReason,
 };
+use warren_outbound::{CallError, CallLimits};
 use warren_rules::messages::webhooks::{Attempt, Next, after, is_owed};
+use warren_service::{Error, Sealer};
 use warren_store::{Error as StoreError, EventQuery, WriteTx};
 
 use super::network::speaker_of;
-use super::{event, secret_name};
-use crate::connector::{CallError, CallLimits};
-use crate::{Error, Exchange};
+use super::{Webhooks, event, secret_name};
 
 /// How often what is due is asked for when nothing happens.
 const LOOK: Duration = Duration::from_secs(1);
@@ -71,22 +72,20 @@ impl Work {
 
 /// One place of those that a webhook has; given back when the attempt ends, however it ends.
 struct Place {
-    exchange: Exchange,
+    work: Arc<Work>,
     id: WebhookId,
 }
 
 impl Place {
-    fn take(exchange: &Exchange, id: WebhookId) -> Self {
-        let work = exchange.webhook_work();
+    fn take(work: &Arc<Work>, id: WebhookId) -> Self {
         *work.under_way.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default() += 1;
-        Self { exchange: exchange.clone(), id }
+        Self { work: Arc::clone(work), id }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let work = self.exchange.webhook_work();
-        let mut under_way = work.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self.work.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = under_way.get_mut(&self.id) {
             *count -= 1;
             if *count == 0 {
@@ -94,18 +93,19 @@ impl Drop for Place {
             }
         }
         drop(under_way);
-        work.notify_one();
+        self.work.notify_one();
     }
 }
 
-impl Exchange {
-    pub(crate) fn start_webhooks(&self) {
-        let exchange = self.clone();
-        self.tasks_in_hand().spawn(async move { exchange.tell_webhooks().await });
+impl Webhooks {
+    pub(crate) fn start(&self) {
+        let service = self.clone();
+        let span = info_span!("exchange.webhooks.tell");
+        self.context.spawn(span, async move { service.tell_webhooks().await });
     }
 
     async fn tell_webhooks(&self) {
-        let mut newest = self.store().newest_event();
+        let mut newest = self.context.store().newest_event();
         let mut round = 0_u32;
         loop {
             newest.borrow_and_update();
@@ -118,9 +118,9 @@ impl Exchange {
             round = round.wrapping_add(1);
             tokio::time::sleep(PACE).await;
             tokio::select! {
-                () = self.stopping().cancelled() => return,
+                () = self.context.stopping().cancelled() => return,
                 changed = newest.changed() => if changed.is_err() { return },
-                () = self.webhook_work().sooner.notified() => {}
+                () = self.work.sooner.notified() => {}
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
@@ -128,11 +128,12 @@ impl Exchange {
 
     async fn deliver_webhooks_once(&self) -> Result<(), Error> {
         while self.owe_events().await? {}
-        let now = self.clock().now();
-        let due = self.store().read(move |tx| tx.due_webhooks(now, MAX_DUE).map_err(Error::from)).await?;
+        let now = self.context.now();
+        let due =
+            self.context.store().read(move |tx| tx.due_webhooks(now, MAX_DUE).map_err(Error::from)).await?;
         for id in due {
-            let room = self.webhook_work().room(id);
-            if room == 0 || self.stopping().is_cancelled() {
+            let room = self.work.room(id);
+            if room == 0 || self.context.stopping().is_cancelled() {
                 continue;
             }
             let claimed = match self.claim_calls(id, room).await {
@@ -144,12 +145,13 @@ impl Exchange {
                 claimed => claimed?,
             };
             for (webhook, call) in claimed {
-                let (exchange, place) = (self.clone(), Place::take(self, id));
-                self.tasks_in_hand().spawn(async move {
+                let (service, place) = (self.clone(), Place::take(&self.work, id));
+                let span = info_span!("exchange.webhooks.call", webhook.id = %id, webhook.call.id = %call.id);
+                self.context.spawn(span, async move {
                     // A stop waits for no slow receiver: the claim ends by itself, and the call is made once more.
                     tokio::select! {
-                        () = exchange.stopping().cancelled() => {}
-                        () = exchange.attempt_call(&webhook, call) => {}
+                        () = service.context.stopping().cancelled() => {}
+                        () = service.attempt_call(&webhook, call) => {}
                     }
                     drop(place);
                 });
@@ -158,21 +160,22 @@ impl Exchange {
         Ok(())
     }
 
-    /// Decides for the next events whom they are owed to. Answers whether there may be more.
+    /// Decides for the next events whom they are owed to. Returns true if there may be more.
     async fn owe_events(&self) -> Result<bool, Error> {
-        let now = self.clock().now();
-        let webhooks = self.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
-        if self.fleet().context.readable(webhooks).is_empty() {
+        let now = self.context.now();
+        let webhooks = self.context.store().read(|tx| tx.active_webhooks().map_err(Error::from)).await?;
+        if self.context.readable(webhooks).is_empty() {
             return Ok(false);
         }
-        let (entropy, exchange) = (Arc::clone(&self.0.parts.entropy), self.clone());
+        let (entropy, service) = (Arc::clone(self.context.entropy()), self.clone());
         let owed = self
+            .context
             .store()
             .write(move |tx| {
                 let seen = tx.webhook_cursor()?;
                 let page =
                     tx.events(&EventQuery { after: seen, org_id: None, workspace_id: None, limit: BATCH })?;
-                let page = exchange.fleet().context.listed(page);
+                let page = service.context.listed(page);
                 // What cannot be read is owed to nobody, and keeps nobody waiting.
                 let last = page.next.or_else(|| page.rows.last().map(|event| event.seq));
                 let Some(last) = last else { return Ok(false) };
@@ -197,15 +200,16 @@ impl Exchange {
 
     /// Takes up to `room` calls of a webhook for a while.
     async fn claim_calls(&self, id: WebhookId, room: usize) -> Result<Vec<(Webhook, WebhookCall)>, Error> {
-        let (now, room) = (self.clock().now(), u32::try_from(room).unwrap_or(u32::MAX));
-        let exchange = self.clone();
-        self.store()
+        let (now, room) = (self.context.now(), u32::try_from(room).unwrap_or(u32::MAX));
+        let service = self.clone();
+        self.context
+            .store()
             .write(move |tx| {
                 let Some(webhook) = tx.webhook(id)?.filter(|webhook| webhook.is_active) else {
                     return Ok(Vec::new());
                 };
                 let mut claimed = Vec::new();
-                for call in exchange.fleet().context.readable(tx.due_webhook_calls(id, now, room)?) {
+                for call in service.context.readable(tx.due_webhook_calls(id, now, room)?) {
                     let known = call.attempts;
                     let call =
                         WebhookCall { attempts: known + 1, due_at: Some(now.plus_ms(CLAIM_MS)), ..call };
@@ -222,15 +226,15 @@ impl Exchange {
 
     async fn attempt_call(&self, webhook: &Webhook, call: WebhookCall) {
         let (attempt, error) = self.tell(webhook, &call).await;
-        let now = self.clock().now();
-        let next = after(&call, attempt, now, self.entropy().fraction());
+        let now = self.context.now();
+        let next = after(&call, attempt, now, self.context.entropy().fraction());
         let status = match attempt {
             Attempt::Answered { status, .. } => Some(u32::from(status)),
             Attempt::Failed => None,
         };
         let call = WebhookCall { last_status: status, last_error: error.map(str::to_owned), ..call };
         let (id, org_id) = (call.id, webhook.org_id);
-        let settled = self.store().write(move |tx| settle(tx, call.clone(), org_id, next, now)).await;
+        let settled = self.context.store().write(move |tx| settle(tx, call.clone(), org_id, next, now)).await;
         if let Err(error) = settled {
             // The claim ends by itself, and the call is made once more.
             tracing::warn!(webhook.call.id = %id, %error, "what became of a webhook's call could not be written");
@@ -240,13 +244,12 @@ impl Exchange {
     async fn tell(&self, webhook: &Webhook, call: &WebhookCall) -> (Attempt, Option<&'static str>) {
         let id = webhook.id;
         let sealed = self
+            .context
             .store()
-            .read(move |tx| {
-                tx.secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id)).map_err(Error::from)
-            })
+            .read(move |tx| tx.secret(Sealer::SYSTEM_SECRETS, &secret_name(id)).map_err(Error::from))
             .await;
         let secret = match sealed {
-            Ok(Some(sealed)) => self.opened(&sealed),
+            Ok(Some(sealed)) => self.secrets.open(&sealed),
             Ok(None) => Err(Error::new(ErrorCode::SecretUnreadable)),
             Err(error) => Err(error),
         };
@@ -254,8 +257,8 @@ impl Exchange {
             tracing::error!(webhook.id = %id, "a webhook's secret cannot be opened; nothing is sent unsigned");
             return (Attempt::Failed, Some("secret_unreadable"));
         };
-        let composed = speaker_of(webhook.network).compose(webhook, call, &secret, self.clock().now());
-        match self.connector().call(composed.limits(LIMITS)).await {
+        let composed = speaker_of(webhook.network).compose(webhook, call, &secret, self.context.now());
+        match self.connector.call(composed.limits(LIMITS)).await {
             Ok(answer) => {
                 let retry_after_ms =
                     answer.retry_after().map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
@@ -275,9 +278,12 @@ impl Exchange {
     }
 
     async fn clear_webhook_calls(&self) {
-        let before = self.clock().now().plus_ms(-KEEP_MS);
-        let cleared =
-            self.store().write(move |tx| tx.prune_webhook_calls(before, 10_000).map_err(Error::from)).await;
+        let before = self.context.now().plus_ms(-KEEP_MS);
+        let cleared = self
+            .context
+            .store()
+            .write(move |tx| tx.prune_webhook_calls(before, 10_000).map_err(Error::from))
+            .await;
         if let Err(error) = cleared {
             tracing::warn!(%error, "old calls of webhooks could not be cleared");
         }

@@ -11,9 +11,11 @@ mod channels;
 mod delivery;
 mod network;
 
-pub use channels::CreateChannel;
-pub(crate) use delivery::Work;
+pub use channels::{Channels, CreateChannel};
+use delivery::Work;
 pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified};
+
+use std::sync::Arc;
 
 use serde_json::json;
 use url::Url;
@@ -23,12 +25,10 @@ use warren_model::{
     Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId,
     WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
 };
-use warren_service::Action;
-use warren_service::{Actor, Identity};
+use warren_outbound::Connector;
+use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
 use warren_store::{Page, ReadTx, WebhookCallQuery, WriteTx};
 use zeroize::Zeroizing;
-
-use crate::{Error, Exchange};
 
 /// A webhook that somebody asks for.
 #[derive(Debug, Clone)]
@@ -42,9 +42,23 @@ pub struct CreateWebhook {
     pub secret: Option<String>,
 }
 
-impl Exchange {
+/// Receivers outside that are told of events.
+#[derive(Debug, Clone)]
+pub struct Webhooks {
+    context: Context,
+    connector: Connector,
+    secrets: SharedSecrets,
+    work: Arc<Work>,
+}
+
+impl Webhooks {
+    pub(crate) fn new(context: Context, connector: Connector, secrets: SharedSecrets) -> Self {
+        Self { context, connector, secrets, work: Arc::default() }
+    }
+
     /// Makes a webhook; its secret is in this answer and nowhere else. It is told of what happens from now on.
-    pub async fn create_webhook(
+    #[tracing::instrument(name = "exchange.webhooks.create", skip_all)]
+    pub async fn create(
         &self,
         who: &Identity,
         create: CreateWebhook,
@@ -55,11 +69,11 @@ impl Exchange {
             let detail = format!("events: at most {}", Webhook::MAX_KINDS);
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
-        let url = self.connector().check(&create.url).await?.url;
-        let secret = self.shared_secret(create.secret.as_deref())?;
-        let now = self.clock().now();
+        let url = self.connector.check(&create.url).await?.url;
+        let secret = self.secrets.new_or_given(create.secret.as_deref())?;
+        let now = self.context.now();
         let webhook = Webhook {
-            id: self.entropy().id(now),
+            id: self.context.entropy().id(now),
             org_id: who.token.org_id,
             name: create.name,
             network: Network::Webhook,
@@ -71,14 +85,14 @@ impl Exchange {
             created_at: now,
             created_by: who.principal.clone(),
         };
-        let sealed = self.sealed(webhook.id, &secret, &who.principal, now);
-        let (row, actor, max) =
-            (webhook.clone(), Actor::of(who), self.fleet().context.limits().max_webhooks_per_org);
-        self.store().write(move |tx| insert(tx, row.clone(), &sealed, &actor, max)).await?;
+        let sealed = self.secrets.seal(webhook.id, &secret, &who.principal, now);
+        let (row, actor, max) = (webhook.clone(), Actor::of(who), self.context.limits().max_webhooks_per_org);
+        self.context.store().write(move |tx| insert(tx, row.clone(), &sealed, &actor, max)).await?;
         Ok((webhook, secret))
     }
 
-    pub async fn webhooks(
+    #[tracing::instrument(name = "exchange.webhooks.list", skip_all)]
+    pub async fn list(
         &self,
         who: &Identity,
         after: Option<WebhookId>,
@@ -86,28 +100,29 @@ impl Exchange {
     ) -> Result<Page<Webhook, WebhookId>, Error> {
         who.may_in_own_org(Action::ReadEvents)?;
         let org_id = who.token.org_id;
-        let page =
-            self.store().read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from)).await?;
-        Ok(self.fleet().context.listed(page))
+        let page = self
+            .context
+            .store()
+            .read(move |tx| tx.webhooks(org_id, after, limit).map_err(Error::from))
+            .await?;
+        Ok(self.context.listed(page))
     }
 
-    pub async fn webhook(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
+    #[tracing::instrument(name = "exchange.webhooks.get", skip_all, fields(webhook.id = %id))]
+    pub async fn get(&self, who: &Identity, id: WebhookId) -> Result<Webhook, Error> {
         who.may_in_own_org(Action::ReadEvents)?;
         let visible = who.visible_org();
-        self.store().read(move |tx| own_webhook(tx, visible, id)).await
+        self.context.store().read(move |tx| own_webhook(tx, visible, id)).await
     }
 
     /// Stops it, or lets it go on: what was owed when it stopped is still owed, what happened meanwhile is not.
-    pub async fn set_webhook_active(
-        &self,
-        who: &Identity,
-        id: WebhookId,
-        is_active: bool,
-    ) -> Result<Webhook, Error> {
+    #[tracing::instrument(name = "exchange.webhooks.set_active", skip_all, fields(webhook.id = %id))]
+    pub async fn set_active(&self, who: &Identity, id: WebhookId, is_active: bool) -> Result<Webhook, Error> {
         may_change(who)?;
         let (visible, now, actor, by) =
-            (who.visible_org(), self.clock().now(), Actor::of(who), who.principal.clone());
-        self.store()
+            (who.visible_org(), self.context.now(), Actor::of(who), who.principal.clone());
+        self.context
+            .store()
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
                 if is_active {
@@ -129,15 +144,17 @@ impl Exchange {
             .await
     }
 
-    pub async fn remove_webhook(&self, who: &Identity, id: WebhookId) -> Result<(), Error> {
+    #[tracing::instrument(name = "exchange.webhooks.remove", skip_all, fields(webhook.id = %id))]
+    pub async fn remove(&self, who: &Identity, id: WebhookId) -> Result<(), Error> {
         may_change(who)?;
         let (visible, now, actor, by) =
-            (who.visible_org(), self.clock().now(), Actor::of(who), who.principal.clone());
-        self.store()
+            (who.visible_org(), self.context.now(), Actor::of(who), who.principal.clone());
+        self.context
+            .store()
             .write(move |tx| {
                 let webhook = own_webhook(tx, visible, id)?;
                 tx.delete_webhook(id)?;
-                tx.delete_secret(warren_service::Sealer::SYSTEM_SECRETS, &secret_name(id))?;
+                tx.delete_secret(Sealer::SYSTEM_SECRETS, &secret_name(id))?;
                 let data = WebhookRemoved { webhook_id: id };
                 tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
                 let (action, kind) = (AuditAction::WebhookRemoved, AuditTargetKind::Webhook);
@@ -147,17 +164,19 @@ impl Exchange {
     }
 
     /// What was and is owed to it, the youngest first.
-    pub async fn webhook_calls(
+    #[tracing::instrument(name = "exchange.webhooks.calls", skip_all, fields(webhook.id = %query.webhook_id))]
+    pub async fn calls(
         &self,
         who: &Identity,
         query: WebhookCallQuery,
     ) -> Result<Page<WebhookCall, WebhookCallId>, Error> {
-        self.webhook(who, query.webhook_id).await?;
-        let page = self.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
-        Ok(self.fleet().context.listed(page))
+        self.get(who, query.webhook_id).await?;
+        let page = self.context.store().read(move |tx| tx.webhook_calls(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
     }
 
     /// Puts a call that has ended back into the queue, under the same id.
+    #[tracing::instrument(name = "exchange.webhooks.redeliver", skip_all, fields(webhook.id = %id, webhook.call.id = %call_id))]
     pub async fn redeliver(
         &self,
         who: &Identity,
@@ -165,9 +184,10 @@ impl Exchange {
         call_id: WebhookCallId,
     ) -> Result<WebhookCall, Error> {
         may_change(who)?;
-        self.webhook(who, id).await?;
-        let now = self.clock().now();
+        self.get(who, id).await?;
+        let now = self.context.now();
         let call = self
+            .context
             .store()
             .write(move |tx| {
                 let not_found = || Error::new(ErrorCode::WebhookNotFound);
@@ -177,13 +197,26 @@ impl Exchange {
             })
             .await?;
         debug_assert_eq!(call.state, WebhookCallState::Queued);
-        self.webhook_work().notify_one();
+        self.work.notify_one();
         Ok(call)
     }
+}
 
-    fn shared_secret(&self, given: Option<&str>) -> Result<SharedSecret, Error> {
+/// Secrets that Warren shares with receivers and senders outside, sealed with its own.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedSecrets {
+    context: Context,
+    sealer: Sealer,
+}
+
+impl SharedSecrets {
+    pub(crate) fn new(context: Context, sealer: Sealer) -> Self {
+        Self { context, sealer }
+    }
+
+    fn new_or_given(&self, given: Option<&str>) -> Result<SharedSecret, Error> {
         match given {
-            None => Ok(SharedSecret::of(&self.entropy().secret())),
+            None => Ok(SharedSecret::of(&self.context.entropy().secret())),
             Some(text) => SharedSecret::parse(text).ok_or_else(|| {
                 let detail = "secret: expected `whsec_` and 24 to 64 bytes in base64";
                 Error::with_detail(ErrorCode::InvalidRequest, detail)
@@ -191,7 +224,7 @@ impl Exchange {
         }
     }
 
-    fn sealed<K: IdKind>(
+    fn seal<K: IdKind>(
         &self,
         id: Id<K>,
         secret: &SharedSecret,
@@ -199,12 +232,12 @@ impl Exchange {
         now: Timestamp,
     ) -> SealedSecret {
         let value = SecretValue::new(Zeroizing::new(secret.reveal().to_owned())).expect("a secret is text");
-        self.fleet().sealer.seal_system_secret(&secret_name(id), &value, by, now)
+        self.sealer.seal_system_secret(&secret_name(id), &value, by, now)
     }
 
     /// What was sealed for a webhook or channel.
-    fn opened(&self, row: &SealedSecret) -> Result<SharedSecret, Error> {
-        let value = self.fleet().sealer.open_system_secret(row)?;
+    fn open(&self, row: &SealedSecret) -> Result<SharedSecret, Error> {
+        let value = self.sealer.open_system_secret(row)?;
         SharedSecret::parse(value.reveal()).ok_or_else(|| Error::new(ErrorCode::SecretUnreadable))
     }
 }
@@ -273,7 +306,7 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Under which a webhook's or channel's secret is kept.
 fn secret_name<K: IdKind>(id: Id<K>) -> SecretName {
-    warren_service::Sealer::system_secret_name(id)
+    Sealer::system_secret_name(id)
 }
 
 fn event(

@@ -10,7 +10,7 @@ use warren_rules::messages::webhooks::is_timely;
 use warren_rules::text::json_bounds::JsonBounds;
 use zeroize::Zeroizing;
 
-use crate::connector::Call;
+use warren_outbound::Call;
 
 /// What two sides share, in the form in which it is shown: `whsec_` and base64.
 #[derive(Clone)]

@@ -12,13 +12,14 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use warren_doors::SystemClock;
-use warren_exchange::connector::{Connector, OutboundPolicy};
-use warren_exchange::{A2aTransport, Endpoint, Outcome, Told, Transport as _, Turn, UpdateSink};
-use warren_model::{
-    DeliveryId, DeliveryReason, Message, Part, Principal, Role, TaskId, TaskState, TaskUpdate, UserId,
-    WorkspaceId,
+use warren_exchange::{
+    AgentAddress, AgentRuntime as _, AgentUpdate, ByA2a, DeliveryAttempt, Outcome, UpdateSink,
 };
-
+use warren_model::{
+    DeliveryId, DeliveryReason, Message, Part, Principal, Role, Runtime, TaskId, TaskState, TaskUpdate,
+    UserId, WorkspaceId,
+};
+use warren_outbound::{Connector, OutboundPolicy};
 use warren_testkit::Warren;
 
 use crate::peer::open;
@@ -76,14 +77,18 @@ impl Agent {
         self.script.asked.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
     }
 
-    fn endpoint(&self, binding: &str, streams: bool) -> Endpoint {
+    fn address(&self, binding: &str, streams: bool) -> AgentAddress {
         let interface = json!({ "url": self.url, "protocolBinding": binding, "protocolVersion": "1.0" });
         let card = json!({ "capabilities": { "streaming": streams }, "supportedInterfaces": [interface] });
-        Endpoint { workspace_id: WorkspaceId::from_bytes([1; 16]), card }
+        AgentAddress {
+            workspace_id: WorkspaceId::from_bytes([1; 16]),
+            runtime: Runtime::External,
+            card: Some(card),
+        }
     }
 
-    async fn deliver(&self, binding: &str, streams: bool) -> (Outcome, Vec<Told>) {
-        deliver(open(), &self.endpoint(binding, streams)).await
+    async fn deliver(&self, binding: &str, streams: bool) -> (Outcome, Vec<AgentUpdate>) {
+        deliver(open(), &self.address(binding, streams)).await
     }
 }
 
@@ -145,16 +150,16 @@ fn write(reply: Reply, is_rpc: bool) -> Response {
     }
 }
 
-/// A transport, and the Warren whose keys it signs with.
-async fn transport(connector: Connector) -> (Warren, A2aTransport) {
+/// The implementation, and the Warren whose keys it signs with.
+async fn by_a2a(connector: Connector) -> (Warren, ByA2a) {
     let warren = Warren::builder().reaches_loopback().start().await;
-    let signer = warren.exchange.signer();
-    let transport = A2aTransport::new(connector, Arc::new(SystemClock), signer);
-    (warren, transport)
+    let signer = warren.exchange.signer.clone();
+    let agents = ByA2a::new(connector, Arc::new(SystemClock), signer);
+    (warren, agents)
 }
 
-fn turn() -> Turn {
-    Turn {
+fn attempt() -> DeliveryAttempt {
+    DeliveryAttempt {
         delivery_id: DeliveryId::from_bytes([1; 16]),
         attempt: 1,
         task_id: TaskId::from_bytes([2; 16]),
@@ -167,14 +172,18 @@ fn turn() -> Turn {
     }
 }
 
-async fn deliver(connector: Connector, endpoint: &Endpoint) -> (Outcome, Vec<Told>) {
-    deliver_turn(connector, endpoint, &turn()).await
+async fn deliver(connector: Connector, agent: &AgentAddress) -> (Outcome, Vec<AgentUpdate>) {
+    deliver_attempt(connector, agent, &attempt()).await
 }
 
-async fn deliver_turn(connector: Connector, endpoint: &Endpoint, turn: &Turn) -> (Outcome, Vec<Told>) {
-    let (_warren, transport) = transport(connector).await;
+async fn deliver_attempt(
+    connector: Connector,
+    agent: &AgentAddress,
+    attempt: &DeliveryAttempt,
+) -> (Outcome, Vec<AgentUpdate>) {
+    let (_warren, agents) = by_a2a(connector).await;
     let (sender, mut receiver) = mpsc::channel(64);
-    let outcome = transport.deliver(endpoint, turn, &UpdateSink::new(sender)).await;
+    let outcome = agents.deliver(agent, attempt, &UpdateSink::new(sender)).await;
     let mut told = Vec::new();
     while let Ok(one) = receiver.try_recv() {
         told.push(one);
@@ -197,9 +206,9 @@ fn piece(text: &str, append: bool) -> Value {
     } })
 }
 
-fn states(told: &[Told]) -> Vec<TaskState> {
-    let state = |one: &Told| match one {
-        Told::Update(TaskUpdate::Status { state, .. }) => Some(*state),
+fn states(told: &[AgentUpdate]) -> Vec<TaskState> {
+    let state = |one: &AgentUpdate| match one {
+        AgentUpdate::Task(TaskUpdate::Status { state, .. }) => Some(*state),
         _ => None,
     };
     told.iter().filter_map(state).collect()
@@ -221,7 +230,7 @@ async fn what_an_agent_streams_is_told_as_it_comes() {
         let agent = Agent::start().await.then("SendStreamingMessage", Reply::Events(events));
         let (outcome, told) = agent.deliver(binding, true).await;
         assert_eq!(outcome, Outcome::Answered, "{binding}");
-        assert_eq!(told[0], Told::RemoteId("far".to_owned()));
+        assert_eq!(told[0], AgentUpdate::RemoteId("far".to_owned()));
         assert_eq!(states(&told), [TaskState::Submitted, TaskState::Working, TaskState::Completed]);
         assert_eq!(told.len(), 6, "{told:?}");
         assert_eq!(agent.asked(), ["SendStreamingMessage"]);
@@ -239,7 +248,7 @@ async fn an_agent_that_keeps_no_task_answers_with_a_message() {
             let agent = Agent::start().await.then(operation, Reply::Json(200, message.clone()));
             let (outcome, told) = agent.deliver(binding, streams).await;
             assert_eq!(outcome, Outcome::Answered);
-            let [Told::Update(TaskUpdate::Message(said))] = &told[..] else { panic!("{told:?}") };
+            let [AgentUpdate::Task(TaskUpdate::Message(said))] = &told[..] else { panic!("{told:?}") };
             assert_eq!((said.id.as_str(), said.text().as_str()), ("r1", "hi"));
         }
     }
@@ -289,7 +298,7 @@ async fn a_stream_that_is_cut_after_the_agent_took_the_message_is_taken_up_again
     }
 }
 
-// X11, X15: after a restart of Warren in the middle of a turn.
+// X11, X15: after a restart of Warren in the middle of a delivery.
 #[tokio::test]
 async fn work_that_the_agent_has_already_is_followed_and_not_sent_again() {
     for binding in BINDINGS {
@@ -297,8 +306,8 @@ async fn work_that_the_agent_has_already_is_followed_and_not_sent_again() {
             .await
             .then("GetTask", Reply::Json(200, task("TASK_STATE_WORKING")))
             .then("SubscribeToTask", Reply::Events(vec![status("TASK_STATE_COMPLETED")]));
-        let resumed = Turn { remote_id: Some("far".to_owned()), resumes: true, ..turn() };
-        let (outcome, told) = deliver_turn(open(), &agent.endpoint(binding, true), &resumed).await;
+        let resumed = DeliveryAttempt { remote_id: Some("far".to_owned()), resumes: true, ..attempt() };
+        let (outcome, told) = deliver_attempt(open(), &agent.address(binding, true), &resumed).await;
         assert_eq!(outcome, Outcome::Answered);
         assert_eq!(states(&told), [TaskState::Working, TaskState::Completed]);
         assert_eq!(agent.asked(), ["GetTask", "SubscribeToTask"]);
@@ -340,10 +349,10 @@ async fn outcomes_are_told_apart() {
         assert_eq!(agent.asked().len(), 1);
     }
     let gone = Agent::start().await;
-    let endpoint = gone.endpoint("JSONRPC", true);
+    let address = gone.address("JSONRPC", true);
     drop(gone);
     tokio::task::yield_now().await;
-    let (outcome, _) = deliver(open(), &endpoint).await;
+    let (outcome, _) = deliver(open(), &address).await;
     assert_eq!(outcome, Outcome::Busy { retry_after_ms: None }, "nobody takes the connection");
 }
 
@@ -352,7 +361,7 @@ async fn outcomes_are_told_apart() {
 async fn an_agent_at_an_address_that_may_not_be_called_is_not_called() {
     let agent = Agent::start().await;
     let closed = Connector::with_system_names(OutboundPolicy::default());
-    let (outcome, _) = deliver(closed, &agent.endpoint("JSONRPC", true)).await;
+    let (outcome, _) = deliver(closed, &agent.address("JSONRPC", true)).await;
     assert_eq!(outcome, Outcome::Failed { reason: DeliveryReason::CallRefused });
     assert_eq!(agent.asked(), Vec::<String>::new());
 }
@@ -380,11 +389,11 @@ async fn a_cancellation_reaches_the_agent_under_its_own_name_for_the_task() {
                     json!({ "error": { "code": -32002, "details": [{ "reason": "TASK_NOT_CANCELABLE" }] } }),
                 ),
             );
-        let (_warren, transport) = transport(open()).await;
-        let endpoint = agent.endpoint(binding, true);
-        assert_eq!(transport.cancel(&endpoint, "far").await, Outcome::Answered);
+        let (_warren, agents) = by_a2a(open()).await;
+        let address = agent.address(binding, true);
+        assert_eq!(agents.cancel(&address, "far").await, Outcome::Answered);
         assert_eq!(
-            transport.cancel(&endpoint, "far").await,
+            agents.cancel(&address, "far").await,
             Outcome::Failed { reason: DeliveryReason::NotCancelable }
         );
         let body = &agent.bodies()[0];

@@ -1,7 +1,7 @@
 //! What a runtime writes down about itself is judged when it is kept, and again when it is used.
 
 use serde_json::{Value, json};
-use warren_exchange::connector::{Call, CallError};
+use warren_outbound::{Call, CallError};
 use warren_testkit::Warren;
 
 const INTERNAL: [&str; 4] = [
@@ -54,7 +54,7 @@ async fn a_card_with_an_internal_url_is_refused_when_it_is_kept_and_costs_no_tok
     }
     // Control: the token was not used up, and public addresses are kept.
     for card in cards(PUBLIC) {
-        warren.exchange.check_card(&card).await.unwrap();
+        warren.exchange.registrations.check_card(&card).await.unwrap();
     }
     let answer = register(&json!({ "url": PUBLIC })).await;
     assert_eq!(answer.status, 200, "{}", answer.text());

@@ -3,12 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod a2a_client;
-mod addresses;
 mod cards;
-mod hostile_peers;
-mod outcomes;
+mod followers;
+mod no_agent;
+#[expect(dead_code, reason = "the tests of calls use the rest")]
+#[path = "../../../outbound/tests/it/peer.rs"]
 mod peer;
-mod roots;
-mod secrets_stay;
+mod queue;
 mod signatures;
+mod stage;
 mod webhooks;

@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use warren_exchange::connector::Call;
-use warren_exchange::signing::About;
 use warren_model::{Principal, UserId};
+use warren_outbound::Call;
+use warren_outbound::signing::About;
 use warren_testkit::Warren;
 
 use crate::peer::Peer;
@@ -67,7 +67,7 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
     let url = format!("{}a2a?x=1", peer.url());
     let call = Call::post(&url).json(&body);
     let call =
-        warren.exchange.signer().sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
+        warren.exchange.signer.sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
     warren.exchange.connector().call(call).await.unwrap();
     let request = peer.raw_heads().remove(0);
     let head = request.split("\r\n\r\n").next().unwrap().to_owned() + "\r\n";
@@ -89,13 +89,13 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
 #[tokio::test]
 async fn a_rotation_brings_a_new_signing_key_and_keeps_the_last_one_published() {
     let warren = Warren::start().await;
-    let before = warren.exchange.public_keys();
+    let before = warren.exchange.signer.public_keys();
     let rotated = warren.post("/api/v1/secrets/rotate-key", &json!({})).await;
     assert!(rotated.status < 300, "{}", rotated.text());
-    let after = warren.exchange.public_keys();
+    let after = warren.exchange.signer.public_keys();
     assert_ne!(after[0], before[0]);
     assert!(after.contains(&before[0]));
     let warren = warren.restart().await;
-    assert_eq!(warren.exchange.public_keys(), after, "the same keys give the same signatures");
+    assert_eq!(warren.exchange.signer.public_keys(), after, "the same keys give the same signatures");
     warren.stop().await;
 }

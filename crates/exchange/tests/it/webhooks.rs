@@ -9,11 +9,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
-use warren_doors::{Clock as _, ManualClock, OsEntropy};
-use warren_exchange::connector::{Connector, OutboundPolicy};
-use warren_exchange::{Exchange, NoTransport, Parts, Terms};
-use warren_model::{PrincipalKind, TaskId, Timestamp};
-use warren_testkit::{Answer, Warren};
+use warren_doors::{Clock as _, ManualClock};
+use warren_exchange::{Agents, Config, Exchange, Parts};
+use warren_model::{PrincipalKind, TaskId, Timestamp, WorkspaceId};
+use warren_outbound::{Connector, OutboundPolicy};
+use warren_testkit::{Answer, ScriptedAgent, Warren};
 
 use crate::peer::Peer;
 
@@ -242,11 +242,10 @@ async fn of_two_replicas_one_tells() {
     let warren = warren_with(&clock).await;
     let other = Exchange::new(Parts {
         fleet: warren.fleet.clone(),
-        clock: Arc::clone(&clock) as _,
-        entropy: Arc::new(OsEntropy),
         connector: Connector::with_system_names(OutboundPolicy::default().with_loopback()),
-        terms: Terms::default(),
-        transport: Arc::new(NoTransport),
+        config: Config::default(),
+        agents: Agents::new(Arc::new(ScriptedAgent::default())),
+        signer: warren.exchange.signer.clone(),
     });
     other.start().await.unwrap();
     let peer = receiver(&Arc::new(AtomicU16::new(200))).await;
@@ -300,7 +299,9 @@ async fn post_signed(warren: &Warren, path: &str, id: &str, at_s: i64, body: &st
 async fn a_signed_message_through_a_channel_is_work_of_the_channels_own_and_comes_once() {
     let clock = clock();
     let warren = warren_with(&clock).await;
-    let place = warren.workspace(json!({ "kind": "memory" })).await;
+    let place = json!({ "name": "place", "provider": { "kind": "memory" }, "runtime": "external" });
+    let place = warren.post("/api/v1/workspaces", &place).await.json()["id"].clone();
+    let place: WorkspaceId = place.as_str().unwrap().parse().unwrap();
     let channels = format!("/api/v1/workspaces/{place}/channels");
     let made = warren.post(&channels, &json!({ "name": "ci" })).await;
     assert_eq!(made.status, 201, "{}", made.text());

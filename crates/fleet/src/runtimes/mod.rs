@@ -3,7 +3,7 @@
 mod probes;
 
 pub(crate) use probes::Probes;
-pub use probes::{NoProber, Prober};
+pub use probes::{NoProbe, RuntimeProbe};
 
 use serde_json::json;
 use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};

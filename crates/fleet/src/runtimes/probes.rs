@@ -1,6 +1,6 @@
 //! Asks runtimes whose work shows no progress whether they are there at all (F14).
 //!
-//! That one is to be asked is a inputs in its record, so that a crash in the middle costs one more question. What was
+//! That one is to be asked is a moment in its record, so that a crash in the middle costs one more question. What was
 //! found is judged by `rules::probes` against the record as it is then: one that moved meanwhile is left alone.
 
 use std::sync::Arc;
@@ -20,28 +20,21 @@ use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal_knowing, e
 /// How many are asked at the same time.
 const AT_ONCE: usize = 8;
 
-/// How a runtime that can be called is asked whether it is there.
+/// How a runtime that Warren calls is asked whether it is there. Whoever speaks with agents hands it in.
 #[async_trait]
-pub trait Prober: Send + Sync + std::fmt::Debug {
-    /// Whether a runtime with this agent card can be asked at all.
-    fn can_ask(&self, card: &Value) -> bool;
-
-    /// Asks once, with a short deadline.
-    async fn ask(&self, card: &Value) -> Finding;
+pub trait RuntimeProbe: Send + Sync + std::fmt::Debug {
+    /// Asks the runtime of a workspace once, with a short deadline. `None`: it is not one that is called.
+    async fn probe(&self, workspace: &Workspace, card: Option<Value>) -> Option<Finding>;
 }
 
 /// For a Warren that calls nobody.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoProber;
+pub struct NoProbe;
 
 #[async_trait]
-impl Prober for NoProber {
-    fn can_ask(&self, _card: &Value) -> bool {
-        false
-    }
-
-    async fn ask(&self, _card: &Value) -> Finding {
-        Finding::Unknown
+impl RuntimeProbe for NoProbe {
+    async fn probe(&self, _workspace: &Workspace, _card: Option<Value>) -> Option<Finding> {
+        None
     }
 }
 
@@ -51,7 +44,7 @@ pub(crate) struct Probes {
     context: Context,
     signals: Signals,
     registry: Registry,
-    prober: Arc<dyn Prober>,
+    probe: Arc<dyn RuntimeProbe>,
     turns: Arc<Semaphore>,
 }
 
@@ -60,9 +53,9 @@ impl Probes {
         context: Context,
         signals: Signals,
         registry: Registry,
-        prober: Arc<dyn Prober>,
+        probe: Arc<dyn RuntimeProbe>,
     ) -> Self {
-        Self { context, signals, registry, prober, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { context, signals, registry, probe, turns: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     pub(crate) fn run_in_background(&self, id: WorkspaceId) {
@@ -93,14 +86,12 @@ impl Probes {
             })
             .await?;
         let Some((row, card, seen)) = read else { return Ok(()) };
-        let prober = &self.prober;
-        let card = card.filter(|card| prober.can_ask(card));
-        let way = way(row.spec.runtime, card.is_some());
-        let finding = match (way, &card) {
-            (Way::Card, Some(card)) => prober.ask(card).await,
-            (Way::Card, None) => Finding::Unknown,
-            (Way::Box, _) => found_in_box(self.registry.check_presence(id).await),
-            (Way::Claims, _) => seen_from_queue(seen, now),
+        let answer = self.probe.probe(&row, card).await;
+        let way = way(row.spec.runtime, answer.is_some());
+        let finding = match way {
+            Way::Card => answer.unwrap_or(Finding::Unknown),
+            Way::Box => found_in_box(self.registry.check_presence(id).await),
+            Way::Claims => seen_from_queue(seen, now),
         };
         let inputs = self.signals.inputs(&Principal::system("probes"));
         self.context.write_with_retries(true, move |tx| settle(tx, id, way, finding, &inputs)).await

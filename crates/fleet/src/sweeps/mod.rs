@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use warren_model::Backoff;
 use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
 use warren_rules::lifecycle::sweeps::Sweep;
-use warren_rules::outbound::backoff::Backoff;
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::Due;
 use warren_workspace::Registry;

@@ -2,7 +2,7 @@
 
 use warren_model::{Capability, ProviderKind, Runtime, Status, WorkspaceSpec};
 
-use crate::outbound::backoff::Backoff;
+use warren_model::Backoff;
 
 /// Waits before a runner that ended is started again.
 pub const RESTARTS: Backoff = Backoff { first_ms: 500, factor: 2, max_ms: 60_000, jitter: 0.2 };

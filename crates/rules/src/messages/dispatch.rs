@@ -16,7 +16,7 @@ use warren_model::{
     Delivery, DeliveryEnd, DeliveryReason, DeliveryState, PrincipalKind, TaskState, TaskUpdate, Timestamp,
 };
 
-use crate::outbound::backoff::Backoff;
+use warren_model::Backoff;
 
 /// How speaking with a runtime went (X11).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum Outcome {
 
 /// What happened to a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum DeliveryEvent {
     Spoken(Outcome),
     /// Whoever held the lease is not heard of any more.
     LeaseLost,
@@ -64,7 +64,7 @@ const BETWEEN_TRIES: Backoff = Backoff { first_ms: 500, factor: 2, max_ms: 60_00
 
 /// What is known of the other side when it is decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Knowledge {
+pub struct RuntimeFacts {
     /// The runtime says that it takes a message id once.
     pub deduplicates: bool,
     /// The runtime keeps the task under a name of its own, and can be asked about it.
@@ -75,32 +75,34 @@ pub struct Knowledge {
 }
 
 /// Decides what follows for a delivery that has not ended.
-pub fn after(delivery: &Delivery, happening: &Happening, knowing: Knowledge) -> Next {
-    let again = |reason, at_least_ms: u64| again(delivery, reason, at_least_ms, knowing);
+pub fn after(delivery: &Delivery, event: &DeliveryEvent, facts: RuntimeFacts) -> Next {
+    let again = |reason, at_least_ms: u64| again(delivery, reason, at_least_ms, facts);
     let unknown = |reason| {
-        let may_repeat = knowing.deduplicates && delivery.attempts < MAX_ATTEMPTS;
+        let may_repeat = facts.deduplicates && delivery.attempts < MAX_ATTEMPTS;
         if may_repeat { again(reason, 0) } else { failed(reason) }
     };
-    match happening {
-        Happening::Spoken(Outcome::Answered) => Next::End { how: DeliveryEnd::Answered, reason: None },
-        Happening::Spoken(Outcome::Busy { retry_after_ms }) => {
+    match event {
+        DeliveryEvent::Spoken(Outcome::Answered) => Next::End { how: DeliveryEnd::Answered, reason: None },
+        DeliveryEvent::Spoken(Outcome::Busy { retry_after_ms }) => {
             again(DeliveryReason::Busy, retry_after_ms.unwrap_or(0))
         }
-        Happening::Spoken(Outcome::Gone) => again(DeliveryReason::Gone, 0),
-        Happening::Spoken(Outcome::Failed { reason }) => failed(*reason),
+        DeliveryEvent::Spoken(Outcome::Gone) => again(DeliveryReason::Gone, 0),
+        DeliveryEvent::Spoken(Outcome::Failed { reason }) => failed(*reason),
         // It said that it has it, and under which name: it is asked, and the message is not sent again.
-        Happening::Spoken(Outcome::Unknown) | Happening::LeaseLost
-            if delivery.has_begun && knowing.can_resume =>
+        DeliveryEvent::Spoken(Outcome::Unknown) | DeliveryEvent::LeaseLost
+            if delivery.has_begun && facts.can_resume =>
         {
             again(DeliveryReason::Resumed, 0)
         }
-        Happening::Spoken(Outcome::Unknown) => unknown(DeliveryReason::NoAnswer),
-        Happening::LeaseLost => unknown(DeliveryReason::LeaseLost),
-        Happening::GivenBack => Next::Again { not_before: knowing.now, reason: DeliveryReason::GivenBack },
-        Happening::Silent => failed(DeliveryReason::NoProgress),
-        Happening::PastDeadline => failed(DeliveryReason::DeadlinePassed),
-        Happening::Expired => Next::End { how: DeliveryEnd::Expired, reason: Some(DeliveryReason::Expired) },
-        Happening::Cancelled => {
+        DeliveryEvent::Spoken(Outcome::Unknown) => unknown(DeliveryReason::NoAnswer),
+        DeliveryEvent::LeaseLost => unknown(DeliveryReason::LeaseLost),
+        DeliveryEvent::GivenBack => Next::Again { not_before: facts.now, reason: DeliveryReason::GivenBack },
+        DeliveryEvent::Silent => failed(DeliveryReason::NoProgress),
+        DeliveryEvent::PastDeadline => failed(DeliveryReason::DeadlinePassed),
+        DeliveryEvent::Expired => {
+            Next::End { how: DeliveryEnd::Expired, reason: Some(DeliveryReason::Expired) }
+        }
+        DeliveryEvent::Cancelled => {
             Next::End { how: DeliveryEnd::Cancelled, reason: Some(DeliveryReason::Cancelled) }
         }
     }
@@ -111,13 +113,13 @@ fn failed(reason: DeliveryReason) -> Next {
 }
 
 /// Put back into the queue, unless there is no time left in which it could be tried.
-fn again(delivery: &Delivery, reason: DeliveryReason, at_least_ms: u64, knowing: Knowledge) -> Next {
-    if delivery.expires_at <= knowing.now {
+fn again(delivery: &Delivery, reason: DeliveryReason, at_least_ms: u64, facts: RuntimeFacts) -> Next {
+    if delivery.expires_at <= facts.now {
         return Next::End { how: DeliveryEnd::Expired, reason: Some(reason) };
     }
-    let wait = BETWEEN_TRIES.delay_ms(delivery.attempts.saturating_sub(1), knowing.fraction).max(at_least_ms);
+    let wait = BETWEEN_TRIES.delay_ms(delivery.attempts.saturating_sub(1), facts.fraction).max(at_least_ms);
     let wait = i64::try_from(wait).unwrap_or(i64::MAX);
-    Next::Again { not_before: knowing.now.plus_ms(wait).min(delivery.expires_at), reason }
+    Next::Again { not_before: facts.now.plus_ms(wait).min(delivery.expires_at), reason }
 }
 
 /// An answer that a task cannot hold is none, whatever was said with it.
@@ -204,13 +206,13 @@ pub fn due_at(delivery: &Delivery) -> Option<Timestamp> {
 }
 
 /// What is the matter with a delivery that is due. Nothing, if somebody was faster.
-pub fn overdue(delivery: &Delivery, now: Timestamp) -> Option<Happening> {
+pub fn overdue(delivery: &Delivery, now: Timestamp) -> Option<DeliveryEvent> {
     let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
     match delivery.state {
-        DeliveryState::Queued => is_past(Some(delivery.expires_at)).then_some(Happening::Expired),
-        DeliveryState::Claimed if is_past(delivery.deadline_at) => Some(Happening::PastDeadline),
-        DeliveryState::Claimed if is_past(silent_at(delivery)) => Some(Happening::Silent),
-        DeliveryState::Claimed if is_past(delivery.lease_until) => Some(Happening::LeaseLost),
+        DeliveryState::Queued => is_past(Some(delivery.expires_at)).then_some(DeliveryEvent::Expired),
+        DeliveryState::Claimed if is_past(delivery.deadline_at) => Some(DeliveryEvent::PastDeadline),
+        DeliveryState::Claimed if is_past(silent_at(delivery)) => Some(DeliveryEvent::Silent),
+        DeliveryState::Claimed if is_past(delivery.lease_until) => Some(DeliveryEvent::LeaseLost),
         DeliveryState::Claimed | DeliveryState::Ended => None,
     }
 }
@@ -223,9 +225,9 @@ pub fn runtime_as_owner(token_id: impl std::fmt::Display) -> String {
 const RUNTIME: &str = "runtime:";
 
 /// What the end of a workspace's only runtime is for this delivery: nobody is left who could answer.
-pub fn dies_with_its_runtime(delivery: &Delivery) -> Option<Happening> {
+pub fn dies_with_its_runtime(delivery: &Delivery) -> Option<DeliveryEvent> {
     let is_its = delivery.owner.as_ref().is_some_and(|owner| owner.starts_with(RUNTIME));
-    (delivery.state == DeliveryState::Claimed && is_its).then_some(Happening::LeaseLost)
+    (delivery.state == DeliveryState::Claimed && is_its).then_some(DeliveryEvent::LeaseLost)
 }
 
 fn silent_at(delivery: &Delivery) -> Option<Timestamp> {

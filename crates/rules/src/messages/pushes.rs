@@ -2,7 +2,7 @@
 
 use warren_model::{PushConfig, Timestamp};
 
-use crate::outbound::backoff::Backoff;
+use warren_model::Backoff;
 
 /// Calls about one change before it is let go: with the waits between them about a quarter of an hour.
 pub const MAX_ATTEMPTS: u32 = 8;

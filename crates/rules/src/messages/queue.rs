@@ -2,11 +2,11 @@
 
 use warren_model::{Status, Timestamp};
 
-use crate::messages::dispatch::{Happening, Outcome};
+use crate::messages::dispatch::{DeliveryEvent, Outcome};
 
 /// What is known of a workspace when a message for it comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Door {
+pub struct QueueFacts {
     pub status: Status,
     /// Warren can call its runtime; otherwise the runtime comes and asks.
     pub can_be_called: bool,
@@ -22,7 +22,7 @@ pub struct Door {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub enum Verdict {
     /// It is called at once.
     Start,
     Queue,
@@ -34,20 +34,20 @@ pub enum Admission {
     Full,
 }
 
-pub fn admit(door: &Door) -> Admission {
-    let is_busy = door.running >= door.max_running;
-    if is_busy && door.keeps_own_session {
-        return Admission::Busy;
+pub fn admit(facts: &QueueFacts) -> Verdict {
+    let is_busy = facts.running >= facts.max_running;
+    if is_busy && facts.keeps_own_session {
+        return Verdict::Busy;
     }
-    if door.waiting >= door.max_waiting {
-        return Admission::Full;
+    if facts.waiting >= facts.max_waiting {
+        return Verdict::Full;
     }
     // Nobody overtakes those who wait.
-    let is_next = !is_busy && door.waiting == 0 && door.not_before <= door.now;
-    match door.status {
-        Status::Hibernated => Admission::QueueAndWake,
-        _ if is_next && may_be_called(door.status) && door.can_be_called => Admission::Start,
-        _ => Admission::Queue,
+    let is_next = !is_busy && facts.waiting == 0 && facts.not_before <= facts.now;
+    match facts.status {
+        Status::Hibernated => Verdict::QueueAndWake,
+        _ if is_next && may_be_called(facts.status) && facts.can_be_called => Verdict::Start,
+        _ => Verdict::Queue,
     }
 }
 
@@ -81,17 +81,17 @@ pub const fn may_ask(status: Status) -> bool {
 
 /// Until when a lane rests after something happened to one of its messages: with a runtime that has no time the others
 /// need not be tried, and one that answered is free.
-pub fn rest_after(happening: &Happening, not_before: Timestamp, known: Timestamp) -> Timestamp {
-    match happening {
-        Happening::Spoken(Outcome::Busy { .. } | Outcome::Gone) => not_before,
-        Happening::Spoken(Outcome::Answered) => Timestamp::from_micros(0),
-        Happening::Spoken(Outcome::Failed { .. } | Outcome::Unknown)
-        | Happening::LeaseLost
-        | Happening::GivenBack
-        | Happening::Silent
-        | Happening::PastDeadline
-        | Happening::Expired
-        | Happening::Cancelled => known,
+pub fn rest_after(event: &DeliveryEvent, not_before: Timestamp, known: Timestamp) -> Timestamp {
+    match event {
+        DeliveryEvent::Spoken(Outcome::Busy { .. } | Outcome::Gone) => not_before,
+        DeliveryEvent::Spoken(Outcome::Answered) => Timestamp::from_micros(0),
+        DeliveryEvent::Spoken(Outcome::Failed { .. } | Outcome::Unknown)
+        | DeliveryEvent::LeaseLost
+        | DeliveryEvent::GivenBack
+        | DeliveryEvent::Silent
+        | DeliveryEvent::PastDeadline
+        | DeliveryEvent::Expired
+        | DeliveryEvent::Cancelled => known,
     }
 }
 
@@ -114,8 +114,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
 
-    fn door() -> Door {
-        Door {
+    fn facts() -> QueueFacts {
+        QueueFacts {
             status: Status::Online,
             can_be_called: true,
             keeps_own_session: false,
@@ -131,34 +131,34 @@ mod tests {
     // X12, X14
     #[test]
     fn a_free_workspace_starts_at_once_and_a_busy_one_queues() {
-        assert_eq!(admit(&door()), Admission::Start);
-        assert_eq!(admit(&Door { running: 1, ..door() }), Admission::Queue);
-        assert_eq!(admit(&Door { running: 1, max_running: 2, ..door() }), Admission::Start);
-        assert_eq!(admit(&Door { waiting: 1, ..door() }), Admission::Queue, "nobody overtakes");
-        assert_eq!(admit(&Door { not_before: NOW.plus_ms(1), ..door() }), Admission::Queue);
-        assert_eq!(admit(&Door { can_be_called: false, ..door() }), Admission::Queue);
-        assert_eq!(admit(&Door { waiting: 10, ..door() }), Admission::Full);
+        assert_eq!(admit(&facts()), Verdict::Start);
+        assert_eq!(admit(&QueueFacts { running: 1, ..facts() }), Verdict::Queue);
+        assert_eq!(admit(&QueueFacts { running: 1, max_running: 2, ..facts() }), Verdict::Start);
+        assert_eq!(admit(&QueueFacts { waiting: 1, ..facts() }), Verdict::Queue, "nobody overtakes");
+        assert_eq!(admit(&QueueFacts { not_before: NOW.plus_ms(1), ..facts() }), Verdict::Queue);
+        assert_eq!(admit(&QueueFacts { can_be_called: false, ..facts() }), Verdict::Queue);
+        assert_eq!(admit(&QueueFacts { waiting: 10, ..facts() }), Verdict::Full);
     }
 
     // X12
     #[test]
     fn a_runtime_with_its_own_session_is_answered_busy_and_nothing_is_queued() {
-        let own = Door { keeps_own_session: true, ..door() };
-        assert_eq!(admit(&own), Admission::Start);
-        assert_eq!(admit(&Door { running: 1, ..own }), Admission::Busy);
-        assert_eq!(admit(&Door { status: Status::Offline, ..own }), Admission::Queue);
+        let own = QueueFacts { keeps_own_session: true, ..facts() };
+        assert_eq!(admit(&own), Verdict::Start);
+        assert_eq!(admit(&QueueFacts { running: 1, ..own }), Verdict::Busy);
+        assert_eq!(admit(&QueueFacts { status: Status::Offline, ..own }), Verdict::Queue);
     }
 
     // X12, X13
     #[test]
     fn a_lane_rests_with_a_runtime_that_has_no_time_and_is_free_after_an_answer() {
         let (later, known) = (NOW.plus_ms(500), NOW.plus_ms(7));
-        let after = |outcome| rest_after(&Happening::Spoken(outcome), later, known);
+        let after = |outcome| rest_after(&DeliveryEvent::Spoken(outcome), later, known);
         assert_eq!(after(Outcome::Busy { retry_after_ms: None }), later);
         assert_eq!(after(Outcome::Gone), later);
         assert!(after(Outcome::Answered) <= NOW);
         assert_eq!(after(Outcome::Unknown), known);
-        assert_eq!(rest_after(&Happening::Cancelled, later, known), known);
+        assert_eq!(rest_after(&DeliveryEvent::Cancelled, later, known), known);
     }
 
     // F7
@@ -173,9 +173,9 @@ mod tests {
     // F7
     #[test]
     fn a_message_to_one_asleep_is_queued_and_wakes_it() {
-        assert_eq!(admit(&Door { status: Status::Hibernated, ..door() }), Admission::QueueAndWake);
+        assert_eq!(admit(&QueueFacts { status: Status::Hibernated, ..facts() }), Verdict::QueueAndWake);
         for status in Status::ALL.iter().filter(|status| !may_be_called(**status)) {
-            assert_ne!(admit(&Door { status: *status, ..door() }), Admission::Start, "{status}");
+            assert_ne!(admit(&QueueFacts { status: *status, ..facts() }), Verdict::Start, "{status}");
         }
     }
 

@@ -10,7 +10,7 @@
 
 use warren_model::{Event, Timestamp, Webhook, WebhookCall};
 
-use crate::outbound::backoff::Backoff;
+use warren_model::Backoff;
 
 /// Attempts before a call is a dead letter: with the waits below, about five hours.
 pub const MAX_ATTEMPTS: u32 = 10;

@@ -10,7 +10,6 @@
 //! since readers of URLs differ most where the text is odd, and only one of them is ours.
 
 mod address;
-pub mod backoff;
 mod card;
 
 pub use address::{Cidr, CidrError, Range};

@@ -6,7 +6,7 @@ use warren_exchange::a2a::{
     TaskState as WireState, bare_answer, check_input_modes, check_send, checked_history_length,
     message_shown, names_types, state_from, task_to,
 };
-use warren_exchange::{Accepted, Follower, Send};
+use warren_exchange::{Accepted, Follower, NewMessage};
 use warren_model::{Task, TaskId, Timestamp};
 use warren_store::{TaskMark, TaskQuery};
 
@@ -24,7 +24,7 @@ impl A2aRequest {
         let task = if incoming.returns_immediately {
             accepted.task
         } else {
-            self.app.exchange.settled_of(accepted.task, follower, None).await?
+            self.app.exchange.messages.settled_of(accepted.task, follower, None).await?
         };
         Ok(match bare_answer(&task) {
             Some(message) => SendMessageResponse::Message(message_shown(message, &task.context_id)),
@@ -48,8 +48,12 @@ impl A2aRequest {
         let continued = incoming.task_id.as_deref().map(task_id).transpose()?;
         // Whether they reach the workspace was asked when the request came in.
         let message = self.message(&incoming, continued);
-        let (accepted, follower) =
-            self.app.exchange.send_and_follow_reached(&self.who, self.workspace.clone(), message).await?;
+        let (accepted, follower) = self
+            .app
+            .exchange
+            .messages
+            .send_and_follow_reached(&self.who, self.workspace.clone(), message)
+            .await?;
         if let Some(config) = incoming.push_config.clone() {
             self.put_push_config(&accepted.task, config).await?;
         }
@@ -66,16 +70,16 @@ impl A2aRequest {
         Ok(check_input_modes(&card, &incoming.message)?)
     }
 
-    fn message(&self, incoming: &Incoming, task_id: Option<TaskId>) -> Send {
-        Send {
+    fn message(&self, incoming: &Incoming, task_id: Option<TaskId>) -> NewMessage {
+        NewMessage {
             context_id: incoming.context_id.clone(),
             task_id,
-            ..Send::new(self.workspace.id, incoming.message.clone())
+            ..NewMessage::new(self.workspace.id, incoming.message.clone())
         }
     }
 
     pub(super) async fn task(&self, id: TaskId) -> Result<Task, A2aError> {
-        Ok(self.app.exchange.task(&self.who, self.workspace.id, id).await?)
+        Ok(self.app.exchange.messages.task(&self.who, self.workspace.id, id).await?)
     }
 
     pub(super) async fn get_task(self, request: GetTaskRequest) -> Result<WireTask, A2aError> {
@@ -90,7 +94,7 @@ impl A2aRequest {
         let token = request.page_token.as_deref().filter(|token| !token.is_empty());
         let bad_token = || ProtocolError::invalid("pageToken: not one that Warren gave out");
         let behind = token.map(|token| mark_from(token).ok_or_else(bad_token)).transpose()?;
-        let (page, total_size) = self.app.exchange.changed_tasks(&self.who, query, behind).await?;
+        let (page, total_size) = self.app.exchange.messages.changed_tasks(&self.who, query, behind).await?;
         let has_artifacts = request.include_artifacts.unwrap_or_default();
         let shown = |task: &Task| {
             let mut task = task_to(task, history_length);
@@ -129,7 +133,7 @@ impl A2aRequest {
 
     pub(super) async fn cancel_task(self, request: CancelTaskRequest) -> Result<WireTask, A2aError> {
         let id = task_id(&request.id)?;
-        let task = self.app.exchange.cancel_task(&self.who, self.workspace.id, id).await?;
+        let task = self.app.exchange.messages.cancel_task(&self.who, self.workspace.id, id).await?;
         Ok(task_to(&task, None))
     }
 

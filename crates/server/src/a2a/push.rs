@@ -17,7 +17,7 @@ impl A2aRequest {
 
     /// Before a message is accepted with one, so that a bad one leaves nothing behind.
     pub(super) async fn check_push_config(&self, config: &PushConfig) -> Result<(), A2aError> {
-        Ok(self.app.exchange.check_push_config(config).await?)
+        Ok(self.app.exchange.push_configs.check(config).await?)
     }
 
     pub(super) async fn put_push_config(
@@ -25,7 +25,7 @@ impl A2aRequest {
         task: &Task,
         config: PushConfig,
     ) -> Result<PushConfig, A2aError> {
-        Ok(self.app.exchange.put_push_config(&self.who, task, config).await?)
+        Ok(self.app.exchange.push_configs.put(&self.who, task, config).await?)
     }
 
     pub(super) async fn push_config(self, request: PushConfigRequest) -> Result<PushConfig, A2aError> {
@@ -45,11 +45,11 @@ impl A2aRequest {
     /// One that is not there is deleted already.
     pub(super) async fn delete_push_config(self, request: PushConfigRequest) -> Result<(), A2aError> {
         let task = self.task(task_id(&request.task_id)?).await?;
-        Ok(self.app.exchange.remove_push_config(&self.who, &task, &request.id).await?)
+        Ok(self.app.exchange.push_configs.remove(&self.who, &task, &request.id).await?)
     }
 
     async fn configs_of(&self, id: &str) -> Result<Vec<PushConfig>, A2aError> {
         let task = self.task(task_id(id)?).await?;
-        Ok(self.app.exchange.push_configs(&task).await?)
+        Ok(self.app.exchange.push_configs.list(&task).await?)
     }
 }

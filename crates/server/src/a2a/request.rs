@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
-use warren_exchange::Sight;
+use warren_exchange::FileView;
 use warren_exchange::a2a::{
     ErrorKind, MEDIA_TYPE, ProtocolError, VERSION, VERSION_HEADER, is_supported_version,
 };
@@ -38,7 +38,7 @@ impl FromRequestParts<Arc<App>> for A2aRequest {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Failure> {
         let Caller(who) = Caller::from_request_parts(parts, app).await?;
         let PathId(id) = PathId::from_request_parts(parts, app).await?;
-        let workspace = app.exchange.reach(&who, id).await?;
+        let workspace = app.exchange.peers.reach(&who, id).await?;
         Ok(Self { app: Arc::clone(app), who, workspace, base_url: base_url(&parts.headers) })
     }
 }
@@ -53,8 +53,8 @@ fn base_url(headers: &HeaderMap) -> String {
 
 impl A2aRequest {
     /// With whose eyes tasks are shown to them.
-    pub(super) fn sight(&self) -> Sight {
-        Sight::of(&self.who, self.workspace.id)
+    pub(super) fn sight(&self) -> FileView {
+        FileView::of(&self.who, self.workspace.id)
     }
 
     /// Completes when a stream must end, with the reason (sec/U05). A workspace that rests is no reason: its task goes on when it
@@ -70,7 +70,7 @@ impl A2aRequest {
             if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.who.token.id).await {
                 return ErrorCode::TokenExpired;
             }
-            match self.app.exchange.reach(&self.who, self.workspace.id).await {
+            match self.app.exchange.peers.reach(&self.who, self.workspace.id).await {
                 Err(error) if error.code != ErrorCode::PlatformUnavailable => return error.code,
                 Ok(_) | Err(_) => {}
             }

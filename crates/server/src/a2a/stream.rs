@@ -15,7 +15,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
-use warren_exchange::{Accepted, Follower, Sight};
+use warren_exchange::{Accepted, FileView, Follower};
 use warren_model::{ErrorCode, TaskId};
 use warren_operations::while_allowed;
 
@@ -49,7 +49,7 @@ impl TaskEvents {
         history_length: Option<usize>,
     ) -> Result<Self, A2aError> {
         let (id, sight) = (accepted.task.id, a2a.sight());
-        let (task, follower) = a2a.app.exchange.follow(id, sight).await?;
+        let (task, follower) = a2a.app.exchange.messages.follow(id, sight).await?;
         let (feed, first) = Feed::of_message(task, accepted.position.is_some(), history_length);
         Ok(Self { a2a, id, feed, first, follower })
     }
@@ -58,7 +58,7 @@ impl TaskEvents {
     pub(super) async fn of_task(a2a: A2aRequest, id: TaskId) -> Result<Self, A2aError> {
         // Whether it is theirs to see is asked first.
         a2a.task(id).await?;
-        let (task, follower) = a2a.app.exchange.follow(id, a2a.sight()).await?;
+        let (task, follower) = a2a.app.exchange.messages.follow(id, a2a.sight()).await?;
         if task.state.is_final() {
             return Err(unsupported("the task has ended: nothing more will happen to it"));
         }
@@ -85,7 +85,7 @@ impl TaskEvents {
 struct TaskReader {
     app: Arc<App>,
     id: TaskId,
-    sight: Sight,
+    sight: FileView,
     feed: Feed,
     /// Absent once there is nothing more to hear.
     follower: Option<Follower>,
@@ -123,7 +123,7 @@ impl TaskReader {
             return Ok(());
         };
         let row = if Feed::wants_row(&update) {
-            Some(self.app.exchange.follow(self.id, self.sight).await?.0)
+            Some(self.app.exchange.messages.follow(self.id, self.sight).await?.0)
         } else {
             None
         };

@@ -39,7 +39,7 @@ pub(super) async fn create(
         expires_in_seconds: body.expires_in_seconds,
         task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
     };
-    let approval = app.exchange.ask_approval(&who, id, ask).await?;
+    let approval = app.exchange.approvals.ask(&who, id, ask).await?;
     Ok((StatusCode::CREATED, axum::Json(told(&approval))))
 }
 
@@ -98,7 +98,7 @@ async fn page(
         before: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
-    let page = app.exchange.approvals(who, query).await?;
+    let page = app.exchange.approvals.list(who, query).await?;
     Ok(axum::Json(ApprovalPage {
         items: page.rows.iter().map(told).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -137,8 +137,8 @@ pub(super) async fn show(
     }
     // A server that stops lets go of those who wait; they ask again.
     let approval = tokio::select! {
-        waited = app.exchange.wait_for_approval(&who, id, wait_ms) => waited?,
-        () = app.stopping.cancelled() => app.exchange.approval(&who, id).await?,
+        waited = app.exchange.approvals.wait_for(&who, id, wait_ms) => waited?,
+        () = app.stopping.cancelled() => app.exchange.approvals.get(&who, id).await?,
     };
     Ok(axum::Json(told(&approval)))
 }
@@ -155,7 +155,7 @@ pub(super) async fn approve(
     PathId(id): PathId<model::ApprovalKind>,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let decided = app.exchange.decide_approval(&who, id, ApprovalDecision::Approve, body.note).await?;
+    let decided = app.exchange.approvals.decide(&who, id, ApprovalDecision::Approve, body.note).await?;
     Ok(axum::Json(told(&decided)))
 }
 
@@ -171,7 +171,7 @@ pub(super) async fn deny(
     PathId(id): PathId<model::ApprovalKind>,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let decided = app.exchange.decide_approval(&who, id, ApprovalDecision::Deny, body.note).await?;
+    let decided = app.exchange.approvals.decide(&who, id, ApprovalDecision::Deny, body.note).await?;
     Ok(axum::Json(told(&decided)))
 }
 

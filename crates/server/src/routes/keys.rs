@@ -16,7 +16,7 @@ use crate::App;
     responses((status = 200, body = SigningKeys))
 )]
 pub(super) async fn keys(State(app): State<Arc<App>>) -> axum::Json<SigningKeys> {
-    let keys = app.exchange.public_keys().into_iter().map(|key| SigningKey {
+    let keys = app.exchange.signer.public_keys().into_iter().map(|key| SigningKey {
         kty: "OKP".to_owned(),
         crv: "Ed25519".to_owned(),
         alg: "EdDSA".to_owned(),

@@ -50,7 +50,7 @@ pub(super) async fn put(
         task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
         expected_version: body.expected_version,
     };
-    let (memory, is_new) = app.exchange.remember(&who, id, wish).await?;
+    let (memory, is_new) = app.exchange.memories.remember(&who, id, wish).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, answer(&memory)).into_response())
 }
@@ -68,7 +68,7 @@ pub(super) async fn show(
     PathScope(scope): PathScope,
     PathName(key): PathName,
 ) -> Result<Response, Failure> {
-    Ok(answer(&app.exchange.recall(&who, id, scope, key).await?))
+    Ok(answer(&app.exchange.memories.recall(&who, id, scope, key).await?))
 }
 
 /// Forget something.
@@ -84,7 +84,7 @@ pub(super) async fn remove(
     PathScope(scope): PathScope,
     PathName(key): PathName,
 ) -> Result<StatusCode, Failure> {
-    app.exchange.forget(&who, id, scope, key).await?;
+    app.exchange.memories.forget(&who, id, scope, key).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn list(
     Query(params): Query<ListParams>,
 ) -> Result<axum::Json<MemoryPage>, Failure> {
     let (after, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
-    let page = app.exchange.memories(&who, id, params.scope.map(scope_from), after, limit).await?;
+    let page = app.exchange.memories.list(&who, id, params.scope.map(scope_from), after, limit).await?;
     Ok(axum::Json(MemoryPage {
         items: page.rows.iter().map(told).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -153,7 +153,7 @@ pub(super) async fn search(
 ) -> Result<axum::Json<FoundMemories>, Failure> {
     let limit = page_size(params.limit.or(Some(DEFAULT_FOUND)), MAX_FOUND)?;
     let scope = params.scope.map(scope_from);
-    let found = app.exchange.search_memories(&who, id, scope, &params.q, limit).await?;
+    let found = app.exchange.memories.search(&who, id, scope, &params.q, limit).await?;
     Ok(axum::Json(FoundMemories {
         items: found.rows.iter().map(told).collect(),
         unreadable: unreadable(&found.unreadable),

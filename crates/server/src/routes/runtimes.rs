@@ -31,7 +31,7 @@ pub(super) async fn register(
         agent_card: body.agent_card,
         report: convert::report_from(body.heartbeat.unwrap_or_default())?,
     };
-    let registered = app.exchange.register(&who, register).await?;
+    let registered = app.exchange.registrations.register(&who, register).await?;
     Ok(axum::Json(RegisteredRuntime {
         workspace_id: registered.workspace.id.to_string(),
         status: convert::status(registered.workspace.status),

@@ -45,7 +45,7 @@ pub(super) async fn create(
         missed: body.missed.map_or(model::MissedPolicy::Once, missed_from),
         overlap: body.overlap.map_or(model::OverlapPolicy::Skip, overlap_from),
     };
-    let row = app.exchange.create_schedule(&who, id, wish).await?;
+    let row = app.exchange.schedules.create(&who, id, wish).await?;
     let location = format!("/api/v1/schedules/{}", row.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], answer(&app, &row)).into_response())
 }
@@ -85,7 +85,7 @@ async fn page(
     params: PageParams,
 ) -> Result<axum::Json<SchedulePage>, Failure> {
     let (after, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
-    let page = app.exchange.schedules(who, of, after, limit).await?;
+    let page = app.exchange.schedules.list(who, of, after, limit).await?;
     Ok(axum::Json(SchedulePage {
         items: page.rows.iter().map(|row| told(app, row)).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -104,7 +104,7 @@ pub(super) async fn show(
     Caller(who): Caller,
     PathId(id): PathId<model::ScheduleKind>,
 ) -> Result<Response, Failure> {
-    Ok(answer(&app, &app.exchange.schedule(&who, id).await?))
+    Ok(answer(&app, &app.exchange.schedules.get(&who, id).await?))
 }
 
 /// Change a schedule. What is absent stays.
@@ -124,13 +124,13 @@ pub(super) async fn patch(
     let timing = match (body.cron, body.every_seconds, body.time_zone) {
         (None, None, None) => None,
         // The zone alone: the expression is the one that is there.
-        (None, None, Some(time_zone)) => match app.exchange.schedule(&who, id).await?.timing {
+        (None, None, Some(time_zone)) => match app.exchange.schedules.get(&who, id).await?.timing {
             Timing::Cron { expression, .. } => Some(Timing::Cron { expression, time_zone }),
             Timing::Every { .. } => return Err(zone_without_cron()),
         },
         // The expression alone: the zone is the one that is there.
         (Some(expression), None, None) => {
-            let time_zone = match app.exchange.schedule(&who, id).await?.timing {
+            let time_zone = match app.exchange.schedules.get(&who, id).await?.timing {
                 Timing::Cron { time_zone, .. } => time_zone,
                 Timing::Every { .. } => "UTC".to_owned(),
             };
@@ -145,7 +145,7 @@ pub(super) async fn patch(
         missed: body.missed.map(missed_from),
         overlap: body.overlap.map(overlap_from),
     };
-    let row = app.exchange.patch_schedule(&who, id, patch, expected_version(&headers)?).await?;
+    let row = app.exchange.schedules.patch(&who, id, patch, expected_version(&headers)?).await?;
     Ok(answer(&app, &row))
 }
 
@@ -160,7 +160,7 @@ pub(super) async fn remove(
     Caller(who): Caller,
     PathId(id): PathId<model::ScheduleKind>,
 ) -> Result<StatusCode, Failure> {
-    app.exchange.remove_schedule(&who, id).await?;
+    app.exchange.schedules.remove(&who, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -175,7 +175,7 @@ pub(super) async fn pause(
     Caller(who): Caller,
     PathId(id): PathId<model::ScheduleKind>,
 ) -> Result<Response, Failure> {
-    Ok(answer(&app, &app.exchange.pause_schedule(&who, id).await?))
+    Ok(answer(&app, &app.exchange.schedules.pause(&who, id).await?))
 }
 
 /// Resume a schedule: its next slot is the first from now on.
@@ -189,7 +189,7 @@ pub(super) async fn resume(
     Caller(who): Caller,
     PathId(id): PathId<model::ScheduleKind>,
 ) -> Result<Response, Failure> {
-    Ok(answer(&app, &app.exchange.resume_schedule(&who, id).await?))
+    Ok(answer(&app, &app.exchange.schedules.resume(&who, id).await?))
 }
 
 /// Have a schedule fire now, whether it is paused or not.
@@ -205,7 +205,7 @@ pub(super) async fn run(
     Caller(who): Caller,
     PathId(id): PathId<model::ScheduleKind>,
 ) -> Result<Response, Failure> {
-    let run = app.exchange.run_schedule(&who, id).await?;
+    let run = app.exchange.schedules.run(&who, id).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(told_run(&run))).into_response())
 }
 
@@ -222,7 +222,7 @@ pub(super) async fn runs(
     Query(params): Query<PageParams>,
 ) -> Result<axum::Json<ScheduleRunPage>, Failure> {
     let (before, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
-    let page = app.exchange.schedule_runs(&who, id, before, limit).await?;
+    let page = app.exchange.schedules.runs(&who, id, before, limit).await?;
     Ok(axum::Json(ScheduleRunPage {
         items: page.rows.iter().map(told_run).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -247,7 +247,7 @@ pub(super) async fn preview(
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
     let timing = timing(body.cron, body.every_seconds, body.time_zone)?;
-    let slots = app.exchange.preview_schedule(&who, &timing, count)?;
+    let slots = app.exchange.schedules.preview(&who, &timing, count)?;
     Ok(axum::Json(SchedulePreview { slots: slots.iter().map(ToString::to_string).collect() }))
 }
 
@@ -301,7 +301,7 @@ fn told(app: &App, row: &model::Schedule) -> Schedule {
             model::OverlapPolicy::Allow => OverlapPolicy::Allow,
         },
         is_paused: row.is_paused,
-        upcoming: app.exchange.upcoming(row, UPCOMING).iter().map(ToString::to_string).collect(),
+        upcoming: app.exchange.schedules.upcoming(row, UPCOMING).iter().map(ToString::to_string).collect(),
         next_at: row.next_at.map(|at| at.to_string()),
         created_by: convert::principal(&row.created_by),
         created_at: row.created_at.to_string(),

@@ -48,7 +48,7 @@ pub(super) async fn create(
             .transpose()?,
         secret: body.secret,
     };
-    let (webhook, secret) = app.exchange.create_webhook(&who, create).await?;
+    let (webhook, secret) = app.exchange.webhooks.create(&who, create).await?;
     let answer = CreatedWebhook { webhook: shown(&webhook), secret: secret.reveal().to_owned() };
     Ok((StatusCode::CREATED, axum::Json(answer)))
 }
@@ -65,7 +65,7 @@ pub(super) async fn list(
 ) -> Result<axum::Json<WebhookPage>, Failure> {
     let after = cursor(params.cursor)?;
     let limit = page_size(params.limit, app.limits().max_page_size)?;
-    let page = app.exchange.webhooks(&who, after, limit).await?;
+    let page = app.exchange.webhooks.list(&who, after, limit).await?;
     Ok(axum::Json(WebhookPage {
         items: page.rows.iter().map(shown).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -84,7 +84,7 @@ pub(super) async fn show(
     Caller(who): Caller,
     PathId(id): PathId<model::WebhookKind>,
 ) -> Result<axum::Json<Webhook>, Failure> {
-    Ok(axum::Json(shown(&app.exchange.webhook(&who, id).await?)))
+    Ok(axum::Json(shown(&app.exchange.webhooks.get(&who, id).await?)))
 }
 
 /// Stop a webhook, or let it go on.
@@ -99,7 +99,7 @@ pub(super) async fn patch(
     PathId(id): PathId<model::WebhookKind>,
     Json(body): Json<PatchWebhook>,
 ) -> Result<axum::Json<Webhook>, Failure> {
-    Ok(axum::Json(shown(&app.exchange.set_webhook_active(&who, id, body.is_active).await?)))
+    Ok(axum::Json(shown(&app.exchange.webhooks.set_active(&who, id, body.is_active).await?)))
 }
 
 /// Remove a webhook, with what is owed to it.
@@ -113,7 +113,7 @@ pub(super) async fn remove(
     Caller(who): Caller,
     PathId(id): PathId<model::WebhookKind>,
 ) -> Result<StatusCode, Failure> {
-    app.exchange.remove_webhook(&who, id).await?;
+    app.exchange.webhooks.remove(&who, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -149,7 +149,7 @@ pub(super) async fn calls(
         before: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
-    let page = app.exchange.webhook_calls(&who, query).await?;
+    let page = app.exchange.webhooks.calls(&who, query).await?;
     Ok(axum::Json(WebhookCallPage {
         items: page.rows.iter().map(shown_call).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -171,7 +171,7 @@ pub(super) async fn redeliver(
 ) -> Result<impl IntoResponse, Failure> {
     // Nobody's: what is not an id cannot exist, and who may ask is judged all the same.
     let call = named(&params, "call").unwrap_or_else(|| model::WebhookCallId::from_bytes([0; 16]));
-    let call = app.exchange.redeliver(&who, id, call).await?;
+    let call = app.exchange.webhooks.redeliver(&who, id, call).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(shown_call(&call))))
 }
 
@@ -188,7 +188,7 @@ pub(super) async fn create_channel(
     Json(body): Json<CreateChannel>,
 ) -> Result<impl IntoResponse, Failure> {
     let create = exchange::CreateChannel { name: body.name, secret: body.secret };
-    let (channel, secret) = app.exchange.create_channel(&who, id, create).await?;
+    let (channel, secret) = app.exchange.channels.create(&who, id, create).await?;
     let answer = CreatedChannel { channel: shown_channel(&channel), secret: secret.reveal().to_owned() };
     Ok((StatusCode::CREATED, axum::Json(answer)))
 }
@@ -204,7 +204,7 @@ pub(super) async fn channels(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<ChannelList>, Failure> {
-    let channels = app.exchange.channels(&who, id).await?;
+    let channels = app.exchange.channels.list(&who, id).await?;
     Ok(axum::Json(ChannelList {
         items: channels.rows.iter().map(shown_channel).collect(),
         unreadable: unreadable(&channels.unreadable),
@@ -226,7 +226,7 @@ pub(super) async fn remove_channel(
     let channel = named(&params, "channel");
     // Nobody's: what is not an id cannot exist, and who may ask is judged all the same.
     let channel = channel.unwrap_or_else(|| model::ChannelId::from_bytes([0; 16]));
-    app.exchange.remove_channel(&who, id, channel).await?;
+    app.exchange.channels.remove(&who, id, channel).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -247,7 +247,7 @@ pub(super) async fn receive(
 ) -> Result<impl IntoResponse, Failure> {
     let id = named(&params, "id").ok_or_else(|| Failure::from(ErrorCode::HookRefused))?;
     let incoming = exchange::Incoming { headers: &headers, body: &body };
-    let accepted = app.exchange.receive(id, incoming).await?;
+    let accepted = app.exchange.channels.receive(id, incoming).await?;
     let answer = ReceivedHook { task_id: accepted.task.id.to_string(), is_repeat: accepted.is_repeat };
     Ok((StatusCode::ACCEPTED, axum::Json(answer)))
 }

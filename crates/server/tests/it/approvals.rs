@@ -193,7 +193,7 @@ async fn a_policy_decides_and_is_named() {
     let (of, token) = agent(&warren).await;
     let id = asked(&warren, of, &token).await;
     let decision = warren_exchange::ApprovalDecision::Approve;
-    warren.exchange.decide_approval_by_policy("office hours", id.parse().unwrap(), decision).await.unwrap();
+    warren.exchange.approvals.decide_by_policy("office hours", id.parse().unwrap(), decision).await.unwrap();
     let shown = show(&warren, &id).await;
     assert_eq!(
         (&shown["state"], &shown["decided_by"]["id"]),

@@ -30,6 +30,7 @@ mod redaction;
 mod registration;
 mod removal;
 mod replicas;
+mod request_lengths;
 mod residents;
 mod schedules;
 mod secrets;

@@ -217,7 +217,7 @@ async fn what_a_killed_runner_had_in_hand_ends_when_the_next_one_begins() {
     let ended = task().await;
     assert_eq!(ended["status_message"]["metadata"]["warren/reason"], "lease_lost", "{ended}");
     let passed = |name: &str| -> warren_model::Timestamp { ended[name].as_str().unwrap().parse().unwrap() };
-    let lease_ms = warren_exchange::Terms::default().lease_ms;
+    let lease_ms = warren_exchange::Config::default().lease_ms;
     assert!(passed("updated_at") < passed("created_at").plus_ms(lease_ms), "no lease had run out: {ended}");
     assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
 }

@@ -71,6 +71,17 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
   );
 }
 
+/** Warren runs no agent of its own yet, so that a message to a hosted workspace is refused (`no_agent`). */
+function NoAgent({ workspace }: { workspace: Workspace }) {
+  return (
+    <p className="hint" role="note">
+      {workspace.name} has no agent, and messages to it are refused. A workspace made with{" "}
+      <code>warren ws create NAME --runtime resident -- PROGRAM</code> runs a program as its agent; with{" "}
+      <code>--runtime external</code>, a program that runs elsewhere registers.
+    </p>
+  );
+}
+
 interface NewConversationProps {
   workspace: Workspace;
   onBegun: (conversation: string) => void;
@@ -81,10 +92,14 @@ function NewConversation({ workspace, onBegun }: NewConversationProps) {
     <>
       <div className="chat-begin">
         <h2>New conversation</h2>
-        <p className="hint">
-          What you write goes to the agent of {workspace.name}. If it is busy or away, your message waits for
-          it.
-        </p>
+        {workspace.runtime === "hosted" ? (
+          <NoAgent workspace={workspace} />
+        ) : (
+          <p className="hint">
+            What you write goes to the agent of {workspace.name}. If it is busy or away, your message waits for
+            it.
+          </p>
+        )}
       </div>
       <ApprovalList workspaceId={workspace.id} />
       <Composer

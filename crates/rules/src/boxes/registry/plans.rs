@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::outbound::backoff::Backoff;
+use warren_model::Backoff;
 
 /// How transient opens are retried (W12).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -36,8 +36,8 @@ fn delivery() -> Delivery {
     }
 }
 
-fn knowing(deduplicates: bool, now: Timestamp) -> Knowledge {
-    Knowledge { deduplicates, can_resume: false, now, fraction: 0.5 }
+fn facts(deduplicates: bool, now: Timestamp) -> RuntimeFacts {
+    RuntimeFacts { deduplicates, can_resume: false, now, fraction: 0.5 }
 }
 
 // X15
@@ -45,7 +45,10 @@ fn knowing(deduplicates: bool, now: Timestamp) -> Knowledge {
 fn with_a_runtime_dies_what_it_had_claimed_and_nothing_else() {
     let of = |owner: String, state| Delivery { owner: Some(owner), state, ..delivery() };
     let own = runtime_as_owner("t1");
-    assert_eq!(dies_with_its_runtime(&of(own.clone(), DeliveryState::Claimed)), Some(Happening::LeaseLost));
+    assert_eq!(
+        dies_with_its_runtime(&of(own.clone(), DeliveryState::Claimed)),
+        Some(DeliveryEvent::LeaseLost)
+    );
     assert_eq!(dies_with_its_runtime(&of(own.clone(), DeliveryState::Queued)), None, "it was put back");
     assert_eq!(dies_with_its_runtime(&of(own, DeliveryState::Ended)), None);
     assert_eq!(dies_with_its_runtime(&of("a replica".into(), DeliveryState::Claimed)), None, "Warren calls");
@@ -54,13 +57,13 @@ fn with_a_runtime_dies_what_it_had_claimed_and_nothing_else() {
 // X11
 #[test]
 fn an_unknown_fate_is_tried_again_only_where_the_runtime_takes_a_message_once() {
-    for happening in [Happening::Spoken(Outcome::Unknown), Happening::LeaseLost] {
-        let once = after(&delivery(), &happening, knowing(false, NOW));
+    for event in [DeliveryEvent::Spoken(Outcome::Unknown), DeliveryEvent::LeaseLost] {
+        let once = after(&delivery(), &event, facts(false, NOW));
         assert!(matches!(once, Next::End { how: DeliveryEnd::Failed, .. }), "{once:?}");
-        let again = after(&delivery(), &happening, knowing(true, NOW));
+        let again = after(&delivery(), &event, facts(true, NOW));
         assert!(matches!(again, Next::Again { .. }), "{again:?}");
         let last = Delivery { attempts: MAX_ATTEMPTS, ..delivery() };
-        let dead = after(&last, &happening, knowing(true, NOW));
+        let dead = after(&last, &event, facts(true, NOW));
         assert!(matches!(dead, Next::End { how: DeliveryEnd::Failed, .. }), "a dead letter: {dead:?}");
     }
 }
@@ -69,11 +72,11 @@ fn an_unknown_fate_is_tried_again_only_where_the_runtime_takes_a_message_once() 
 #[test]
 fn work_that_the_runtime_names_is_taken_up_again_and_not_sent_twice() {
     let begun = Delivery { has_begun: true, attempts: 1_000, ..delivery() };
-    let knowing = Knowledge { can_resume: true, ..knowing(false, NOW) };
-    for happening in [Happening::Spoken(Outcome::Unknown), Happening::LeaseLost] {
-        let next = after(&begun, &happening, knowing);
+    let facts = RuntimeFacts { can_resume: true, ..facts(false, NOW) };
+    for event in [DeliveryEvent::Spoken(Outcome::Unknown), DeliveryEvent::LeaseLost] {
+        let next = after(&begun, &event, facts);
         assert!(matches!(next, Next::Again { reason: DeliveryReason::Resumed, .. }), "{next:?}");
-        let unheard = after(&delivery(), &happening, knowing);
+        let unheard = after(&delivery(), &event, facts);
         assert!(matches!(unheard, Next::End { .. }), "an older turn of the task does not count: {unheard:?}");
     }
 }
@@ -83,13 +86,13 @@ fn work_that_the_runtime_names_is_taken_up_again_and_not_sent_twice() {
 fn busy_and_gone_keep_the_message_until_it_expires() {
     let many = Delivery { attempts: 1_000, ..delivery() };
     for outcome in [Outcome::Busy { retry_after_ms: None }, Outcome::Gone] {
-        let next = after(&many, &Happening::Spoken(outcome.clone()), knowing(false, NOW));
+        let next = after(&many, &DeliveryEvent::Spoken(outcome.clone()), facts(false, NOW));
         assert!(matches!(next, Next::Again { .. }), "{next:?}");
-        let late = after(&many, &Happening::Spoken(outcome), knowing(false, many.expires_at));
+        let late = after(&many, &DeliveryEvent::Spoken(outcome), facts(false, many.expires_at));
         assert!(matches!(late, Next::End { how: DeliveryEnd::Expired, .. }), "{late:?}");
     }
-    let asked = Happening::Spoken(Outcome::Busy { retry_after_ms: Some(120_000) });
-    let next = after(&delivery(), &asked, knowing(false, NOW));
+    let asked = DeliveryEvent::Spoken(Outcome::Busy { retry_after_ms: Some(120_000) });
+    let next = after(&delivery(), &asked, facts(false, NOW));
     assert_eq!(next, Next::Again { not_before: NOW.plus_ms(120_000), reason: DeliveryReason::Busy });
 }
 
@@ -99,14 +102,14 @@ fn only_progress_of_the_work_itself_counts_against_silence() {
     let mut row = Delivery { lease_until: Some(NOW.plus_ms(10_000_000)), ..delivery() };
     assert_eq!(overdue(&row, NOW.plus_ms(299_999)), None);
     // The lease is renewed all the time, which is what a heartbeat does; the work does not move.
-    assert_eq!(overdue(&row, NOW.plus_ms(300_000)), Some(Happening::Silent));
+    assert_eq!(overdue(&row, NOW.plus_ms(300_000)), Some(DeliveryEvent::Silent));
     for minute in 1..=60 {
         row.progress_at = Some(NOW.plus_ms(minute * 60_000));
         assert_eq!(overdue(&row, NOW.plus_ms(minute * 60_000 + 299_999)), None, "an hour of progress");
     }
     // A ceiling holds, progress or not.
     row.deadline_at = Some(NOW.plus_ms(30 * 60_000));
-    assert_eq!(overdue(&row, NOW.plus_ms(60 * 60_000)), Some(Happening::PastDeadline));
+    assert_eq!(overdue(&row, NOW.plus_ms(60 * 60_000)), Some(DeliveryEvent::PastDeadline));
 }
 
 #[test]
@@ -186,8 +189,8 @@ struct Row {
 }
 
 impl Row {
-    fn happen(&mut self, happening: &Happening, now: Timestamp) {
-        match after(&self.delivery, happening, knowing(self.deduplicates, now)) {
+    fn happen(&mut self, event: &DeliveryEvent, now: Timestamp) {
+        match after(&self.delivery, event, facts(self.deduplicates, now)) {
             Next::End { how, .. } => {
                 self.delivery.state = DeliveryState::Ended;
                 self.delivery.end = Some(how);
@@ -217,17 +220,17 @@ impl Row {
                 }
             }
             Event::Answer { late_by, outcome } if self.is_current(*late_by) => {
-                self.happen(&Happening::Spoken(outcome.clone()), now);
+                self.happen(&DeliveryEvent::Spoken(outcome.clone()), now);
             }
             Event::GiveBack { late_by } if self.is_current(*late_by) => {
-                self.happen(&Happening::GivenBack, now);
+                self.happen(&DeliveryEvent::GivenBack, now);
             }
             Event::Progress { late_by } if self.is_current(*late_by) => {
                 self.delivery.progress_at = Some(now);
                 self.delivery.lease_until = Some(now.plus_ms(30_000));
             }
             Event::Cancel if self.delivery.state != DeliveryState::Ended => {
-                self.happen(&Happening::Cancelled, now);
+                self.happen(&DeliveryEvent::Cancelled, now);
             }
             // Whoever held it is gone, and renews nothing.
             Event::Crash => {
@@ -242,8 +245,8 @@ impl Row {
     }
 
     fn sweep(&mut self, now: Timestamp) {
-        if let Some(happening) = overdue(&self.delivery, now) {
-            self.happen(&happening, now);
+        if let Some(event) = overdue(&self.delivery, now) {
+            self.happen(&event, now);
         }
     }
 }

@@ -11,7 +11,7 @@ use warren_api::{
     ChangeConversation, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
     PostedMessage, Problem,
 };
-use warren_exchange::{MAX_CHAT_PAGE, NewConversation, Send, Sight};
+use warren_exchange::{FileView, MAX_CHAT_PAGE, NewConversation, NewMessage};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_store::{ChatSpan, ConversationQuery, Page};
@@ -38,7 +38,7 @@ pub(crate) async fn create(
     Json(wish): Json<CreateConversation>,
 ) -> Result<Response, Failure> {
     let new = NewConversation { workspace_id, title: wish.title };
-    let row = app.exchange.begin_conversation(&who, new).await?;
+    let row = app.exchange.conversations.begin(&who, new).await?;
     Ok((StatusCode::CREATED, axum::Json(convert::conversation(&row))).into_response())
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn list(
 ) -> Result<axum::Json<ConversationPage>, Failure> {
     let limit = page_size(params.limit, app.limits().max_page_size)?;
     let query = ConversationQuery { workspace_id, before: cursor(params.cursor)?, limit };
-    let page = app.exchange.conversations(&who, query).await?;
+    let page = app.exchange.conversations.list(&who, query).await?;
     Ok(axum::Json(ConversationPage {
         items: page.rows.iter().map(convert::conversation).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -75,7 +75,7 @@ pub(crate) async fn show(
     Caller(who): Caller,
     PathPair(id, conversation): PathPair<model::ConversationKind>,
 ) -> Result<axum::Json<Conversation>, Failure> {
-    let row = app.exchange.conversation(&who, id, conversation).await?;
+    let row = app.exchange.conversations.get(&who, id, conversation).await?;
     Ok(axum::Json(convert::conversation(&row)))
 }
 
@@ -92,8 +92,8 @@ pub(crate) async fn change(
     Json(wish): Json<ChangeConversation>,
 ) -> Result<axum::Json<Conversation>, Failure> {
     let row = match wish.title {
-        Some(title) => app.exchange.rename_conversation(&who, id, conversation, title).await?,
-        None => app.exchange.conversation(&who, id, conversation).await?,
+        Some(title) => app.exchange.conversations.rename(&who, id, conversation, title).await?,
+        None => app.exchange.conversations.get(&who, id, conversation).await?,
     };
     Ok(axum::Json(convert::conversation(&row)))
 }
@@ -109,7 +109,7 @@ pub(crate) async fn remove(
     Caller(who): Caller,
     PathPair(id, conversation): PathPair<model::ConversationKind>,
 ) -> Result<StatusCode, Failure> {
-    app.exchange.remove_conversation(&who, id, conversation).await?;
+    app.exchange.conversations.remove(&who, id, conversation).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -136,20 +136,21 @@ pub(crate) async fn post(
 ) -> Result<Response, Failure> {
     check_wait(wish.wait_ms)?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
-    let send = Send {
+    let send = NewMessage {
         task_id: id_in_body("task_id", wish.task_id.as_deref())?,
         idempotency_key: idempotency_key(&headers)?,
-        ..Send::new(id, message_from(wish.message, new_id, "message")?)
+        ..NewMessage::new(id, message_from(wish.message, new_id, "message")?)
     };
-    let mut accepted = app.exchange.say(&who, conversation, send).await?;
+    let mut accepted = app.exchange.conversations.say(&who, conversation, send).await?;
     // Deleted between the look and the writing.
     let message =
         accepted.chat_message.take().ok_or_else(|| Failure::from(ErrorCode::ConversationNotFound))?;
     let mut answer = None;
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
-        accepted.task = app.exchange.settled(accepted.task.id, Sight::of(&who, id), Some(until)).await?;
-        answer = app.exchange.chat_answer(&message).await?;
+        accepted.task =
+            app.exchange.messages.settled(accepted.task.id, FileView::of(&who, id), Some(until)).await?;
+        answer = app.exchange.conversations.answer_to(&message).await?;
     }
     let queued = accepted.position.is_some() && accepted.task.state == model::TaskState::Submitted;
     let status = if queued { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -208,7 +209,7 @@ pub(crate) async fn messages(
         ReadOrder::Oldest => ChatSpan::After(from),
         ReadOrder::Newest => ChatSpan::Before(from),
     };
-    let page = app.exchange.chat_messages(&who, (id, conversation), span, limit).await?;
+    let page = app.exchange.conversations.messages(&who, (id, conversation), span, limit).await?;
     Ok(axum::Json(message_page(&page)))
 }
 
@@ -239,7 +240,7 @@ pub(crate) async fn search(
 ) -> Result<axum::Json<ChatMessagePage>, Failure> {
     let limit = page_size(params.limit, MAX_CHAT_PAGE)?;
     let before = cursor(params.cursor)?;
-    let page = app.exchange.search_conversations(&who, id, &params.q, before, limit).await?;
+    let page = app.exchange.conversations.search(&who, id, &params.q, before, limit).await?;
     Ok(axum::Json(message_page(&page)))
 }
 

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{Delegate, Delegation, DelegationPage, Problem};
 use warren_exchange as exchange;
-use warren_exchange::{Send, Sight};
+use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
 use warren_model::ErrorCode;
 
@@ -40,25 +40,25 @@ pub(crate) async fn create(
     check_wait(wish.wait_ms)?;
     let to = wish.to.parse().map_err(|_| Failure::from(ErrorCode::WorkspaceNotFound))?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
-    let send = Send {
+    let send = NewMessage {
         priority: wish.priority,
         idempotency_key: idempotency_key(&headers)?,
         deadline_at: moment(&app, "timeout_ms", wish.timeout_ms)?,
         expires_at: moment(&app, "expires_in_ms", wish.expires_in_ms)?,
-        ..Send::new(to, convert::message_from(wish.message, new_id, "message")?)
+        ..NewMessage::new(to, convert::message_from(wish.message, new_id, "message")?)
     };
     let wish_for = exchange::Delegate {
         from: id,
-        send,
+        message: send,
         parent_task: id_in_body("parent_task", wish.parent_task.as_deref())?,
         is_told: wish.tell,
     };
-    let made = app.exchange.delegate(&who, wish_for).await?;
+    let made = app.exchange.delegations.create(&who, wish_for).await?;
     let (mut row, mut task, position) = (made.delegation, made.task, made.position);
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
-        app.exchange.settled(task.id, Sight::Own, Some(until)).await?;
-        (row, task) = app.exchange.delegation(&who, id, row.id).await?;
+        app.exchange.messages.settled(task.id, FileView::Own, Some(until)).await?;
+        (row, task) = app.exchange.delegations.get(&who, id, row.id).await?;
     }
     let body = convert::delegation(&row, Some(&task), position.filter(|_| !row.state.is_final()));
     let status = if made.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
@@ -94,7 +94,7 @@ pub(crate) async fn list(
         let all = model::DelegationState::ALL.iter().copied();
         all.into_iter().find(|one| convert::delegation_state(*one) == state)
     });
-    let page = app.exchange.delegations(&who, id, state, cursor(params.cursor)?, limit).await?;
+    let page = app.exchange.delegations.list(&who, id, state, cursor(params.cursor)?, limit).await?;
     Ok(axum::Json(DelegationPage {
         items: page.rows.iter().map(|row| convert::delegation(row, None, None)).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -115,11 +115,11 @@ pub(crate) async fn show(
     Query(params): Query<WaitParams>,
 ) -> Result<axum::Json<Delegation>, Failure> {
     check_wait(params.wait_ms)?;
-    let (mut row, mut task) = app.exchange.delegation(&who, id, delegation).await?;
+    let (mut row, mut task) = app.exchange.delegations.get(&who, id, delegation).await?;
     if params.wait_ms > 0 && !row.state.is_final() {
         let until = app.clock.now().plus_ms(i64::try_from(params.wait_ms).unwrap_or(i64::MAX));
-        app.exchange.settled(task.id, Sight::Own, Some(until)).await?;
-        (row, task) = app.exchange.delegation(&who, id, delegation).await?;
+        app.exchange.messages.settled(task.id, FileView::Own, Some(until)).await?;
+        (row, task) = app.exchange.delegations.get(&who, id, delegation).await?;
     }
     Ok(axum::Json(convert::delegation(&row, Some(&task), None)))
 }
@@ -135,6 +135,6 @@ pub(crate) async fn cancel(
     Caller(who): Caller,
     PathPair(id, delegation): PathPair<model::DelegationKind>,
 ) -> Result<axum::Json<Delegation>, Failure> {
-    let (row, task) = app.exchange.cancel_delegation(&who, id, delegation).await?;
+    let (row, task) = app.exchange.delegations.cancel(&who, id, delegation).await?;
     Ok(axum::Json(convert::delegation(&row, Some(&task), None)))
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{AcceptedMessage, Problem, SendMessage, Task, TaskPage};
-use warren_exchange::{Send, Sight};
+use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
 use warren_store::TaskQuery;
 
@@ -43,19 +43,19 @@ pub(crate) async fn send(
 ) -> Result<Response, Failure> {
     check_wait(wish.wait_ms)?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
-    let send = Send {
+    let send = NewMessage {
         context_id: wish.context_id,
         task_id: id_in_body("task_id", wish.task_id.as_deref())?,
         priority: wish.priority,
         idempotency_key: idempotency_key(&headers)?,
         deadline_at: moment(&app, "timeout_ms", wish.timeout_ms)?,
         expires_at: moment(&app, "expires_in_ms", wish.expires_in_ms)?,
-        ..Send::new(id, convert::message_from(wish.message, new_id, "message")?)
+        ..NewMessage::new(id, convert::message_from(wish.message, new_id, "message")?)
     };
-    let (mut accepted, follower) = app.exchange.send_and_follow(&who, send).await?;
+    let (mut accepted, follower) = app.exchange.messages.send_and_follow(&who, send).await?;
     if wish.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
-        accepted.task = app.exchange.settled_of(accepted.task, follower, Some(until)).await?;
+        accepted.task = app.exchange.messages.settled_of(accepted.task, follower, Some(until)).await?;
     }
     let queued = accepted.position.is_some() && accepted.task.state == model::TaskState::Submitted;
     let status = if queued { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -102,7 +102,7 @@ pub(crate) async fn list(
         before: cursor(params.cursor)?,
         ..TaskQuery::of(id, page_size(params.limit, app.limits().max_page_size)?)
     };
-    let (page, total) = app.exchange.tasks(&who, query).await?;
+    let (page, total) = app.exchange.messages.tasks(&who, query).await?;
     Ok(axum::Json(TaskPage {
         items: page.rows.iter().map(convert::task).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -124,10 +124,10 @@ pub(crate) async fn show(
     Query(params): Query<WaitParams>,
 ) -> Result<axum::Json<Task>, Failure> {
     check_wait(params.wait_ms)?;
-    let mut row = app.exchange.task(&who, id, task).await?;
+    let mut row = app.exchange.messages.task(&who, id, task).await?;
     if params.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(params.wait_ms).unwrap_or(i64::MAX));
-        row = app.exchange.settled(task, Sight::of(&who, id), Some(until)).await?;
+        row = app.exchange.messages.settled(task, FileView::of(&who, id), Some(until)).await?;
     }
     Ok(axum::Json(convert::task(&row)))
 }
@@ -145,6 +145,6 @@ pub(crate) async fn cancel(
     Caller(who): Caller,
     PathPair(id, task): PathPair<model::TaskKind>,
 ) -> Result<axum::Json<Task>, Failure> {
-    let task = app.exchange.cancel_task(&who, id, task).await?;
+    let task = app.exchange.messages.cancel_task(&who, id, task).await?;
     Ok(axum::Json(convert::task(&task)))
 }

@@ -46,7 +46,7 @@ pub(crate) async fn notify(
         return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
     }
     let once = once(&headers, &wish)?;
-    if let Some(message) = app.exchange.told_before(&who, id, &once).await? {
+    if let Some(message) = app.exchange.notices.told_before(&who, id, &once).await? {
         return Ok(answer(&Noticed { message, is_repeat: true }));
     }
     let mut parts = vec![Part::text(wish.text)];
@@ -56,7 +56,7 @@ pub(crate) async fn notify(
         .map(|file| AttachedFile { path: file.path, media_type: file.media_type });
     parts.extend(app.operations.files.attach(&who, id, &files.collect::<Vec<_>>()).await?);
     let notice = Notice { workspace_id: id, conversation_id, parts, once };
-    Ok(answer(&app.exchange.notify(&who, notice).await?))
+    Ok(answer(&app.exchange.notices.tell(&who, notice).await?))
 }
 
 /// By what the notice is known: what it asks for, whatever ids it goes under.
@@ -82,7 +82,7 @@ pub(crate) async fn feed(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<Feed>, Failure> {
-    let lines = app.exchange.feed(&who, id).await?;
+    let lines = app.exchange.notices.feed(&who, id).await?;
     let line = |line: Line| FeedLine {
         at: line.at.to_string(),
         kind: line.kind.as_str().to_owned(),

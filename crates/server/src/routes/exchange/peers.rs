@@ -36,7 +36,7 @@ pub(crate) async fn list(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<PeerParams>,
 ) -> Result<axum::Json<PeerList>, Failure> {
-    let peers = app.exchange.peers(&who, id, &params.q).await?;
+    let peers = app.exchange.peers.list(&who, id, &params.q).await?;
     Ok(axum::Json(PeerList { items: peers.iter().map(convert::peer).collect() }))
 }
 

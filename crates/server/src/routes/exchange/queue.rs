@@ -48,7 +48,7 @@ pub(crate) async fn list(
         after: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
-    let page = app.exchange.deliveries(&who, query).await?;
+    let page = app.exchange.queue.list(&who, query).await?;
     Ok(axum::Json(QueuePage {
         items: page.rows.iter().map(convert::placed).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
@@ -69,7 +69,7 @@ pub(crate) async fn clear(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<ClearedQueue>, Failure> {
-    Ok(axum::Json(ClearedQueue { messages: app.exchange.clear_queue(&who, id).await? }))
+    Ok(axum::Json(ClearedQueue { messages: app.exchange.queue.clear(&who, id).await? }))
 }
 
 /// Show a message on its way.
@@ -83,7 +83,7 @@ pub(crate) async fn show(
     Caller(who): Caller,
     PathPair(id, delivery): PathPair<model::DeliveryKind>,
 ) -> Result<axum::Json<QueuedMessage>, Failure> {
-    Ok(axum::Json(convert::placed(&app.exchange.placed_delivery(&who, id, delivery).await?)))
+    Ok(axum::Json(convert::placed(&app.exchange.queue.get(&who, id, delivery).await?)))
 }
 
 /// Take a message that waits out of the queue. It ends as cancelled.
@@ -97,5 +97,5 @@ pub(crate) async fn remove(
     Caller(who): Caller,
     PathPair(id, delivery): PathPair<model::DeliveryKind>,
 ) -> Result<axum::Json<QueuedMessage>, Failure> {
-    Ok(axum::Json(convert::delivery(&app.exchange.drop_delivery(&who, id, delivery).await?)))
+    Ok(axum::Json(convert::delivery(&app.exchange.queue.drop_message(&who, id, delivery).await?)))
 }

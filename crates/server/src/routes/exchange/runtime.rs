@@ -33,7 +33,7 @@ pub(crate) async fn claim(
     Json(wish): Json<ClaimMessage>,
 ) -> Result<axum::Json<Claim>, Failure> {
     let lease_ms = wish.lease_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
-    let claimed = app.exchange.claim(&who, id, wish.wait_ms, lease_ms).await?;
+    let claimed = app.exchange.queue.claim(&who, id, wish.wait_ms, lease_ms).await?;
     Ok(axum::Json(Claim { claimed: claimed.as_ref().map(convert::claimed) }))
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn progress(
         let at = app.clock.now();
         updates.push(TaskUpdate::Status { state: TaskState::Working, message: Some(message), at });
     }
-    let (_, row) = app.exchange.progress(&who, id, delivery, report.attempt, updates).await?;
+    let (_, row) = app.exchange.queue.progress(&who, id, delivery, report.attempt, updates).await?;
     Ok(axum::Json(ProgressTaken { lease_until: row.lease_until.map(|at| at.to_string()) }))
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn answer(
         updates.push(TaskUpdate::Status { state, message, at: app.clock.now() });
     }
     let answer = Answer { delivery_id: delivery, attempt: answer.attempt, outcome, updates };
-    let task = app.exchange.answer(&who, id, answer).await?;
+    let task = app.exchange.queue.answer(&who, id, answer).await?;
     Ok(axum::Json(convert::task(&task)))
 }
 

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use warren_exchange::{Endpoint, Outcome, Told, Transport, Turn, UpdateSink};
+use warren_exchange::{
+    AgentAddress, AgentRuntime, AgentUpdate, DeliveryAttempt, Finding, Outcome, Reach, UpdateSink,
+};
 use warren_model::{Artifact, Message, Part, Role, TaskState, TaskUpdate, Timestamp, WorkspaceId};
 use warren_testkit::{Answer, Builder, Warren};
 
@@ -15,13 +17,13 @@ use crate::fleet::{external, join_token, try_register};
 /// What it was told, and what it waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Agent {
-    turns: Mutex<Vec<Turn>>,
+    turns: Mutex<Vec<DeliveryAttempt>>,
     cancelled: Mutex<Vec<String>>,
     gates: Mutex<HashMap<String, Arc<Notify>>>,
 }
 
 impl Agent {
-    pub(crate) fn turns(&self) -> Vec<Turn> {
+    pub(crate) fn turns(&self) -> Vec<DeliveryAttempt> {
         self.turns.lock().unwrap().clone()
     }
 
@@ -43,36 +45,37 @@ fn said(id: &str, text: &str) -> Message {
     Message::new(id, Role::Agent, vec![Part::text(text)])
 }
 
-fn status(state: TaskState, message: Option<Message>) -> Told {
-    Told::Update(TaskUpdate::Status { state, message, at: Timestamp::from_micros(0) })
+fn status(state: TaskState, message: Option<Message>) -> AgentUpdate {
+    AgentUpdate::Task(TaskUpdate::Status { state, message, at: Timestamp::from_micros(0) })
 }
 
-fn piece(text: &str, is_append: bool, is_last: bool) -> Told {
+fn piece(text: &str, is_append: bool, is_last: bool) -> AgentUpdate {
     let parts = vec![Part::text(text)];
     let (metadata, extensions) = (serde_json::Map::new(), Vec::new());
     let artifact = Artifact { id: "a1".into(), name: None, description: None, parts, metadata, extensions };
-    Told::Update(TaskUpdate::Artifact { artifact, is_append, is_last })
+    AgentUpdate::Task(TaskUpdate::Artifact { artifact, is_append, is_last })
 }
 
 #[async_trait]
-impl Transport for Agent {
-    fn can_call(&self, card: &Value) -> bool {
-        card["name"] == "agent"
+impl AgentRuntime for Agent {
+    fn reach(&self, agent: &AgentAddress) -> Reach {
+        let is_ours = agent.card.as_ref().is_some_and(|card| card["name"] == "agent");
+        if is_ours { Reach::Called } else { Reach::Asks }
     }
 
-    async fn deliver(&self, _endpoint: &Endpoint, turn: &Turn, sink: &UpdateSink) -> Outcome {
+    async fn deliver(&self, _endpoint: &AgentAddress, turn: &DeliveryAttempt, sink: &UpdateSink) -> Outcome {
         self.turns.lock().unwrap().push(turn.clone());
         let text = turn.message.text();
         let (verb, rest) = text.split_once(' ').unwrap_or((text.as_str(), ""));
         if verb == "message" {
-            sink.tell(Told::Update(TaskUpdate::Message(said("r1", rest)))).await;
+            sink.tell(AgentUpdate::Task(TaskUpdate::Message(said("r1", rest)))).await;
             return Outcome::Answered;
         }
         if verb == "refuse" {
             return Outcome::Failed { reason: warren_model::DeliveryReason::Unauthorized };
         }
         let remote = turn.remote_id.clone().unwrap_or_else(|| format!("far-{}", turn.task_id));
-        sink.tell(Told::RemoteId(remote)).await;
+        sink.tell(AgentUpdate::RemoteId(remote)).await;
         sink.tell(status(TaskState::Working, None)).await;
         match verb {
             "ask" => {
@@ -95,9 +98,13 @@ impl Transport for Agent {
         Outcome::Answered
     }
 
-    async fn cancel(&self, _endpoint: &Endpoint, remote_id: &str) -> Outcome {
+    async fn cancel(&self, _endpoint: &AgentAddress, remote_id: &str) -> Outcome {
         self.cancelled.lock().unwrap().push(remote_id.to_owned());
         Outcome::Answered
+    }
+
+    async fn probe(&self, _agent: &AgentAddress) -> Finding {
+        Finding::Answers
     }
 }
 
@@ -126,7 +133,8 @@ impl Stage {
 
     pub(crate) async fn with(builder: Builder) -> Self {
         let agent = Arc::new(Agent::default());
-        let warren = builder.resolver(Arc::new(Anywhere)).transport(Arc::clone(&agent) as _).start().await;
+        let warren =
+            builder.resolver(Arc::new(Anywhere)).called_agents(Arc::clone(&agent) as _).start().await;
         let id = Self::agent_in(&warren).await;
         Self { warren, agent, id }
     }
@@ -206,7 +214,7 @@ pub(crate) fn unique(prefix: &str) -> String {
 struct Anywhere;
 
 #[async_trait]
-impl warren_exchange::connector::Resolver for Anywhere {
+impl warren_outbound::Resolver for Anywhere {
     async fn look_up(&self, _name: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
         Ok(vec!["93.184.216.34".parse().unwrap()])
     }

@@ -1,5 +1,5 @@
 use serde_json::{Value, json};
-use warren_exchange::Terms;
+use warren_exchange::Config;
 use warren_testkit::{Answer, Warren};
 
 use super::agent::{Stage, send, unique};
@@ -209,8 +209,8 @@ async fn only_json_is_taken() {
 // X5: "sizes one over each limit (413)", all parts counted, nothing cut.
 #[tokio::test]
 async fn one_byte_too_many_is_answered_with_413_and_not_cut() {
-    let terms = Terms { max_message_bytes: 100, ..Terms::default() };
-    let stage = Stage::with(Warren::builder().exchange_terms(terms)).await;
+    let terms = Config { max_message_bytes: 100, ..Config::default() };
+    let stage = Stage::with(Warren::builder().exchange_config(terms)).await;
     let parts = |last: usize| {
         let mut request = send("x");
         request["message"]["messageId"] = json!(unique("m"));

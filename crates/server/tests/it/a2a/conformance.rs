@@ -1,7 +1,7 @@
 //! What the protocol's public compatibility kit asks for and no other test here does.
 
 use serde_json::{Value, json};
-use warren_exchange::Terms;
+use warren_exchange::Config;
 use warren_testkit::Warren;
 
 use super::agent::{Stage, send};
@@ -130,8 +130,8 @@ async fn a_message_id_that_was_used_for_other_work_is_told_and_answers_with_no_o
 // X1, X16: the kit uses its ids again, whatever the protocol says about them.
 #[tokio::test]
 async fn where_ids_are_not_unique_every_message_is_a_new_one_and_a_key_still_counts() {
-    let terms = Terms { message_ids_are_unique: false, ..Terms::default() };
-    let stage = Stage::with(Warren::builder().exchange_terms(terms)).await;
+    let terms = Config { message_ids_are_unique: false, ..Config::default() };
+    let stage = Stage::with(Warren::builder().exchange_config(terms)).await;
     let asking = send("ask me");
     let one = stage.result("SendMessage", &asking).await["task"].clone();
     let two = stage.result("SendMessage", &asking).await["task"].clone();

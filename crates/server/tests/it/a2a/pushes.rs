@@ -5,7 +5,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use http::StatusCode;
 use serde_json::{Value, json};
-use warren_exchange::connector::OutboundPolicy;
+use warren_outbound::OutboundPolicy;
 use warren_testkit::Warren;
 
 use super::agent::{Stage, send};

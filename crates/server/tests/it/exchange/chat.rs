@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_exchange::{Send, Sender, Terms};
+use warren_exchange::{Config, NewMessage, Sender};
 use warren_model::{
     DeliveryReason, Message, OrgId, Part, Principal, PrincipalKind, Role, Status, TaskState, WorkspaceId,
 };
@@ -143,9 +143,9 @@ async fn whatever_comes_under_the_context_is_shown_with_its_true_author() {
     let nightly = Principal { kind: PrincipalKind::Schedule, id: "nightly".into() };
     let sender = Sender { principal: nightly, org_id: OrgId::DEFAULT };
     let message = Message::new("s-1", Role::User, vec![Part::text("tick")]);
-    let tick = Send { context_id: Some(chat.clone()), ..Send::new(id, message) };
-    let tick = warren.exchange.send_as(&sender, tick).await.unwrap();
-    warren.exchange.settled(tick.task.id, warren_exchange::Sight::Own, None).await.unwrap();
+    let tick = NewMessage { context_id: Some(chat.clone()), ..NewMessage::new(id, message) };
+    let tick = warren.exchange.messages.send_as(&sender, tick).await.unwrap();
+    warren.exchange.messages.settled(tick.task.id, warren_exchange::FileView::Own, None).await.unwrap();
     // By another agent, which claims to be a person.
     peer.next([Act::Outcome(warren_exchange::Outcome::Failed { reason: DeliveryReason::Failed })]);
     body =
@@ -209,9 +209,9 @@ async fn a_reply_goes_to_the_work_that_asked() {
 #[tokio::test]
 async fn a_crash_loses_no_message_and_its_end_is_told_once() {
     let peer = ScriptedAgent::default();
-    let terms = Terms { lease_ms: 1_000, ..Terms::default() };
-    let builder = Warren::builder().crashable().exchange_terms(terms);
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let terms = Config { lease_ms: 1_000, ..Config::default() };
+    let builder = Warren::builder().crashable().exchange_config(terms);
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     let chat = begin(&warren, id).await;
     peer.next([Act::Hold]);
@@ -276,8 +276,8 @@ async fn conversations_are_listed_named_and_deleted() {
 #[tokio::test]
 async fn a_full_conversation_takes_no_message_and_still_gets_its_answers() {
     let peer = ScriptedAgent::default();
-    let terms = Terms { max_conversations: 1, max_chat_messages: 1, ..Terms::default() };
-    let builder = Warren::builder().transport(Arc::new(peer.clone())).exchange_terms(terms);
+    let terms = Config { max_conversations: 1, max_chat_messages: 1, ..Config::default() };
+    let builder = Warren::builder().called_agents(Arc::new(peer.clone())).exchange_config(terms);
     let warren = builder.start().await;
     let (id, _) = agent(&warren, json!({})).await;
     let chat = begin(&warren, id).await;

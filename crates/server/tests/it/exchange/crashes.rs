@@ -1,22 +1,22 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use warren_exchange::Terms;
+use warren_exchange::Config;
 use warren_testkit::{Act, ScriptedAgent, Warren};
 
 use super::{agent, answer_of, boot, queue, say, task, task_in};
 use crate::fleet::eventually;
 
-fn quick() -> Terms {
-    Terms { lease_ms: 1_000, ..Terms::default() }
+fn quick() -> Config {
+    Config { lease_ms: 1_000, ..Config::default() }
 }
 
 // X15, X11: crash after dispatch
 #[tokio::test]
 async fn a_message_that_was_sent_when_warren_was_cut_off_ends_once_and_is_not_sent_twice() {
     let peer = ScriptedAgent::default();
-    let builder = Warren::builder().crashable().exchange_terms(quick());
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let builder = Warren::builder().crashable().exchange_config(quick());
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     peer.next([Act::Hold]);
     let sent = say(&warren, id, "sent").await;
@@ -36,8 +36,8 @@ async fn a_message_that_was_sent_when_warren_was_cut_off_ends_once_and_is_not_se
 #[tokio::test]
 async fn a_runtime_that_takes_a_message_once_gets_it_again_after_a_crash() {
     let peer = ScriptedAgent::default();
-    let builder = Warren::builder().crashable().exchange_terms(quick());
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let builder = Warren::builder().crashable().exchange_config(quick());
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     boot(&warren, id, json!({ "deduplication": true })).await;
     peer.next([Act::Hold]);
@@ -53,7 +53,7 @@ async fn a_runtime_that_takes_a_message_once_gets_it_again_after_a_crash() {
 #[tokio::test]
 async fn what_waits_is_still_there_after_a_stop_and_is_delivered() {
     let peer = ScriptedAgent::default();
-    let warren = Warren::builder().transport(Arc::new(peer.clone())).start().await;
+    let warren = Warren::builder().called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     assert_eq!(crate::fleet::ask(&warren, id, "pause").await.status, 200);
     let kept = say(&warren, id, "kept").await;
@@ -68,7 +68,7 @@ async fn what_waits_is_still_there_after_a_stop_and_is_delivered() {
 #[tokio::test]
 async fn work_that_its_agent_names_is_followed_across_an_orderly_stop() {
     let peer = ScriptedAgent::default();
-    let warren = Warren::builder().transport(Arc::new(peer.clone())).start().await;
+    let warren = Warren::builder().called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     peer.next([Act::Name("theirs".into()), Act::Work("on it".into()), Act::Hold]);
     let sent = say(&warren, id, "long").await;

@@ -143,9 +143,9 @@ async fn nobody_hands_work_to_a_stranger_or_in_anothers_name() {
 #[tokio::test]
 async fn a_delegation_goes_on_after_warren_was_cut_off_in_the_middle() {
     let peer = ScriptedAgent::default();
-    let terms = warren_exchange::Terms { lease_ms: 1_000, ..warren_exchange::Terms::default() };
-    let builder = Warren::builder().crashable().exchange_terms(terms);
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let terms = warren_exchange::Config { lease_ms: 1_000, ..warren_exchange::Config::default() };
+    let builder = Warren::builder().crashable().exchange_config(terms);
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let [lead, one, _] = team(&warren).await;
     peer.next([Act::Name("theirs".into()), Act::Work("on it".into()), Act::Hold]);
     let made = delegate(&warren, &lead, one.0, json!({ "tell": true })).await.json();

@@ -178,9 +178,9 @@ async fn what_is_sent_to_one_that_is_paused_waits_for_it() {
 #[tokio::test]
 async fn silence_counts_from_the_last_progress_of_that_task_and_a_heartbeat_is_none() {
     let (clock, peer) = (clock(), ScriptedAgent::default());
-    let terms = warren_exchange::Terms { lease_ms: 7_200_000, ..warren_exchange::Terms::default() };
-    let builder = Warren::builder().clock(Arc::clone(&clock)).exchange_terms(terms);
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let terms = warren_exchange::Config { lease_ms: 7_200_000, ..warren_exchange::Config::default() };
+    let builder = Warren::builder().clock(Arc::clone(&clock)).exchange_config(terms);
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let (id, secret) = agent(&warren, json!({})).await;
     let mut acts = vec![Act::Name("theirs".into())];
     for minute in 0..60 {
@@ -210,7 +210,7 @@ async fn silence_counts_from_the_last_progress_of_that_task_and_a_heartbeat_is_n
 async fn work_past_its_deadline_ends_whatever_it_says() {
     let (clock, peer) = (clock(), ScriptedAgent::default());
     let builder = Warren::builder().clock(Arc::clone(&clock));
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     peer.next([Act::Name("theirs".into()), Act::Hold]);
     let mut body = said("quick");
@@ -227,7 +227,7 @@ async fn work_past_its_deadline_ends_whatever_it_says() {
 async fn what_is_not_delivered_in_time_expires_and_says_so() {
     let (clock, peer) = (clock(), ScriptedAgent::default());
     let builder = Warren::builder().clock(Arc::clone(&clock));
-    let warren = builder.transport(Arc::new(peer.clone())).start().await;
+    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     assert_eq!(ask(&warren, id, "pause").await.status, 200);
     let mut body = said("soon");
@@ -362,7 +362,8 @@ async fn a_follower_hears_of_the_end_that_comes_with_an_artifact() {
     peer.next([Act::Hold, Act::Leave("picture".into()), Act::SayIn(TaskState::Completed, "done".into())]);
     let accepted = say(&warren, id, "paint").await;
     let task_id = accepted["task"]["id"].as_str().unwrap().parse().unwrap();
-    let (_, mut follower) = warren.exchange.follow(task_id, warren_exchange::Sight::Own).await.unwrap();
+    let (_, mut follower) =
+        warren.exchange.messages.follow(task_id, warren_exchange::FileView::Own).await.unwrap();
     peer.let_go();
     let hearing = async {
         let mut heard = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) async fn boot(warren: &Warren, id: WorkspaceId, capabilities: Value) 
 
 pub(crate) async fn with_agent() -> (Warren, ScriptedAgent) {
     let agent = ScriptedAgent::default();
-    let warren = Warren::builder().transport(std::sync::Arc::new(agent.clone())).start().await;
+    let warren = Warren::builder().called_agents(std::sync::Arc::new(agent.clone())).start().await;
     (warren, agent)
 }
 

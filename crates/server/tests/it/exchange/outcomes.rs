@@ -35,7 +35,7 @@ async fn seen(warren: &Warren, id: WorkspaceId) -> (Value, Value) {
 #[tokio::test]
 async fn work_that_fails_degrades_a_runtime_that_says_all_is_well_and_a_restart_forgets_nothing() {
     let peer = ScriptedAgent::default();
-    let warren = Warren::builder().transport(Arc::new(peer.clone())).start().await;
+    let warren = Warren::builder().called_agents(Arc::new(peer.clone())).start().await;
     let (id, secret) = agent(&warren, json!({})).await;
     let well = json!({ "error_rate": 0.0 });
     work(&warren, &peer, id, &[BROKEN, failed(), BROKEN]).await;
@@ -66,7 +66,7 @@ async fn work_that_fails_degrades_a_runtime_that_says_all_is_well_and_a_restart_
 #[tokio::test]
 async fn a_runtime_that_manages_its_status_is_not_judged_by_what_warren_saw() {
     let peer = ScriptedAgent::default();
-    let warren = Warren::builder().transport(Arc::new(peer.clone())).start().await;
+    let warren = Warren::builder().called_agents(Arc::new(peer.clone())).start().await;
     let (id, _) = agent(&warren, json!({})).await;
     let secret = boot(&warren, id, json!({ "status_mgmt": true })).await;
     work(&warren, &peer, id, &vec![BROKEN; 6]).await;
@@ -81,7 +81,7 @@ async fn a_runtime_that_manages_its_status_is_not_judged_by_what_warren_saw() {
 async fn failures_of_a_while_ago_do_not_count() {
     let database = PostgresDatabase::create();
     let (peer, clock) = (ScriptedAgent::default(), clock());
-    let builder = Warren::builder().database(database.url()).transport(Arc::new(peer.clone()));
+    let builder = Warren::builder().database(database.url()).called_agents(Arc::new(peer.clone()));
     let warren = builder.clock(Arc::clone(&clock)).start().await;
     let (id, secret) = agent(&warren, json!({})).await;
     work(&warren, &peer, id, &vec![failed(); 5]).await;

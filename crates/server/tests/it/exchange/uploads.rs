@@ -540,7 +540,7 @@ async fn a_file_that_cannot_go_is_named_and_nothing_is_sent() {
     let limits = Limits { max_attachment_bytes: 100, ..Limits::default() };
     let agents = warren_testkit::ScriptedAgent::default();
     let warren =
-        Warren::builder().limits(limits).transport(std::sync::Arc::new(agents.clone())).start().await;
+        Warren::builder().limits(limits).called_agents(std::sync::Arc::new(agents.clone())).start().await;
     let [lead, helper] = pair(&warren).await;
     let stranger = agent(&warren, json!({ "name": "stranger" })).await;
     let put = async |path: &str, bytes: usize| {

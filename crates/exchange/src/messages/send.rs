@@ -1,0 +1,254 @@
+//! Sending a message, and following what becomes of it.
+
+use tracing::Span;
+use warren_fleet::{Fleet, Landing};
+use warren_model::event::MessageRefused;
+use warren_model::{
+    DeliveryReason, ErrorCode, NewEvent, Principal, Task, TaskId, TaskKind, TaskOrigin, Timestamp, Workspace,
+    WorkspaceId,
+};
+use warren_rules::messages::{tasks, uploads};
+use warren_service::{Action, Context, Error, Identity};
+
+use super::accept::{Admission, accept};
+use super::new_message::{check_key, invalid_message, strip_own_names};
+use super::{Accepted, Deliveries, FileView, Follower, NewMessage, PRIORITIES, Sender, Submission, files};
+use crate::Config;
+use crate::agents::Agents;
+use crate::peers::{Peers, speaks_for};
+
+/// Messages to workspaces, and the tasks that they begin. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Messages {
+    pub(super) context: Context,
+    pub(super) fleet: Fleet,
+    config: Config,
+    agents: Agents,
+    pub(super) peers: Peers,
+    pub(super) deliveries: Deliveries,
+}
+
+impl Messages {
+    pub(crate) fn new(
+        context: Context,
+        fleet: Fleet,
+        config: Config,
+        agents: Agents,
+        peers: Peers,
+        deliveries: Deliveries,
+    ) -> Self {
+        Self { context, fleet, config, agents, peers, deliveries }
+    }
+
+    /// Accepts a message of somebody who may use the workspace, or of one of its peers.
+    pub async fn send(&self, who: &Identity, new: NewMessage) -> Result<Accepted, Error> {
+        let row = self.peers.reach(who, new.workspace_id).await?;
+        self.send_reached(who, row, new).await
+    }
+
+    /// The same for a caller of whom it was just found that they reach the workspace.
+    async fn send_reached(&self, who: &Identity, row: Workspace, new: NewMessage) -> Result<Accepted, Error> {
+        let (sender, view) = (Sender::of(who), FileView::of(who, row.id));
+        if uploads::named_files(&new.message).is_empty() {
+            return self.accept(sender, new).await.map(|accepted| accepted.seen_with(view));
+        }
+        let Some(own) = speaks_for(who).filter(|own| *own != row.id) else {
+            files::check_own_files(&new.message)?;
+            return self.accept(sender, new).await;
+        };
+        let from = self.fleet.workspaces.get(who, Action::UseWorkspace, own).await?;
+        let messages = self.clone();
+        let work = async move { messages.send_with_files(&from, row, sender, new).await };
+        self.context.run_detached(work).await?.map(|accepted| accepted.seen_with(view))
+    }
+
+    async fn send_with_files(
+        &self,
+        from: &Workspace,
+        to: Workspace,
+        sender: Sender,
+        mut new: NewMessage,
+    ) -> Result<Accepted, Error> {
+        let landing = self.bring_files(from, to, &sender, &mut new).await?;
+        let by = sender.principal.clone();
+        match self.accept(sender, new).await {
+            Ok(accepted) => {
+                landing.keep(&by);
+                Ok(accepted)
+            }
+            Err(error) => {
+                landing.take_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings the files that a message names to its receiver; from then on it names the receiver's own.
+    pub(crate) async fn bring_files(
+        &self,
+        from: &Workspace,
+        to: Workspace,
+        sender: &Sender,
+        new: &mut NewMessage,
+    ) -> Result<Landing, Error> {
+        files::bring(&self.fleet, from, to, sender, new).await
+    }
+
+    /// The same for a schedule, a channel or a part of Warren, which have no token.
+    pub async fn send_as(&self, sender: &Sender, new: NewMessage) -> Result<Accepted, Error> {
+        self.accept(sender.clone(), new).await
+    }
+
+    async fn accept(&self, sender: Sender, new: NewMessage) -> Result<Accepted, Error> {
+        self.accept_submission(self.submission(sender, new, None)?).await
+    }
+
+    #[tracing::instrument(
+        name = "exchange.messages.accept", skip_all,
+        fields(workspace.id = %submission.new.workspace_id, task.id = tracing::field::Empty)
+    )]
+    async fn accept_submission(&self, submission: Submission) -> Result<Accepted, Error> {
+        let (workspace_id, by) = (submission.new.workspace_id, submission.sender.principal.clone());
+        let org_id = submission.sender.org_id;
+        let now = submission.now;
+        match self.context.store().write(move |tx| accept(tx, &submission)).await {
+            Ok(admission) => {
+                let accepted = self.begin(admission, workspace_id, &by);
+                Span::current().record("task.id", tracing::field::display(accepted.task.id));
+                Ok(accepted)
+            }
+            Err(error) if error.code == ErrorCode::RuntimeBusy => {
+                let event = NewEvent {
+                    at: now,
+                    org_id,
+                    workspace_id: Some(workspace_id),
+                    principal: by,
+                    data: MessageRefused { reason: DeliveryReason::Busy }.into(),
+                };
+                self.note_refusal(event).await;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins what the transaction decided.
+    pub(crate) fn begin(&self, admission: Admission, id: WorkspaceId, by: &Principal) -> Accepted {
+        match admission {
+            Admission::Repeated(accepted) => accepted,
+            Admission::Started(accepted, claimed) => {
+                self.deliveries.deliver_in_background(*claimed);
+                accepted
+            }
+            Admission::Queued { accepted, wakes } => {
+                if wakes {
+                    self.deliveries.0.signals.wake(id, by);
+                }
+                self.deliveries.wake_queue(id);
+                accepted
+            }
+        }
+    }
+
+    /// Everything that can be refused without a look at the database is refused here.
+    pub(crate) fn submission(
+        &self,
+        sender: Sender,
+        mut new: NewMessage,
+        origin: Option<TaskOrigin>,
+    ) -> Result<Submission, Error> {
+        tasks::check(&new.message, new.context_id.as_deref(), self.config.max_message_bytes)
+            .map_err(|problem| invalid_message(&problem))?;
+        if !PRIORITIES.contains(&new.priority) {
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, "priority: expected -100 to 100"));
+        }
+        check_key(new.idempotency_key.as_deref())?;
+        strip_own_names(&mut new.message.metadata);
+        strip_own_names(&mut new.metadata);
+        let (now, entropy) = (self.context.now(), self.context.entropy());
+        Ok(Submission {
+            sender,
+            now,
+            task_id: entropy.id(now),
+            delivery_id: entropy.id(now),
+            chat_message_id: entropy.id(now),
+            new_context: entropy.id::<TaskKind>(now).to_string(),
+            owner: self.context.instance().to_owned(),
+            default_idle_ms: self.fleet.runtimes.idle_timeout_ms(),
+            config: self.config,
+            agents: self.agents.clone(),
+            may_start: true,
+            origin,
+            new,
+        })
+    }
+
+    /// Nothing was queued; that somebody asked is still written down (X12).
+    async fn note_refusal(&self, event: NewEvent) {
+        if let Err(error) = self.context.append(event).await {
+            tracing::warn!(%error, "a refused message could not be recorded");
+        }
+    }
+
+    /// Follows a task. What happened before is in the task that comes with it.
+    pub async fn follow(&self, id: TaskId, view: FileView) -> Result<(Task, Follower), Error> {
+        // Listening begins before the row is read, so that nothing falls between.
+        let mut follower = self.deliveries.listen(id, view);
+        let task = follower.read_row().await?;
+        Ok((view.task(task), follower))
+    }
+
+    /// Sends, and follows what becomes of it from its first moment: nothing needs to be read for that.
+    pub async fn send_and_follow(
+        &self,
+        who: &Identity,
+        new: NewMessage,
+    ) -> Result<(Accepted, Follower), Error> {
+        let row = self.peers.reach(who, new.workspace_id).await?;
+        self.send_and_follow_reached(who, row, new).await
+    }
+
+    /// The same for a caller of whom it was just found that they reach the workspace.
+    pub async fn send_and_follow_reached(
+        &self,
+        who: &Identity,
+        row: Workspace,
+        new: NewMessage,
+    ) -> Result<(Accepted, Follower), Error> {
+        let view = FileView::of(who, row.id);
+        if !uploads::named_files(&new.message).is_empty() {
+            // Boxed: what copies files is large, and most messages have none.
+            let mut accepted = Box::pin(self.send_reached(who, row, new)).await?;
+            let (task, follower) = self.follow(accepted.task.id, view).await?;
+            accepted.task = task;
+            return Ok((accepted, follower));
+        }
+        let submission = self.submission(Sender::of(who), new, None)?;
+        let id = submission.new.task_id.unwrap_or(submission.task_id);
+        let mut follower = self.deliveries.listen(id, view);
+        let mut accepted = self.accept_submission(submission).await?;
+        if accepted.is_repeat {
+            (accepted.task, follower) = self.follow(accepted.task.id, view).await?;
+            return Ok((accepted, follower));
+        }
+        follower.begin_at(&accepted.task);
+        Ok((accepted, follower))
+    }
+
+    /// Waits until the task has ended or its agent waits for more; no longer than until then.
+    pub async fn settled(&self, id: TaskId, view: FileView, until: Option<Timestamp>) -> Result<Task, Error> {
+        let (task, follower) = self.follow(id, view).await?;
+        self.settled_of(task, follower, until).await
+    }
+
+    /// The same for one who follows it already.
+    pub async fn settled_of(
+        &self,
+        task: Task,
+        follower: Follower,
+        until: Option<Timestamp>,
+    ) -> Result<Task, Error> {
+        let wait_ms = until.map(|until| until.ms_since(self.context.now()).max(0).unsigned_abs());
+        follower.settled(task, wait_ms).await
+    }
+}

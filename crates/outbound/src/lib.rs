@@ -1,0 +1,22 @@
+//! Every call that leaves Warren: who may be called, how an answer is read, and how a call is signed.
+//!
+//! ```text
+//!   agents, webhooks, push receivers, model APIs
+//!        ▲
+//!        │  Connector::call(Call) ─▶ Answer ─▶ bytes, JSON or events      connector/
+//!        │       ▲
+//!        │       └── signing::sign: who says it, and that nobody changed it      signing.rs
+//!   exchange, llm
+//! ```
+//!
+//! Nothing here knows what a call is about. Whoever calls decides whether it is made again; how long it waits until then
+//! is `warren_model::Backoff`.
+
+mod connector;
+pub mod signing;
+
+pub use connector::{
+    Answer, BadAnswer, BadRoots, Body, Call, CallError, CallLimits, CheckedUrl, Connector, Credential,
+    EventStream, HOPS_HEADER, MAX_HOPS, Refused, Resolver, ServerEvent, SystemResolver, hops_of,
+};
+pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, Refusal};
