@@ -72,7 +72,7 @@ impl Desk {
         let call = self.warren.call("GET", "/api/v1/events?after=0&limit=200").token(&self.warren.token);
         let page = call.header("accept", "application/json").send().await.json();
         let events = page["items"].as_array().cloned().unwrap_or_default();
-        events.into_iter().filter(|event| event["type"] == kind).map(|event| event["data"].clone()).collect()
+        events.into_iter().filter(|event| event["kind"] == kind).map(|event| event["data"].clone()).collect()
     }
 
     /// Waits until a file is there.
