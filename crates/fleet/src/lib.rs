@@ -68,5 +68,6 @@ pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
 pub use warren_store::{AuditQuery, WorkspaceQuery};
 pub use workspaces::{
-    Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, WorkspaceOptions, Workspaces,
+    Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, VitalsById, WorkspaceOptions,
+    WorkspacePage, Workspaces,
 };

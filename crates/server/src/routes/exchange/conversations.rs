@@ -142,7 +142,7 @@ pub(crate) async fn post(
         idempotency_key: idempotency_key(&headers)?,
         ..NewMessage::new(id, message_from(wish.message, new_id, "message")?)
     };
-    let mut accepted = app.exchange.conversations.say(&who, conversation, send).await?;
+    let mut accepted = Box::pin(app.exchange.conversations.say(&who, conversation, send)).await?;
     // Deleted between the look and the writing.
     let message =
         accepted.chat_message.take().ok_or_else(|| Failure::from(ErrorCode::ConversationNotFound))?;
