@@ -1,5 +1,7 @@
 //! Operations against the real `local` and `memory` providers and a real SQLite store.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
+
 mod commands;
 mod files;
 mod processes;
