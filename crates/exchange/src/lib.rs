@@ -42,12 +42,16 @@ pub use messages::{
 pub use notices::{Notice, Noticed, Notices, Once};
 pub use peers::Peers;
 pub use push_configs::PushConfigs;
-pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest, Schedules};
+pub use schedules::{MAX_PREVIEW, NewSchedule, PatchSchedule, Rest, Scheduler, Schedules};
 pub use signing::Signer;
 pub use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 pub use warren_rules::messages::feed::Line;
 /// Failures of all services: a public code and detail, and a cause that stays in the log.
 pub use warren_service::Error;
+/// What can be asked of the services.
+pub use warren_store::{
+    ApprovalQuery, ChatSpan, ConversationQuery, DeliveryQuery, TaskMark, TaskQuery, WebhookCallQuery,
+};
 pub use webhooks::{Channels, Webhooks};
 
 use std::ops::Deref;
@@ -85,6 +89,7 @@ pub struct Services {
     pub conversations: Conversations,
     pub notices: Notices,
     pub schedules: Schedules,
+    pub scheduler: Scheduler,
     pub approvals: Approvals,
     pub memories: Memories,
     pub webhooks: Webhooks,
@@ -124,6 +129,7 @@ impl Exchange {
         let (c, f) = with();
         let approvals = Approvals::new(c, f);
         let secrets = SharedSecrets::new(context.clone(), fleet.sealer.clone());
+        let scheduler = Scheduler::new(context.clone(), messages.clone());
         Self(Arc::new(Services {
             queue: Queue::new(context.clone(), fleet.clone(), config, deliveries.clone()),
             delegations: Delegations::new(
@@ -135,7 +141,8 @@ impl Exchange {
             ),
             conversations: Conversations::new(context.clone(), fleet.clone(), config, messages.clone()),
             notices: Notices::new(context.clone(), fleet.clone(), config, masking),
-            schedules: Schedules::new(context.clone(), fleet.clone(), messages.clone()),
+            schedules: Schedules::new(context.clone(), fleet.clone(), scheduler.clone()),
+            scheduler,
             memories: Memories::new(context.clone(), fleet.clone()),
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
             channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
@@ -158,7 +165,7 @@ impl Exchange {
         self.upkeep.start();
         self.push_configs.start();
         self.webhooks.start();
-        self.schedules.start();
+        self.scheduler.start();
         Ok(())
     }
 

@@ -15,8 +15,15 @@ pub struct Signer {
     sealer: Sealer,
     clock: Arc<dyn Clock>,
     connector: Connector,
-    /// The key of the last call, with the key for secrets that it was derived from.
-    last: Arc<Mutex<Option<(KeyId, Arc<SigningKey>)>>>,
+    last: Arc<Mutex<Option<LastKey>>>,
+}
+
+/// The key of the last call.
+#[derive(Debug)]
+struct LastKey {
+    /// The key for secrets that it was derived from.
+    made_from: KeyId,
+    key: Arc<SigningKey>,
 }
 
 impl Signer {
@@ -40,15 +47,15 @@ impl Signer {
     fn signing_key(&self) -> Arc<SigningKey> {
         let made_from = self.sealer.current_key_id();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, key)) = &*last
-            && *known == made_from
+        if let Some(known) = &*last
+            && known.made_from == made_from
         {
-            return Arc::clone(key);
+            return Arc::clone(&known.key);
         }
         let mut seeds = self.sealer.derived_keys(KEY_PURPOSE).into_iter();
         let seed = seeds.next().expect("there is at least one key for secrets");
         let key = Arc::new(SigningKey::from_seed(&seed));
-        *last = Some((made_from, Arc::clone(&key)));
+        *last = Some(LastKey { made_from, key: Arc::clone(&key) });
         key
     }
 }

@@ -66,6 +66,8 @@ pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
 pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
+pub use warren_store::{AuditQuery, WorkspaceQuery};
 pub use workspaces::{
-    Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, WorkspaceOptions, Workspaces,
+    Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, VitalsById, WorkspaceOptions,
+    WorkspacePage, Workspaces,
 };

@@ -18,8 +18,8 @@ use tokio::time::{Instant, Interval};
 use warren_api::{EventFrame, EventPage};
 use warren_fleet::EventLogBounds;
 use warren_model::{ErrorCode, NewEvent, OrgId, WorkspaceId};
+use warren_service::EventQuery;
 use warren_service::{Action, Identity, Target};
-use warren_store::EventQuery;
 
 use crate::App;
 use crate::convert;

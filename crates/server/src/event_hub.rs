@@ -15,7 +15,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use warren_fleet::EventLog;
 use warren_service::Error;
-use warren_store::EventQuery;
+use warren_service::EventQuery;
 
 use crate::event_text::EventBatch;
 

@@ -61,7 +61,7 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
         Verdict::Busy => Err(Error::new(ErrorCode::RuntimeBusy)),
         Verdict::Full => Err(Error::new(ErrorCode::QueueFull)),
         Verdict::Start | Verdict::Queue | Verdict::QueueAndWake => {
-            write(tx, submission, &row, &vitals, lane.turn, verdict, agent)
+            write(tx, submission, verdict, Recipient { row, vitals, turn: lane.turn, agent })
         }
     }
 }
@@ -69,18 +69,26 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
 /// Tasks at once, where the workspace says nothing (X14).
 pub(super) const DEFAULT_CONCURRENCY: u32 = warren_model::WorkspaceSpec::DEFAULT_CONCURRENCY;
 
+/// The workspace that a message is for, as it stands in this transaction.
+struct Recipient {
+    row: Workspace,
+    vitals: Vitals,
+    /// Of its queue: who sends next stands behind it.
+    turn: u64,
+    agent: AgentAddress,
+}
+
 fn write(
     tx: &mut dyn WriteTx,
     submission: &Submission,
-    row: &Workspace,
-    vitals: &Vitals,
-    current_turn: u64,
     verdict: Verdict,
-    agent: AgentAddress,
+    recipient: Recipient,
 ) -> Result<Admission, Error> {
+    let Recipient { row, vitals, turn, agent } = recipient;
+    let row = &row;
     let starts = verdict == Verdict::Start;
     let task = put_task(tx, submission, row, starts)?;
-    let mut delivery = new_delivery(tx, submission, row, vitals, &task, current_turn)?;
+    let mut delivery = new_delivery(tx, submission, row, &vitals, &task, turn)?;
     if starts {
         dispatch::claim(&mut delivery, &submission.owner, submission.now, submission.config.lease_ms);
     }

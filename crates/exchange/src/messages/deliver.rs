@@ -119,16 +119,9 @@ impl Deliveries {
         };
         let handle = self.0.running.begin(delivery.id);
         let version = task.version;
-        let delivering = Delivering {
-            deliveries: self,
-            runtime,
-            agent: &agent,
-            delivery: &delivery,
-            attempt,
-            handle,
-            version,
-        };
-        let delivered = delivering.until_settled().await;
+        let delivering =
+            Delivering { deliveries: self, runtime, agent: &agent, delivery: &delivery, handle, version };
+        let delivered = delivering.until_settled(&attempt).await;
         self.0.running.end(delivery.id);
         delivered
     }
@@ -179,18 +172,16 @@ struct Delivering<'a> {
     runtime: &'a dyn AgentRuntime,
     agent: &'a AgentAddress,
     delivery: &'a Delivery,
-    attempt: DeliveryAttempt,
     handle: DeliveryHandle,
     /// Of the task's row, as it was written last.
     version: u64,
 }
 
 impl Delivering<'_> {
-    async fn until_settled(mut self) -> Result<(), Error> {
+    async fn until_settled(mut self, attempt: &DeliveryAttempt) -> Result<(), Error> {
         let (sender, mut said) = mpsc::channel(UPDATE_BUFFER);
         let sink = UpdateSink::new(sender);
-        let (agent, attempt) = (self.agent, self.attempt.clone());
-        let mut deliver = std::pin::pin!(self.runtime.deliver(agent, &attempt, &sink));
+        let mut deliver = std::pin::pin!(self.runtime.deliver(self.agent, attempt, &sink));
         let lease = self.deliveries.0.config.lease_ms.max(1).unsigned_abs();
         // Not `interval`, whose first tick is said to come at once and comes with the timer's next millisecond.
         let later = |period: Duration| tokio::time::interval_at(tokio::time::Instant::now() + period, period);

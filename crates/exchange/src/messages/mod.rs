@@ -37,6 +37,7 @@ mod send;
 mod settle;
 mod tasks;
 mod upkeep;
+mod workspace_signals;
 
 pub use claims::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use files::FileView;
@@ -59,7 +60,6 @@ pub(crate) use upkeep::Upkeep;
 use std::sync::Arc;
 
 use warren_fleet::Fleet;
-use warren_model::{Principal, WorkspaceId};
 use warren_service::Context;
 
 use crate::Config;
@@ -88,6 +88,7 @@ struct DeliveriesInner {
     followers: follow::Followers,
     running: deliver::Running,
     lanes: lanes::Lanes,
+    signals: workspace_signals::WorkspaceSignals,
 }
 
 impl Deliveries {
@@ -99,6 +100,7 @@ impl Deliveries {
         masking: Masking,
     ) -> Self {
         Self(Arc::new(DeliveriesInner {
+            signals: workspace_signals::WorkspaceSignals::new(context.clone(), fleet.clone()),
             answer_files: files::AnswerFiles::new(context.clone(), fleet.clone()),
             context,
             fleet,
@@ -114,38 +116,5 @@ impl Deliveries {
     /// What a transaction is told, taken now.
     pub(crate) fn inputs(&self) -> TxInputs {
         TxInputs::now(&self.0.context, &self.0.fleet, self.0.config, &self.0.agents)
-    }
-
-    /// A message came for a workspace that sleeps (F7).
-    fn wake_workspace(&self, id: WorkspaceId, by: &Principal) {
-        let (fleet, by) = (self.0.fleet.clone(), by.clone());
-        let span = tracing::info_span!("exchange.messages.wake_workspace", workspace.id = %id);
-        self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.lifecycle.wake_for_message(id, &by).await {
-                tracing::warn!(%error, "a workspace could not be woken for its message");
-            }
-        });
-    }
-
-    /// Too much of its work fails (F13).
-    fn report_failing(&self, id: WorkspaceId) {
-        let fleet = self.0.fleet.clone();
-        let span = tracing::info_span!("exchange.messages.report_failing", workspace.id = %id);
-        self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.lifecycle.found_failing(id).await {
-                tracing::warn!(%error, "a failing workspace could not be marked; its next report does it");
-            }
-        });
-    }
-
-    /// Its box is dead, as a delivery found out (X13).
-    fn report_gone(&self, id: WorkspaceId) {
-        let fleet = self.0.fleet.clone();
-        let span = tracing::info_span!("exchange.messages.report_gone", workspace.id = %id);
-        self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.lifecycle.found_gone(id).await {
-                tracing::warn!(%error, "a dead workspace could not be marked");
-            }
-        });
     }
 }

@@ -142,7 +142,7 @@ impl Messages {
             }
             Admission::Queued { accepted, wakes } => {
                 if wakes {
-                    self.deliveries.wake_workspace(id, by);
+                    self.deliveries.0.signals.wake(id, by);
                 }
                 self.deliveries.wake_queue(id);
                 accepted

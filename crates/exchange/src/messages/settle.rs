@@ -139,10 +139,10 @@ impl Deliveries {
             self.cancel_in_background(*id);
         }
         if delivery.reason == Some(DeliveryReason::Gone) {
-            self.report_gone(task.workspace_id);
+            self.0.signals.report_gone(task.workspace_id);
         }
         if next.begins_to_fail {
-            self.report_failing(task.workspace_id);
+            self.0.signals.report_failing(task.workspace_id);
         }
     }
 }

@@ -7,10 +7,10 @@ use warren_model::{ErrorCode, Message, Part, Role, RunState, Schedule, ScheduleR
 use warren_service::Error;
 use warren_store::WriteTx;
 
-use super::{Schedules, event_of};
+use super::{Scheduler, event_of};
 use crate::messages::{NewMessage, Sender};
 
-impl Schedules {
+impl Scheduler {
     /// Whoever asked does not wait. What fails is found again from its row.
     pub(crate) fn fire_in_background(&self, run: ScheduleRun) {
         let service = self.clone();
@@ -65,7 +65,7 @@ impl Schedules {
             }
         }
         // The next one may have waited for it.
-        self.wake_scheduler();
+        self.wake();
         Ok(())
     }
 }

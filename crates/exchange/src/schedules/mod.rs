@@ -3,10 +3,7 @@
 mod fire;
 mod scheduler;
 
-pub use scheduler::Rest;
-use scheduler::Wake;
-
-use std::sync::Arc;
+pub use scheduler::{Rest, Scheduler};
 
 use serde_json::json;
 use warren_fleet::Fleet;
@@ -19,8 +16,6 @@ use warren_model::{
 use warren_rules::messages::schedules::{self as schedule_rules, Clockwork, FIRE_LEASE_MS, Making};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, ScheduleQuery, ScheduleRunQuery, WriteTx};
-
-use crate::messages::Messages;
 
 pub use warren_rules::messages::schedules::Wish as NewSchedule;
 
@@ -42,13 +37,12 @@ pub struct PatchSchedule {
 pub struct Schedules {
     context: Context,
     fleet: Fleet,
-    messages: Messages,
-    wake: Arc<Wake>,
+    scheduler: Scheduler,
 }
 
 impl Schedules {
-    pub(crate) fn new(context: Context, fleet: Fleet, messages: Messages) -> Self {
-        Self { context, fleet, messages, wake: Arc::default() }
+    pub(crate) fn new(context: Context, fleet: Fleet, scheduler: Scheduler) -> Self {
+        Self { context, fleet, scheduler }
     }
 
     #[tracing::instrument(name = "exchange.schedules.create", skip_all, fields(workspace.id = %workspace_id))]
@@ -90,7 +84,7 @@ impl Schedules {
                 changed.tell(tx, &row, AuditAction::ScheduleCreated)
             })
             .await?;
-        self.wake_scheduler();
+        self.scheduler.wake();
         Ok(schedule)
     }
 
@@ -210,7 +204,7 @@ impl Schedules {
                 Ok::<_, Error>(run)
             })
             .await?;
-        self.fire_in_background(run.clone());
+        self.scheduler.fire_in_background(run.clone());
         Ok(run)
     }
 
@@ -295,7 +289,7 @@ impl Schedules {
                 Ok(row)
             })
             .await?;
-        self.wake_scheduler();
+        self.scheduler.wake();
         Ok(row)
     }
 }

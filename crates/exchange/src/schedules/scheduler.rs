@@ -10,6 +10,7 @@
 //! A sleep is never longer than a second: a machine that was suspended, or whose clock was set, would sleep on past
 //! its deadlines otherwise. What a dead process claimed is found again when the claim ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -23,10 +24,11 @@ use warren_rules::messages::schedules::{
     self as schedule_rules, Admission, Clockwork, FIRE_LEASE_MS, Firing, Gate, Habits, MAX_FIRE_ATTEMPTS,
     Skipping,
 };
-use warren_service::Error;
+use warren_service::{Context, Error};
 use warren_store::{ReadTx, WriteTx};
 
-use super::{Schedules, change_of, event_of, new_run};
+use super::{change_of, event_of, new_run};
+use crate::messages::Messages;
 
 /// Schedules and runs of one transaction. What is left is taken up at once by the next.
 const BATCH: u32 = 50;
@@ -34,13 +36,23 @@ const BATCH: u32 = 50;
 const SET_ASIDE_MS: i64 = 3_600_000;
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// Is told when schedules change in this process.
-#[derive(Debug, Default)]
-pub(crate) struct Wake(Notify);
+/// Fires what is due. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct Scheduler {
+    pub(super) context: Context,
+    pub(super) messages: Messages,
+    /// Is told when schedules change in this process.
+    changed: Arc<Notify>,
+}
 
-impl Schedules {
-    pub(super) fn wake_scheduler(&self) {
-        self.wake.0.notify_one();
+impl Scheduler {
+    pub(crate) fn new(context: Context, messages: Messages) -> Self {
+        Self { context, messages, changed: Arc::default() }
+    }
+
+    /// Looks again at what is due.
+    pub(super) fn wake(&self) {
+        self.changed.notify_one();
     }
 
     pub(crate) fn start(&self) {
@@ -65,7 +77,7 @@ impl Schedules {
             });
             tokio::select! {
                 () = self.context.stopping().cancelled() => return,
-                () = self.wake.0.notified() => {}
+                () = self.changed.notified() => {}
                 // The end of a task is an event, and may be what a run waits for.
                 _ = newest.changed(), if rest.has_waiting => {}
                 () = tokio::time::sleep(sleep) => {}

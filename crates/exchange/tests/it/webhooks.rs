@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use warren_doors::{Clock as _, ManualClock};
 use warren_exchange::{Agents, Config, Exchange, Parts};
-use warren_model::{PrincipalKind, TaskId, Timestamp};
+use warren_model::{PrincipalKind, TaskId, Timestamp, WorkspaceId};
 use warren_outbound::{Connector, OutboundPolicy};
 use warren_testkit::{Answer, ScriptedAgent, Warren};
 
@@ -299,7 +299,9 @@ async fn post_signed(warren: &Warren, path: &str, id: &str, at_s: i64, body: &st
 async fn a_signed_message_through_a_channel_is_work_of_the_channels_own_and_comes_once() {
     let clock = clock();
     let warren = warren_with(&clock).await;
-    let place = warren.workspace(json!({ "kind": "memory" })).await;
+    let place = json!({ "name": "place", "provider": { "kind": "memory" }, "runtime": "external" });
+    let place = warren.post("/api/v1/workspaces", &place).await.json()["id"].clone();
+    let place: WorkspaceId = place.as_str().unwrap().parse().unwrap();
     let channels = format!("/api/v1/workspaces/{place}/channels");
     let made = warren.post(&channels, &json!({ "name": "ci" })).await;
     assert_eq!(made.status, 201, "{}", made.text());

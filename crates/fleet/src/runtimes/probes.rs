@@ -1,6 +1,6 @@
 //! Asks runtimes whose work shows no progress whether they are there at all (F14).
 //!
-//! That one is to be asked is a inputs in its record, so that a crash in the middle costs one more question. What was
+//! That one is to be asked is a moment in its record, so that a crash in the middle costs one more question. What was
 //! found is judged by `rules::probes` against the record as it is then: one that moved meanwhile is left alone.
 
 use std::sync::Arc;

@@ -31,6 +31,11 @@ use crate::reconciler::Reconciler;
 use crate::replicas::Replicas;
 use ancestry::check_parent;
 
+/// A page of workspaces; `next` is the last id on it.
+pub type WorkspacePage = Page<Workspace, WorkspaceId>;
+/// What runtimes reported, by workspace.
+pub type VitalsById = BTreeMap<WorkspaceId, Vitals>;
+
 /// Workspaces as rows: get, list, create, patch, remove, collapse. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
@@ -55,11 +60,7 @@ impl Workspaces {
     }
 
     #[tracing::instrument(name = "fleet.workspaces.list", skip_all)]
-    pub async fn list(
-        &self,
-        who: &Identity,
-        mut query: WorkspaceQuery,
-    ) -> Result<Page<Workspace, WorkspaceId>, Error> {
+    pub async fn list(&self, who: &Identity, mut query: WorkspaceQuery) -> Result<WorkspacePage, Error> {
         who.may_in_own_org(Action::ReadWorkspaces)?;
         query.org_id = who.visible_org();
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
@@ -74,7 +75,7 @@ impl Workspaces {
         &self,
         who: &Identity,
         query: WorkspaceQuery,
-    ) -> Result<(Page<Workspace, WorkspaceId>, BTreeMap<WorkspaceId, Vitals>), Error> {
+    ) -> Result<(WorkspacePage, VitalsById), Error> {
         let mut page = self.list(who, query).await?;
         let ids: Vec<_> = page.rows.iter().map(|row| row.id).collect();
         let mut found = self.context.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
@@ -88,7 +89,7 @@ impl Workspaces {
     }
 
     /// What the runtimes of these workspaces reported; those that never did are not in it.
-    pub async fn vitals_of(&self, workspaces: &[Workspace]) -> Result<BTreeMap<WorkspaceId, Vitals>, Error> {
+    pub async fn vitals_of(&self, workspaces: &[Workspace]) -> Result<VitalsById, Error> {
         let ids: Vec<_> = workspaces.iter().map(|row| row.id).collect();
         let found = self.context.store().read(move |tx| tx.vitals_of(&ids).map_err(Error::from)).await?;
         Ok(self.context.readable(found).into_iter().collect())

@@ -1,5 +1,7 @@
 //! Operations against the real `local` and `memory` providers and a real SQLite store.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
+
 mod commands;
 mod files;
 mod processes;
@@ -72,7 +74,7 @@ impl Desk {
         let call = self.warren.call("GET", "/api/v1/events?after=0&limit=200").token(&self.warren.token);
         let page = call.header("accept", "application/json").send().await.json();
         let events = page["items"].as_array().cloned().unwrap_or_default();
-        events.into_iter().filter(|event| event["type"] == kind).map(|event| event["data"].clone()).collect()
+        events.into_iter().filter(|event| event["kind"] == kind).map(|event| event["data"].clone()).collect()
     }
 
     /// Waits until a file is there.

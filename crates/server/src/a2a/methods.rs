@@ -7,8 +7,8 @@ use warren_exchange::a2a::{
     message_shown, names_types, state_from, task_to,
 };
 use warren_exchange::{Accepted, Follower, NewMessage};
+use warren_exchange::{TaskMark, TaskQuery};
 use warren_model::{Task, TaskId, Timestamp};
-use warren_store::{TaskMark, TaskQuery};
 
 use super::error::{A2aError, unsupported};
 use super::request::{A2aRequest, task_id};

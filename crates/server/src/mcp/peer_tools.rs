@@ -324,7 +324,7 @@ fn delegation(to: String, task: String, files: &[String]) -> Result<Delegate, Fa
         return Err(Failure::new(ErrorCode::InvalidRequest, "task: say what is to be done"));
     }
     let file = |path: &String| MessagePart {
-        url: Some(format!("{}{path}", WORKSPACE_SCHEME)),
+        url: Some(format!("{WORKSPACE_SCHEME}{path}")),
         ..MessagePart::default()
     };
     let parts = std::iter::once(MessagePart::text(task)).chain(files.iter().map(file)).collect();

@@ -112,7 +112,7 @@ impl ServerHandler for Workspace {
         if self.get_tool(&request.name).is_none() {
             return Err(answer::unknown_tool(&request.name));
         }
-        let work = self.call(&request.name, request.arguments.unwrap_or_default());
+        let work = Box::pin(self.call(&request.name, request.arguments.unwrap_or_default()));
         let outcome = waiting::wait(work, &context, &self.cancelled).await?;
         Ok(outcome.unwrap_or_else(|failure| answer::of_failure(&failure, self.router.request_id())).into())
     }

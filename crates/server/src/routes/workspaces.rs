@@ -8,11 +8,11 @@ use utoipa::IntoParams;
 use warren_api::{
     CreateWorkspace, PatchWorkspace, Problem, RemovedWorkspace, Workspace, WorkspaceHealth, WorkspacePage,
 };
+use warren_fleet::WorkspaceQuery;
 use warren_fleet::{CreateWorkspace as NewWorkspace, Import, PatchWorkspace as Patch, WorkspaceOptions};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::{Action, Identity};
-use warren_store::WorkspaceQuery;
 
 use super::paging::{cursor, page_size, unreadable};
 use crate::App;

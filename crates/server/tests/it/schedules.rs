@@ -22,6 +22,11 @@ async fn start(clock: &Arc<ManualClock>) -> Warren {
     Warren::builder().clock(Arc::clone(clock)).start().await
 }
 
+/// A workspace whose agent takes messages when it comes; it does not come here.
+async fn place(warren: &Warren) -> WorkspaceId {
+    reporting(warren).await.0
+}
+
 /// Makes an hourly schedule, with what else is said.
 async fn hourly(warren: &Warren, of: WorkspaceId, name: &str, more: &Value) -> String {
     let mut body = json!({ "name": name, "every_seconds": 3_600, "prompt": "What is new?" });
@@ -40,7 +45,7 @@ async fn runs(warren: &Warren, id: &str) -> Vec<Value> {
 
 /// Has all that is due fired, and waits until nothing is on its way.
 async fn settle(warren: &Warren, id: &str) -> Vec<Value> {
-    warren.exchange.schedules.fire_due().await.unwrap();
+    warren.exchange.scheduler.fire_due().await.unwrap();
     eventually("no run is on its way", async || {
         runs(warren, id).await.iter().all(|run| run["state"] != "claimed")
     })
@@ -75,7 +80,7 @@ async fn finish(warren: &Warren, id: &Value) {
 async fn a_slot_becomes_a_task_whose_author_is_the_schedule_and_never_a_person() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let id = hourly(&warren, workspace, "pulse", &json!({})).await;
     clock.advance_ms(HOUR_MS - 1);
     assert_eq!(settle(&warren, &id).await, Vec::<Value>::new(), "not before its time");
@@ -100,7 +105,7 @@ async fn a_slot_becomes_a_task_whose_author_is_the_schedule_and_never_a_person()
 async fn the_scheduler_wakes_by_itself_and_after_a_restart() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let id = hourly(&warren, workspace, "pulse", &json!({ "overlap": "allow" })).await;
     clock.advance_ms(HOUR_MS);
     eventually("the first slot fires", async || count(&runs(&warren, &id).await, "fired") == 1).await;
@@ -116,7 +121,7 @@ async fn two_replicas_fire_each_slot_once() {
     let clock = clock();
     let replica = || Warren::builder().database(database.url()).clock(Arc::clone(&clock)).start();
     let (first, second) = (replica().await, replica().await);
-    let workspace = first.workspace(memory()).await;
+    let workspace = place(&first).await;
     let mut ids = Vec::new();
     for number in 0..12 {
         let more = json!({ "overlap": "allow", "missed": "all" });
@@ -125,7 +130,7 @@ async fn two_replicas_fire_each_slot_once() {
     for round in 1..=3 {
         clock.advance_ms(HOUR_MS);
         let (one, other) =
-            tokio::join!(first.exchange.schedules.fire_due(), second.exchange.schedules.fire_due());
+            tokio::join!(first.exchange.scheduler.fire_due(), second.exchange.scheduler.fire_due());
         one.unwrap();
         other.unwrap();
         eventually("all have fired", async || {
@@ -173,16 +178,16 @@ async fn what_a_killed_replica_claimed_is_finished_once_by_another() {
     let clock = clock();
     let doomed =
         Warren::builder().database(database.url()).clock(Arc::clone(&clock)).crashable().start().await;
-    let workspace = doomed.workspace(memory()).await;
+    let workspace = place(&doomed).await;
     let id = hourly(&doomed, workspace, "pulse", &json!({})).await;
     let other = Warren::builder().database(database.url()).clock(Arc::clone(&clock)).start().await;
     let lane = hold_lane(&other, workspace).await;
     clock.advance_ms(HOUR_MS);
-    let _ = doomed.exchange.schedules.fire_due().await;
+    let _ = doomed.exchange.scheduler.fire_due().await;
     eventually("the slot is claimed", async || count(&runs(&other, &id).await, "claimed") == 1).await;
     let _folder = doomed.kill();
     drop(lane);
-    other.exchange.schedules.fire_due().await.unwrap();
+    other.exchange.scheduler.fire_due().await.unwrap();
     assert!(runs(&other, &id).await.len() == 1, "the slot is not claimed twice");
     clock.advance_ms(30_000);
     let runs = settle(&other, &id).await;
@@ -195,7 +200,7 @@ async fn what_a_killed_replica_claimed_is_finished_once_by_another() {
 async fn a_message_that_was_sent_and_not_recorded_is_not_sent_again() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let id = hourly(&warren, workspace, "pulse", &json!({})).await;
     let schedule_id: ScheduleId = id.parse().unwrap();
     let now = clock.now();
@@ -242,7 +247,7 @@ async fn after_a_long_sleep_missed_slots_are_skipped_fired_once_or_all() {
     let clock = clock();
     let limits = Limits { max_schedule_catch_up: 5, ..Limits::default() };
     let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let mut ids = Vec::new();
     for missed in ["skip", "once", "all"] {
         let more = json!({ "missed": missed, "overlap": "allow" });
@@ -270,7 +275,7 @@ async fn after_a_long_sleep_missed_slots_are_skipped_fired_once_or_all() {
 async fn a_clock_that_is_set_back_fires_no_slot_twice() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let id = hourly(&warren, workspace, "pulse", &json!({ "overlap": "allow", "missed": "all" })).await;
     clock.advance_ms(2 * HOUR_MS);
     assert_eq!(count(&settle(&warren, &id).await, "fired"), 2);
@@ -291,14 +296,14 @@ async fn a_clock_that_is_set_back_fires_no_slot_twice() {
 async fn a_slot_that_meets_the_one_before_is_skipped_queued_or_fired() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let mut ids = Vec::new();
     for overlap in ["skip", "queue", "allow"] {
         ids.push(hourly(&warren, workspace, overlap, &json!({ "overlap": overlap })).await);
     }
     for _ in 0..3 {
         clock.advance_ms(HOUR_MS);
-        warren.exchange.schedules.fire_due().await.unwrap();
+        warren.exchange.scheduler.fire_due().await.unwrap();
         eventually("what is fired is recorded", async || {
             let mut claimed = 0;
             for id in &ids {
@@ -329,7 +334,7 @@ async fn skips_are_recorded_with_their_reason() {
     let clock = clock();
     let warren = start(&clock).await;
     let (own, runtime) = reporting(&warren).await;
-    let paused = warren.workspace(memory()).await;
+    let paused = place(&warren).await;
     let metadata = json!({ "runtime_metadata": { "capabilities": { "scheduler": true } } });
     beat(&warren, &runtime, &metadata).await;
     let of_own = hourly(&warren, own, "own", &json!({})).await;
@@ -364,7 +369,7 @@ async fn skips_are_recorded_with_their_reason() {
 async fn a_hibernated_workspace_is_spoken_to_and_a_removed_one_is_not() {
     let clock = clock();
     let warren = start(&clock).await;
-    let (asleep, removed) = (warren.workspace(memory()).await, warren.workspace(memory()).await);
+    let (asleep, removed) = (place(&warren).await, place(&warren).await);
     let of_asleep = hourly(&warren, asleep, "asleep", &json!({})).await;
     let of_removed = hourly(&warren, removed, "removed", &json!({})).await;
     assert_eq!(ask(&warren, asleep, "hibernate").await.status, 200);
@@ -387,7 +392,7 @@ async fn a_hibernated_workspace_is_spoken_to_and_a_removed_one_is_not() {
 async fn a_paused_schedule_misses_nothing_and_runs_when_asked() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let id = hourly(&warren, workspace, "pulse", &json!({ "missed": "all" })).await;
     let path = format!("/api/v1/schedules/{id}");
     let post =
@@ -425,7 +430,7 @@ async fn a_paused_schedule_misses_nothing_and_runs_when_asked() {
 async fn a_change_of_a_schedule_changes_what_it_names() {
     let clock = clock();
     let warren = start(&clock).await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let body = json!({
         "name": "morning", "cron": "0 9 * * 1-5", "time_zone": "europe/zurich", "prompt": "p", "jitter_seconds": 60,
         "missed": "skip", "overlap": "queue",
@@ -458,7 +463,7 @@ async fn what_is_wrong_with_a_schedule_is_told_by_code() {
     let clock = clock();
     let limits = Limits { max_schedules_per_workspace: 2, ..Limits::default() };
     let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
-    let workspace = warren.workspace(memory()).await;
+    let workspace = place(&warren).await;
     let path = format!("/api/v1/workspaces/{workspace}/schedules");
     let with = |fields: Value| {
         let mut body = json!({ "name": "n", "prompt": "p" });

@@ -31,7 +31,7 @@ async fn fired(warren: &Warren, id: &str) -> usize {
 async fn a_schedule_that_cannot_be_read_is_shown_as_broken_and_the_others_fire() {
     let clock = clock();
     let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
-    let id = create(&warren, &json!({ "name": "w", "provider": memory() })).await;
+    let id = create(&warren, &json!({ "name": "w", "provider": memory(), "runtime": "external" })).await;
     let mut made = Vec::new();
     for name in ["broken", "whole"] {
         let body = json!({ "name": name, "every_seconds": 3_600, "prompt": "?", "overlap": "allow" });
@@ -41,7 +41,7 @@ async fn a_schedule_that_cannot_be_read_is_shown_as_broken_and_the_others_fire()
     let [broken, whole] = <[String; 2]>::try_from(made).unwrap();
     edit(&warren, "UPDATE schedules SET overlap = 'braid' WHERE name = 'broken'");
     clock.advance_ms(HOUR_MS);
-    warren.exchange.schedules.fire_due().await.unwrap();
+    warren.exchange.scheduler.fire_due().await.unwrap();
     eventually("the other one fires", async || fired(&warren, &whole).await == 1).await;
     assert_eq!(fired(&warren, &broken).await, 0);
 
@@ -62,7 +62,7 @@ async fn a_schedule_that_cannot_be_read_is_shown_as_broken_and_the_others_fire()
     edit(&warren, "UPDATE schedules SET overlap = 'allow' WHERE name = 'broken' AND overlap = 'braid'");
     assert_eq!(warren.get(&path).await.json()["problem"], Value::Null);
     clock.advance_ms(HOUR_MS);
-    warren.exchange.schedules.fire_due().await.unwrap();
+    warren.exchange.scheduler.fire_due().await.unwrap();
     eventually("it fires again", async || fired(&warren, &broken).await >= 1).await;
     edit(&warren, "UPDATE schedules SET created_by = 'moon:1' WHERE name = 'broken'");
     assert_eq!(warren.call("DELETE", &path).token(&warren.token).send().await.status, 204);

@@ -11,10 +11,11 @@ use warren_api::{
     ChangeConversation, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
     PostedMessage, Problem,
 };
+use warren_exchange::{ChatSpan, ConversationQuery};
 use warren_exchange::{FileView, MAX_CHAT_PAGE, NewConversation, NewMessage};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_store::{ChatSpan, ConversationQuery, Page};
+use warren_service::Page;
 
 use super::{check_wait, id_in_body, idempotency_key};
 use crate::App;
@@ -141,7 +142,7 @@ pub(crate) async fn post(
         idempotency_key: idempotency_key(&headers)?,
         ..NewMessage::new(id, message_from(wish.message, new_id, "message")?)
     };
-    let mut accepted = app.exchange.conversations.say(&who, conversation, send).await?;
+    let mut accepted = Box::pin(app.exchange.conversations.say(&who, conversation, send)).await?;
     // Deleted between the look and the writing.
     let message =
         accepted.chat_message.take().ok_or_else(|| Failure::from(ErrorCode::ConversationNotFound))?;

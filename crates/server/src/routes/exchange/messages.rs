@@ -9,9 +9,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{AcceptedMessage, Problem, SendMessage, Task, TaskPage};
+use warren_exchange::TaskQuery;
 use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
-use warren_store::TaskQuery;
 
 use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
 use crate::App;

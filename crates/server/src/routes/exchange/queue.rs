@@ -7,8 +7,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{ClearedQueue, Problem, QueuePage, QueuedMessage};
+use warren_exchange::DeliveryQuery;
 use warren_model as model;
-use warren_store::DeliveryQuery;
 
 use crate::App;
 use crate::auth::Caller;

@@ -106,3 +106,46 @@ async fn what_a_sender_writes_under_warrens_own_names_is_not_passed_on() {
     let metadata = peer.seen()[0].message.metadata.clone();
     assert_eq!(serde_json::Value::Object(metadata), json!({ "mine": 1 }));
 }
+
+// X12, X15; the control is in the test: the same to a workspace with an agent is accepted
+#[tokio::test]
+async fn a_message_to_a_workspace_without_an_agent_is_refused_by_every_way_in() {
+    let (warren, _) = with_agent().await;
+    let hosted = warren.workspace(crate::memory()).await;
+    let (from, own) = agent(&warren, json!({})).await;
+    let chat = warren.post(&format!("/api/v1/workspaces/{hosted}/conversations"), &json!({})).await.json();
+    let chat = chat["id"].as_str().unwrap();
+    let rpc = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
+        "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "hello" }] } } });
+    let a2a = warren.call("POST", &format!("/a2a/{hosted}")).token(&warren.token);
+    let a2a = a2a.header("a2a-version", "1.0").json(&rpc).send().await.json();
+    assert_eq!(a2a["error"]["data"][0]["reason"], "NO_AGENT", "{a2a}");
+    let posts = [
+        (format!("/api/v1/workspaces/{hosted}/messages"), said("hello")),
+        (format!("/api/v1/workspaces/{hosted}/conversations/{chat}/messages"), said("hello")),
+    ];
+    for (path, body) in posts {
+        let refused = warren.post(&path, &body).await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (409, "no_agent"),
+            "{path}: {}",
+            refused.text()
+        );
+        let remedy = refused.json()["remedy"].as_str().unwrap().to_owned();
+        assert!(remedy.contains("--runtime resident") && remedy.contains("--runtime external"), "{remedy}");
+    }
+    let circle = json!({ "circle": "org" });
+    for id in [from, hosted] {
+        let widened =
+            warren.call("PUT", &format!("/api/v1/workspaces/{id}/peer-policy")).token(&warren.token);
+        assert_eq!(widened.json(&circle).send().await.status, 200);
+    }
+    let handed = json!({ "to": hosted.to_string(), "message": { "parts": [{ "text": "hello" }] } });
+    let delegated = warren.call("POST", &format!("/api/v1/workspaces/{from}/delegations")).token(&own);
+    let delegated = delegated.json(&handed).send().await;
+    assert_eq!((delegated.status, delegated.code().as_str()), (409, "no_agent"), "{}", delegated.text());
+    assert!(queue(&warren, hosted, "queued").await.is_empty());
+    // Control
+    assert!(matches!(send(&warren, from, &said("hello")).await.status, 200 | 202));
+}
