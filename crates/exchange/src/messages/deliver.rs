@@ -17,7 +17,9 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::info_span;
-use warren_model::{Delivery, DeliveryId, DeliveryReason, ErrorCode, Message, Principal, Task, TaskUpdate};
+use warren_model::{
+    Delivery, DeliveryId, DeliveryReason, ErrorCode, Message, Principal, Task, TaskState, TaskUpdate,
+};
 use warren_rules::messages::dispatch::{DeliveryEvent, Outcome};
 use warren_rules::messages::tasks;
 use warren_service::Error;
@@ -119,16 +121,9 @@ impl Deliveries {
         };
         let handle = self.0.running.begin(delivery.id);
         let version = task.version;
-        let delivering = Delivering {
-            deliveries: self,
-            runtime,
-            agent: &agent,
-            delivery: &delivery,
-            attempt,
-            handle,
-            version,
-        };
-        let delivered = delivering.until_settled().await;
+        let delivering =
+            Delivering { deliveries: self, runtime, agent: &agent, delivery: &delivery, handle, version };
+        let delivered = delivering.until_settled(&attempt).await;
         self.0.running.end(delivery.id);
         delivered
     }
@@ -179,18 +174,16 @@ struct Delivering<'a> {
     runtime: &'a dyn AgentRuntime,
     agent: &'a AgentAddress,
     delivery: &'a Delivery,
-    attempt: DeliveryAttempt,
     handle: DeliveryHandle,
     /// Of the task's row, as it was written last.
     version: u64,
 }
 
 impl Delivering<'_> {
-    async fn until_settled(mut self) -> Result<(), Error> {
+    async fn until_settled(mut self, attempt: &DeliveryAttempt) -> Result<(), Error> {
         let (sender, mut said) = mpsc::channel(UPDATE_BUFFER);
         let sink = UpdateSink::new(sender);
-        let (agent, attempt) = (self.agent, self.attempt.clone());
-        let mut deliver = std::pin::pin!(self.runtime.deliver(agent, &attempt, &sink));
+        let mut deliver = std::pin::pin!(self.runtime.deliver(self.agent, attempt, &sink));
         let lease = self.deliveries.0.config.lease_ms.max(1).unsigned_abs();
         // Not `interval`, whose first tick is said to come at once and comes with the timer's next millisecond.
         let later = |period: Duration| tokio::time::interval_at(tokio::time::Instant::now() + period, period);
@@ -322,6 +315,10 @@ impl Heard {
     fn take(&mut self, one: AgentUpdate) {
         match one {
             AgentUpdate::RemoteId(id) => self.remote_id = Some(id),
+            // The agent has taken the message: to those who follow, the task works since it was claimed.
+            AgentUpdate::Task(TaskUpdate::Status { state: TaskState::Submitted, message, at }) => {
+                self.updates.push(TaskUpdate::Status { state: TaskState::Working, message, at });
+            }
             AgentUpdate::Task(update) => self.updates.push(update),
         }
     }
