@@ -16,27 +16,30 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(watched).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(watched).join("Cargo.toml").display());
     }
+    // The runner compiles this one file of the model.
+    println!("cargo::rerun-if-changed={}", crates.join("model/src/backoff.rs").display());
     println!("cargo::rerun-if-changed={}", crates.join("../Cargo.toml").display());
     println!("cargo::rerun-if-changed=build.rs");
     if variable("CARGO_CFG_TARGET_OS") == "linux" {
-        for (folder, name, variable) in [
-            ("init", "warren-init", "WARREN_INIT_PROGRAM"),
-            ("runner", "warren-runner", "WARREN_RUNNER_PROGRAM"),
-        ] {
-            let program = build(&crates.join(folder).join("Cargo.toml"), name);
-            println!("cargo::rustc-env={variable}={}", program.display());
+        let folder = build(&crates.join("../Cargo.toml"));
+        for (name, variable) in
+            [("warren-init", "WARREN_INIT_PROGRAM"), ("warren-runner", "WARREN_RUNNER_PROGRAM")]
+        {
+            println!("cargo::rustc-env={variable}={}", folder.join(name).display());
         }
     }
 }
 
-fn build(manifest: &Path, name: &str) -> PathBuf {
-    let target = variable("TARGET");
+/// Builds both programs with one cargo, so that they share what they have in common, and returns the folder they are in.
+fn build(manifest: &Path) -> PathBuf {
+    let (target, profile) = (variable("TARGET"), profile());
     let folder = target_folder().join("init");
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args(["build", "--quiet", "--locked", "--bin", name, "--profile", "init", "--manifest-path"])
+        .args(["build", "--quiet", "--locked", "--profile", profile, "--target", &target])
+        .args(["--package", "warren-init", "--package", "warren-runner", "--bins", "--manifest-path"])
         .arg(manifest)
-        .args(["--target", &target, "--target-dir"])
+        .arg("--target-dir")
         .arg(&folder);
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
@@ -48,10 +51,24 @@ fn build(manifest: &Path, name: &str) -> PathBuf {
     }
     cargo.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
     match cargo.status() {
-        Ok(status) if status.success() => folder.join(target).join("init").join(name),
-        Ok(status) => panic!("building {name} failed: {status}"),
-        Err(error) => panic!("cargo could not be started to build {name}: {error}"),
+        Ok(status) if status.success() => folder.join(target).join(profile),
+        Ok(status) => panic!("building the programs of a box failed: {status}"),
+        Err(error) => panic!("cargo could not be started to build the programs of a box: {error}"),
     }
+}
+
+/// What is released is small; everybody else waits for this build.
+fn profile() -> &'static str {
+    match target_profile().as_deref() {
+        Some("release" | "profiling") => "init",
+        _ => "init-quick",
+    }
+}
+
+/// The name of the profile's folder. `PROFILE` says `release` for every profile that inherits from it.
+fn target_profile() -> Option<String> {
+    let out = PathBuf::from(variable("OUT_DIR"));
+    Some(out.ancestors().nth(3)?.file_name()?.to_str()?.to_owned())
 }
 
 /// `<target>/<profile>/build/<package>/out` is where this script writes.

@@ -54,7 +54,7 @@ describe("a sign-in link", () => {
     await page.getByLabel("Command", { exact: true }).fill("echo half-typed");
     // Another tab of the same browser signs out.
     await page.evaluate(() =>
-      fetch("/api/v1/session", { method: "DELETE", headers: { "x-warren-csrf": "1" } }),
+      fetch("/api/v1/sign-in", { method: "DELETE", headers: { "x-warren-csrf": "1" } }),
     );
     await page.getByRole("heading", { name: "Your session has ended" }).waitFor();
     await page.getByLabel("Or paste a sign-in link here").fill(await warren.link());

@@ -38,7 +38,7 @@ export class Warren {
 
   /** A fresh sign-in link, whole. */
   async link(): Promise<string> {
-    const { path } = await this.api<SignInLink>("POST", "/session/links");
+    const { path } = await this.api<SignInLink>("POST", "/sign-in/links");
     return this.url + path;
   }
 

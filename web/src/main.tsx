@@ -14,7 +14,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createApi } from "./api/client";
 import { applyTheme, storedTheme } from "./components/theme";
-import { takeSecret } from "./features/session/session";
+import { takeSecret } from "./features/signIn/signIn";
 import { App } from "./routes/App";
 
 // First of all: a secret must not stay in the address bar while anything else goes on.

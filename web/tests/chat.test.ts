@@ -142,7 +142,7 @@ describe("a part", () => {
       "file:///etc/passwd",
       "vbscript:x",
       "//example.org",
-      "/api/v1/session",
+      "/api/v1/sign-in",
       "https://you@example.org/",
     ];
     for (const url of hostile) expect(shownPart({ url }), url).toEqual({ kind: "text", text: url });

@@ -5,7 +5,7 @@ import type {
   EventFrame,
   ExecFrame,
   ProblemDocument,
-  Session,
+  SignIn,
   WarrenEvent,
   Workspace,
 } from "../src/api/types";
@@ -108,7 +108,7 @@ export class FakeWarren {
   }
 
   private async route(call: Request, url: URL, path: string): Promise<Response> {
-    if (path === "/session") return this.session(call);
+    if (path === "/sign-in") return this.signIn(call);
     if (!this.isSignedIn) return problem(unauthenticated);
     if (path === "/info") return json(serverInfo);
     if (path === "/events") return this.events(call, url);
@@ -125,7 +125,7 @@ export class FakeWarren {
     return problem(workspaceNotFound);
   }
 
-  private async session(call: Request): Promise<Response> {
+  private async signIn(call: Request): Promise<Response> {
     if (call.method === "POST") {
       const { secret } = (await call.json()) as { secret: string };
       if (!this.links.delete(secret)) return problem(tokenExpired);
@@ -135,7 +135,7 @@ export class FakeWarren {
       this.isSignedIn = false;
       return new Response(null, { status: 204 });
     }
-    return this.isSignedIn ? json(session) : problem(unauthenticated);
+    return this.isSignedIn ? json(signedIn) : problem(unauthenticated);
   }
 
   private events(call: Request, url: URL): Response {
@@ -276,7 +276,7 @@ function problem(refusal: Refusal): Response {
   return new Response(JSON.stringify(document), { status: refusal.status });
 }
 
-const session: Session = {
+const signedIn: SignIn = {
   principal: { kind: "user", id: "operator" },
   token_kind: "session",
   scopes: [],

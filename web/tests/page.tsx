@@ -4,7 +4,7 @@ import { cleanup, configure, render } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, vi } from "vitest";
 import { createApi } from "../src/api/client";
-import { takeSecret } from "../src/features/session/session";
+import { takeSecret } from "../src/features/signIn/signIn";
 import { App } from "../src/routes/App";
 import type { FakeWarren } from "./fakeWarren";
 

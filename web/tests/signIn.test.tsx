@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { secretOf } from "../src/features/session/session";
+import { secretOf } from "../src/features/signIn/signIn";
 import { FakeWarren } from "./fakeWarren";
 import { openPage } from "./page";
 
@@ -19,7 +19,7 @@ describe("signing in", () => {
     expect(await screen.findByRole("link", { name: "Events" })).toBeTruthy();
     expect(window.location.href).not.toContain("good-link");
     expect(window.location.pathname).toBe("/map");
-    expect(warren.calls.filter((call) => call === "POST /api/v1/session")).toHaveLength(1);
+    expect(warren.calls.filter((call) => call === "POST /api/v1/sign-in")).toHaveLength(1);
   });
 
   it("by a link that was used says so and how to get another", async () => {

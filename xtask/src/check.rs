@@ -7,7 +7,9 @@ mod fresh;
 mod length;
 mod links;
 mod machine_paths;
+mod re_exports;
 pub(crate) mod security;
+pub(crate) mod services;
 mod shell_blocks;
 mod source;
 pub(crate) mod specification;
@@ -23,6 +25,8 @@ pub(crate) struct Check {
 
 pub(crate) const ALL: &[Check] = &[
     Check { name: "edges between crates", run: edges::check },
+    Check { name: "no edge is walked around by a re-export", run: re_exports::check },
+    Check { name: "no service has too many methods", run: services::check },
     Check { name: "crate names and first paragraphs", run: crates::check },
     Check { name: "file lengths", run: length::check },
     Check { name: "no skipped tests, no #[allow]", run: source::check },

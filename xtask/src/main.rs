@@ -4,6 +4,7 @@
 //!   check       the house rules: edges between crates, file lengths, generated files, features, links, …
 //!   generate    write the files that are made from code
 //!   features    which tests name which id of the specification
+//!   services    how many methods each service has
 //!   security    how many tests and controls each security case has
 //!   docs-test   run the commands shown in README.md and docs/ against a real server
 //! ```
@@ -19,6 +20,7 @@ mod evidence;
 mod finding;
 mod generate;
 mod markdown;
+mod rust_source;
 #[cfg(test)]
 mod scripts;
 mod tree;
@@ -28,7 +30,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use warren_doors::Environment;
 
-const USAGE: &str = "usage: cargo xtask check | generate | features | security | docs-test [FILE.md …]";
+const USAGE: &str =
+    "usage: cargo xtask check | generate | features | services | security | docs-test [FILE.md …]";
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +40,7 @@ fn main() -> Result<ExitCode> {
         Some(("check", [])) => check(&root),
         Some(("generate", [])) => generate(&root),
         Some(("features", [])) => features(&root),
+        Some(("services", [])) => services(&root),
         Some(("security", [])) => security(&root),
         Some(("docs-test", pages)) => docs_test::run(&root, &Environment::of_process(), pages),
         _ => bail!("{USAGE}"),
@@ -85,6 +89,11 @@ fn features(root: &std::path::Path) -> Result<ExitCode> {
         let tests: String = tests.iter().map(|test| format!("- `{test}`\n")).collect();
         println!("### {id}\n\n{tests}");
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn services(root: &std::path::Path) -> Result<ExitCode> {
+    print!("{}", check::services::table(&tree::Tree::load(root)?));
     Ok(ExitCode::SUCCESS)
 }
 

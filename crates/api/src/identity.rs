@@ -95,16 +95,16 @@ pub struct TokenPage {
     pub unreadable: Vec<String>,
 }
 
-/// The secret of a sign-in link, exchanged for a session cookie.
+/// The secret of a sign-in link, exchanged for a cookie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SignIn {
+pub struct UseSignInLink {
     pub secret: String,
 }
 
 /// Who is asking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Session {
+pub struct SignIn {
     pub principal: Principal,
     pub token_kind: TokenKind,
     pub scopes: Vec<String>,

@@ -48,8 +48,8 @@ pub use exchange::{
 };
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
 pub use identity::{
-    CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, Session, SignIn, SignInLink, Token,
-    TokenKind, TokenPage,
+    CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, SignIn, SignInLink, Token, TokenKind,
+    TokenPage, UseSignInLink,
 };
 pub use info::{
     Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
@@ -96,5 +96,5 @@ pub const YAML: &str = "application/yaml";
 pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The header that a browser page must send with every change, so that no other site can make one.
 pub const CSRF_HEADER: &str = "x-warren-csrf";
-/// The cookie of a browser session.
-pub const SESSION_COOKIE: &str = "warren_session";
+/// The cookie of a browser that is signed in.
+pub const SIGN_IN_COOKIE: &str = "warren_session";

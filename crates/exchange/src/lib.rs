@@ -48,6 +48,10 @@ pub use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checke
 pub use warren_rules::messages::feed::Line;
 /// Failures of all services: a public code and detail, and a cause that stays in the log.
 pub use warren_service::Error;
+/// What can be asked of the services.
+pub use warren_store::{
+    ApprovalQuery, ChatSpan, ConversationQuery, DeliveryQuery, TaskMark, TaskQuery, WebhookCallQuery,
+};
 pub use webhooks::{Channels, Webhooks};
 
 use std::ops::Deref;

@@ -27,8 +27,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, Imports, Journal, KeyRotation, Lifecycle, Positions, Replica, Residents,
-    RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads, Workspaces,
+    Audit, Budgets, Bundles, Config, EventLog, Imports, Journal, KeyRotation, Lifecycle, Positions, Replica,
+    Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads,
+    Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -62,6 +63,7 @@ pub struct Services {
     pub audit: Audit,
     pub budgets: Budgets,
     pub bundles: Bundles,
+    pub event_log: EventLog,
     pub imports: Imports,
     pub journal: Journal,
     pub key_rotation: KeyRotation,
@@ -159,6 +161,7 @@ impl Fleet {
             runtimes: Runtimes::new(context.clone(), config, redactors.clone()),
             secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
             templates: Templates::new(context.clone()),
+            event_log: EventLog::new(context.clone()),
             throttle: Throttle::new(context.clone()),
             tool_refusals: ToolRefusals::new(context.clone()),
             uploads: Uploads::new(context.clone(), registry.clone(), replicas.clone(), journal.clone()),

@@ -12,6 +12,7 @@
 //! | [`Imports`], [`Bundles`] | many workspaces at once, out of one Warren and into another |
 //! | [`Audit`], [`Journal`], [`ToolRefusals`] | who did what; what was done in a workspace; what was refused |
 //! | [`Budgets`] | what workspaces spend and may |
+//! | [`EventLog`] | pages of the event log, and the sign that it has grown |
 //! | [`Sweeps`] | what is due, old, lost or left over |
 //! | [`Uploads`] | files that come with messages |
 //!
@@ -24,6 +25,7 @@ mod access;
 mod audit;
 mod budgets;
 mod config;
+mod event_log;
 mod fleet;
 mod journal;
 mod lifecycle;
@@ -44,6 +46,7 @@ mod workspaces;
 pub use audit::Audit;
 pub use budgets::{Budget, Budgets, require_budget};
 pub use config::Config;
+pub use event_log::{EventLog, EventLogBounds};
 pub use fleet::{Fleet, Parts, Services};
 pub use journal::{Journal, Use};
 pub use lifecycle::Lifecycle;
@@ -63,6 +66,7 @@ pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
 pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
+pub use warren_store::{AuditQuery, WorkspaceQuery};
 pub use workspaces::{
     Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, WorkspaceOptions, Workspaces,
 };

@@ -10,7 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use crate::system::tell;
 
-/// ControlBuffer for one descriptor, aligned as the kernel wants it.
+/// Room for one descriptor, aligned as the kernel wants it.
 #[repr(align(8))]
 struct ControlBuffer([u8; 64]);
 

@@ -1,14 +1,22 @@
-//! The providers that back a workspace: `memory` (files that die with the process) and `local` (a host directory
-//! and host processes, for trusted input).
+//! The four providers that back a workspace, each an implementation of `workspace::{Provider, Fs, Shell}`:
+//!
+//! | provider  | files                                   | commands                                          |
+//! |-----------|-----------------------------------------|---------------------------------------------------|
+//! | `memory`  | in this process, and end with it        | none                                              |
+//! | `local`   | a host directory                        | host processes, for trusted input                 |
+//! | `sandbox` | a host directory                        | in a bubblewrap box on this host                  |
+//! | `docker`  | a host directory, or a remote volume    | in a container of a local or remote Docker daemon |
 //!
 //! ```text
-//!   memory ──┐                          ┌── search     (ripgrep's engine, globs, ignore files)
-//!            ├── workspace::{Fs, Shell} ┼── directory  (files in a host directory, whoever owns it)
-//!   local ───┘                          └── process    (the one door that starts programs)
+//!   memory ────────────────────▶ search     ripgrep's engine, globs, ignore files
+//!   local ─────┬───────────────▶ process    the one door that starts programs
+//!              ├───────────────▶ directory  files in a host directory ──▶ confined-fs
+//!   sandbox ───┤
+//!   docker ────┴───────────────▶ boxes      the channel to process 1 (`init`): commands and files through it
 //! ```
 //!
 //! Surprise: files in a host directory are never reached by a path string that was checked earlier. Every operation
-//! resolves its path in the kernel, beneath a handle of the root (`directory::beneath`).
+//! resolves its path in the kernel, beneath a handle of the root (`confined_fs::Root`).
 
 mod boxes;
 mod cursor;

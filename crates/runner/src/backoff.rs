@@ -1,6 +1,12 @@
 //! How long the runner waits before it asks Warren again.
 
-use warren_model::Backoff;
+/// The formula of `warren_model`, compiled from its one file: as a dependency, the model would bring libraries for time
+/// zones, YAML and schemas into a program that is built for every box.
+#[path = "../../model/src/backoff.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the runner needs one of its functions")]
+mod formula;
+
+use formula::Backoff;
 
 /// Each runner has a Warren to itself as far as it knows, and what all of them wait for is spread by when each of them
 /// failed; so there is no jitter.

@@ -8,6 +8,7 @@ use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_model::Limits;
+use warren_operations::Operations;
 
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
@@ -29,6 +30,7 @@ pub struct ServerConfig {
 pub struct App {
     pub(crate) exchange: Exchange,
     pub(crate) fleet: Fleet,
+    pub(crate) operations: Operations,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) guard: Guard,

@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
-use warren_api::{CSRF_HEADER, SESSION_COOKIE};
+use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
 use warren_model::ErrorCode;
 use warren_service::Identity;
 
@@ -17,7 +17,7 @@ use crate::runner_door::FromBox;
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
-    ("POST", "/api/v1/session", "exchanges a sign-in link, which is itself the proof"),
+    ("POST", "/api/v1/sign-in", "exchanges a sign-in link, which is itself the proof"),
     ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
     ("POST", "/api/v1/hooks/{id}", "a message through a channel is signed with the channel's secret"),
     ("GET", "/api/v1/keys", "whoever gets a message from Warren may check that it is from Warren"),
@@ -60,6 +60,9 @@ pub(crate) async fn require_token(
         .throttle
         .admit(&identity)
         .map_err(|refused| Failure::too_fast(refused.retry_after_seconds, refused.per_minute))?;
+    let span = tracing::Span::current();
+    span.record("principal.kind", identity.principal.kind.as_str());
+    span.record("principal.id", identity.principal.id.as_str());
     request.extensions_mut().insert(Caller(identity));
     Ok(next.run(request).await)
 }
@@ -79,7 +82,7 @@ pub(crate) async fn identify(
     if let Some(secret) = bearer(headers)? {
         return Ok(app.fleet.tokens.identify(secret).await?);
     }
-    let secret = session_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
+    let secret = sign_in_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
     let changes_something = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     if changes_something && !headers.contains_key(CSRF_HEADER) {
         return Err(ErrorCode::CsrfFailed.into());
@@ -127,12 +130,12 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ErrorCode> {
     }
 }
 
-pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn sign_in_cookie(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+        .find_map(|(name, value)| (name == SIGN_IN_COOKIE).then_some(value))
 }
 
 /// What a failure to prove who one is is answered with: after too many of them, only that (sec/U06).

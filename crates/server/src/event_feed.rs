@@ -16,10 +16,10 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, Interval};
 use warren_api::{EventFrame, EventPage};
+use warren_fleet::EventLogBounds;
 use warren_model::{ErrorCode, NewEvent, OrgId, WorkspaceId};
-use warren_service::{Action, Target};
-use warren_service::{Error, Identity};
-use warren_store::EventQuery;
+use warren_service::EventQuery;
+use warren_service::{Action, Identity, Target};
 
 use crate::App;
 use crate::convert;
@@ -75,13 +75,7 @@ impl Subscription {
     pub(crate) async fn page(&self, app: &App, limit: u32) -> Result<EventPage, Failure> {
         let after = self.after.unwrap_or(0);
         let query = self.query(after, limit);
-        let (page, newest) = app
-            .fleet
-            .context
-            .store()
-            .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)))
-            .await?;
-        let page = app.fleet.context.listed(page);
+        let (page, newest) = app.fleet.event_log.page(query).await?;
         let last = page.rows.last().map_or(after, |event| event.seq).min(newest);
         Ok(EventPage {
             items: page.rows.iter().map(convert::event).collect(),
@@ -125,8 +119,8 @@ pub(crate) struct Feed {
     cursor: u64,
     /// Texts that are to be said before anything else.
     ready: VecDeque<Bytes>,
-    live: Receiver<Arc<EventBatch>>,
-    passing: Option<Receiver<Arc<NewEvent>>>,
+    stored: Receiver<Arc<EventBatch>>,
+    live: Option<Receiver<Arc<NewEvent>>>,
     recheck: Interval,
     last_word: Instant,
     _counted: Counted,
@@ -140,8 +134,8 @@ impl Feed {
             cursor: subscription.after.unwrap_or(0),
             ready: VecDeque::new(),
             // Listening begins before history is read, so that nothing falls between the two.
-            live: app.hub.listen(),
-            passing: subscription.wants_live.then(|| app.fleet.context.live_events()),
+            stored: app.hub.listen(),
+            live: subscription.wants_live.then(|| app.fleet.context.live_events()),
             recheck: tokio::time::interval(RECHECK),
             last_word: Instant::now(),
             _counted: Counted::of(app.telemetry.gauge("warren_event_streams", &[])),
@@ -184,13 +178,8 @@ impl Feed {
 
     /// A reader whose place in the log was cleared away learns so: nothing is left out in silence.
     async fn begin(&mut self) -> Result<(), ErrorCode> {
-        let read = self
-            .app
-            .fleet
-            .context
-            .store()
-            .read(|tx| Ok::<_, Error>((tx.oldest_event_seq()?, tx.newest_event_seq()?)));
-        let (oldest, newest) = read.await.map_err(|error| error.code)?;
+        let bounds = self.app.fleet.event_log.bounds().await.map_err(|error| error.code)?;
+        let EventLogBounds { oldest, newest } = bounds;
         let after = self.subscription.after.unwrap_or(newest);
         self.cursor = after;
         if let Some(oldest) = oldest.filter(|oldest| after + 1 < *oldest) {
@@ -205,15 +194,9 @@ impl Feed {
         let query = self.subscription.query(self.cursor, HISTORY_PAGE);
         // Held for one page, never while a slow client takes it.
         let turn = self.app.history_readers.acquire().await;
-        let read = self
-            .app
-            .fleet
-            .context
-            .store()
-            .read(move |tx| Ok::<_, Error>((tx.events(&query)?, tx.newest_event_seq()?)));
-        let (page, newest) = read.await.map_err(|error| error.code)?;
+        let read = self.app.fleet.event_log.page(query).await;
         drop(turn);
-        let page = self.app.fleet.context.listed(page);
+        let (page, newest) = read.map_err(|error| error.code)?;
         self.ready.extend(EventBatch::of(&page.rows).visible(0, |_, _| true));
         if let Some(next) = page.next {
             self.cursor = next;
@@ -239,14 +222,14 @@ impl Feed {
                     self.ready.push_back(event_text::COMMENT);
                 }
             }
-            told = next_passing(&mut self.passing) => {
+            told = next_live(&mut self.live) => {
                 // Whoever is too slow for what is not stored misses some of it.
                 let seen = told.ok().filter(|event| self.subscription.may_see(event.org_id, event.workspace_id));
                 if let Some(event) = seen {
                     self.tell(&EventFrame::Live { event: convert::live_event(&event) });
                 }
             }
-            received = self.live.recv() => match received {
+            received = self.stored.recv() => match received {
                 Ok(batch) => {
                     let may_see = |org, workspace| self.subscription.may_see(org, workspace);
                     self.ready.extend(batch.visible(self.cursor, may_see));
@@ -264,9 +247,9 @@ impl Feed {
 }
 
 /// The next event that is not stored; for who did not ask for them there is none.
-async fn next_passing(passing: &mut Option<Receiver<Arc<NewEvent>>>) -> Result<Arc<NewEvent>, RecvError> {
-    match passing {
-        Some(passing) => passing.recv().await,
+async fn next_live(live: &mut Option<Receiver<Arc<NewEvent>>>) -> Result<Arc<NewEvent>, RecvError> {
+    match live {
+        Some(live) => live.recv().await,
         None => std::future::pending().await,
     }
 }

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+use warren_fleet::EventLog;
 use warren_service::Error;
-use warren_store::{EventQuery, Store};
+use warren_service::EventQuery;
 
 use crate::event_text::EventBatch;
 
@@ -43,8 +44,8 @@ impl EventHub {
     }
 
     /// Follows the log until stopped.
-    pub(crate) async fn follow(self, store: Arc<dyn Store>, stopping: CancellationToken) {
-        let mut newest = store.newest_event();
+    pub(crate) async fn follow(self, log: EventLog, stopping: CancellationToken) {
+        let mut newest = log.growth();
         let mut cursor = None;
         loop {
             let known = *newest.borrow_and_update();
@@ -52,7 +53,7 @@ impl EventHub {
             if self.sender.receiver_count() == 0 && cursor.is_some() {
                 cursor = cursor.max(Some(known));
             } else {
-                match self.forward(&store, cursor).await {
+                match self.forward(&log, cursor).await {
                     Ok(seen) => cursor = Some(seen),
                     Err(error) => tracing::debug!(%error, "the event log could not be read; trying again"),
                 }
@@ -67,13 +68,13 @@ impl EventHub {
     }
 
     /// Sends all events after the cursor; the first time, finds where the log ends.
-    async fn forward(&self, store: &Arc<dyn Store>, cursor: Option<u64>) -> Result<u64, Error> {
+    async fn forward(&self, log: &EventLog, cursor: Option<u64>) -> Result<u64, Error> {
         let Some(mut cursor) = cursor else {
-            return store.read(|tx| tx.newest_event_seq().map_err(Error::from)).await;
+            return Ok(log.bounds().await?.newest);
         };
         loop {
             let query = EventQuery { after: cursor, org_id: None, workspace_id: None, limit: PAGE };
-            let page = store.read(move |tx| tx.events(&query).map_err(Error::from)).await?;
+            let page = log.tail(query).await?;
             let batch = EventBatch::of(&page.rows);
             if let Some(last) = batch.last() {
                 cursor = last;

@@ -66,7 +66,7 @@ impl Guard {
     }
 }
 
-pub(crate) async fn refuse_strangers(
+pub(crate) async fn check_host_and_origin(
     State(app): State<Arc<App>>,
     request: Request,
     next: Next,

@@ -13,8 +13,6 @@ mod a2a;
 mod app;
 mod auth;
 mod convert;
-mod convert_chat;
-mod convert_exchange;
 mod event_feed;
 mod event_hub;
 mod event_text;
@@ -29,7 +27,6 @@ mod page;
 mod problem;
 mod routes;
 mod runner_door;
-mod standing;
 mod telemetry;
 
 pub use a2a::{A2aRoute, routes as a2a_routes};

@@ -59,7 +59,7 @@ fn media_type(name: &str) -> &'static str {
 }
 
 /// Headers of every answer: nothing is guessed, framed, or loaded from elsewhere (sec/W03, sec/W04).
-pub(crate) fn harden(mut response: Response) -> Response {
+pub(crate) fn add_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -10,6 +10,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
+use tracing::Instrument as _;
+use tracing::field::Empty;
 use warren_api::{MissingEnv, PROBLEM_JSON, Problem};
 use warren_model::{ErrorCode, RequestId};
 
@@ -112,7 +114,8 @@ impl IntoResponse for Failure {
 #[derive(Debug, Clone)]
 pub(crate) struct CurrentRequest(pub(crate) String);
 
-/// Gives each request an id, counts and logs it, and writes problem documents.
+/// Gives each request an id and a span, counts and logs it, and writes problem documents. Who asks is put into the span
+/// by `auth`, once it is known.
 pub(crate) async fn write_problems(
     State(app): State<Arc<App>>,
     mut request: Request,
@@ -124,15 +127,21 @@ pub(crate) async fn write_problems(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
     let started = std::time::Instant::now();
-    let mut response = next.run(request).await;
+    // Of the highest level, so that a filter that lets only errors through still tells to which request one belongs.
+    let span = tracing::error_span!(
+        "http.request", request.id = %id, %method, route, principal.kind = Empty, principal.id = Empty
+    );
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let _entered = span.enter();
     let duration = started.elapsed();
     app.telemetry.request_finished(&method, &route, response.status(), duration);
     tracing::debug!(
-        request.id = %id, %method, route, status = response.status().as_u16(),
-        duration_ms = duration.as_millis() as u64, "request finished"
+        status = response.status().as_u16(),
+        duration_ms = duration.as_millis() as u64,
+        "request finished"
     );
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-        log(&failure, &id, &route);
+        log(&failure);
         response = render(&failure, &id, response.headers());
     }
     if let Ok(value) = HeaderValue::from_str(&id) {
@@ -141,17 +150,17 @@ pub(crate) async fn write_problems(
     response
 }
 
-/// An error is logged once, where it stops travelling.
-pub(crate) fn log(failure: &Failure, id: &str, route: &str) {
+/// An error is logged once, where it stops travelling. Which request it was, the span says.
+pub(crate) fn log(failure: &Failure) {
     let cause = failure.cause.as_deref().unwrap_or("none given");
     match failure.code {
         ErrorCode::Internal | ErrorCode::DatabaseDamaged => {
-            tracing::error!(request.id = id, route, cause, "a request failed inside Warren");
+            tracing::error!(cause, "a request failed inside Warren");
         }
         ErrorCode::PlatformUnavailable => {
-            tracing::warn!(request.id = id, route, cause, "a request could not reach the database");
+            tracing::warn!(cause, "a request could not reach the database");
         }
-        code => tracing::debug!(request.id = id, route, code = code.as_str(), cause, "a request was refused"),
+        code => tracing::debug!(code = code.as_str(), cause, "a request was refused"),
     }
 }
 
@@ -177,13 +186,18 @@ fn render(failure: &Failure, id: &str, earlier: &http::HeaderMap) -> Response {
     response
 }
 
-/// A handler that panicked: the client learns that something went wrong, the log learns what.
+/// A handler that panicked, for the layer that catches it.
 #[expect(clippy::needless_pass_by_value, reason = "the layer that calls it hands the panic over")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
+    of_panic(&*panic).into_response()
+}
+
+/// A panic as a failure: the client learns that something went wrong, the log learns what.
+pub(crate) fn of_panic(panic: &(dyn std::any::Any + Send)) -> Failure {
     let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    Failure::internal(format!("panic: {message}")).into_response()
+    Failure::internal(format!("panic: {message}"))
 }

@@ -31,4 +31,5 @@ pub use sealing::{FixedKeys, Key, KeyError, KeyFile, KeySource, Keyring, Keys, O
 pub use warren_rules::access::{Action, Caller, ProcessDeed, Target};
 pub use warren_rules::lifecycle::templates::Missing;
 pub use warren_rules::text::redaction::Redactor;
+pub use warren_store::{EventQuery, Page, Unreadable};
 pub use writes::write_with_retries;

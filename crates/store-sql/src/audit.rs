@@ -7,23 +7,20 @@ use warren_store::{AuditQuery, AuditReads, AuditWrites, Error, Page};
 use crate::connection::SqlConnection;
 use crate::row::{Columns, read_count};
 use crate::select::Select;
+use crate::stored::Stored;
+use crate::table::{Statement, table};
 use crate::transaction::{Listing, Transaction, count_id};
 use crate::value::Value;
 
-/// The order in which `read` takes them.
-macro_rules! columns {
-    () => {
-        "seq, at, org_id, principal, token_id, token_prefix, action, target_kind, target_id, outcome, request_id, \
-         details, previous_hash, hash"
-    };
+table! {
+    AUDIT: AuditEntry in "audit" {
+        seq, at, org_id, principal, token_id, token_prefix, action, target_kind, target_id, outcome, request_id,
+        details, previous_hash, hash,
+    }
 }
 
-const LIST: &str = concat!("SELECT ", columns!(), " FROM audit");
-const INSERT: &str = concat!(
-    "INSERT INTO audit (",
-    columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
-);
+static LIST: Statement = Statement::new(|| AUDIT.select(""));
+static INSERT: Statement = Statement::new(|| AUDIT.insert(""));
 const HEAD: &str = "SELECT newest, hash FROM audit_head WHERE id = 1";
 /// Writes nothing new, and holds the row until the commit on both engines.
 const LOCK_HEAD: &str = "UPDATE audit_head SET newest = newest WHERE id = 1 RETURNING newest, hash";
@@ -31,7 +28,7 @@ const MOVE_HEAD: &str = "UPDATE audit_head SET newest = $1, hash = $2 WHERE id =
 
 impl AuditReads for Transaction<'_> {
     fn audit(&mut self, query: &AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
-        let mut select = Select::new(LIST);
+        let mut select = Select::new(&LIST);
         select.and_value("seq >", Value::Int(Some(i64::try_from(query.after).unwrap_or(i64::MAX))));
         if let Some(org_id) = query.org_id {
             select.and_value("org_id =", org_id);
@@ -52,7 +49,7 @@ impl AuditReads for Transaction<'_> {
         if let Some(until) = query.until {
             select.and_value("at <", until);
         }
-        let list = Listing { table: "audit", read, key: read_count, id: count_id };
+        let list = Listing { table: AUDIT.name, read: AUDIT.read, key: read_count, id: count_id };
         self.page_of(&list, &select.page("seq", query.limit), query.limit)
     }
 
@@ -86,24 +83,9 @@ pub(crate) fn append(connection: &mut dyn SqlConnection, entries: &[NewAuditEntr
 }
 
 fn insert(connection: &mut dyn SqlConnection, entry: &AuditEntry) -> Result<(), Error> {
-    let values = [
-        Value::count(entry.seq)?,
-        entry.at.into(),
-        entry.org_id.into(),
-        entry.principal.as_str().into(),
-        entry.token_id.into(),
-        entry.token_prefix.as_deref().into(),
-        entry.action.as_str().into(),
-        entry.target_kind.as_str().into(),
-        entry.target_id.as_str().into(),
-        entry.outcome.as_str().into(),
-        entry.request_id.as_deref().into(),
-        entry.details.as_str().into(),
-        Value::Bytes(&entry.previous_hash.0),
-        Value::Bytes(&entry.hash.0),
-    ];
+    let values = AUDIT.values(entry)?;
     values.iter().try_for_each(Value::check)?;
-    connection.execute(INSERT, &values)?;
+    connection.execute(&INSERT, &values)?;
     Ok(())
 }
 
@@ -111,31 +93,16 @@ fn head_is_missing() -> Error {
     Error::Corrupt("the head of the audit log is missing".into())
 }
 
-fn read(row: &mut Columns<'_>) -> Result<AuditEntry, Error> {
-    let text = |text: Option<&str>| text.map(str::to_owned);
-    Ok(AuditEntry {
-        seq: row.count()?,
-        at: row.time()?,
-        org_id: row.id()?,
-        principal: row.text()?.to_owned(),
-        token_id: row.optional_id()?,
-        token_prefix: text(row.optional_text()?),
-        action: row.text()?.to_owned(),
-        target_kind: row.text()?.to_owned(),
-        target_id: row.text()?.to_owned(),
-        outcome: row.text()?.to_owned(),
-        request_id: text(row.optional_text()?),
-        details: row.text()?.to_owned(),
-        previous_hash: read_hash(row)?,
-        hash: read_hash(row)?,
-    })
-}
-
 fn read_head(row: &mut Columns<'_>) -> Result<AuditHead, Error> {
-    Ok(AuditHead { seq: row.count()?, hash: read_hash(row)? })
+    Ok(AuditHead { seq: row.count()?, hash: Stored::read(row)? })
 }
 
-fn read_hash(row: &mut Columns<'_>) -> Result<AuditHash, Error> {
-    let bytes = row.bytes()?;
-    bytes.try_into().map(AuditHash).map_err(|_| row.corrupt("a hash has 32 bytes"))
+impl Stored for AuditHash {
+    fn write(&self) -> Result<Value<'_>, Error> {
+        self.0.write()
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
+        Stored::read(row).map(Self)
+    }
 }

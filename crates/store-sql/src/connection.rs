@@ -28,7 +28,7 @@ pub(crate) trait SqlConnection {
     fn number_events(&mut self, events: &[PendingEvent]) -> Result<u64, Error>;
 
     /// What a `SELECT` ends with so that its row stays as it is until the commit.
-    fn keeps_row(&self) -> &'static str;
+    fn row_lock(&self) -> &'static str;
 
     /// How a table's column `words` is searched: each of these words begins one of the row's. They are letters and digits
     /// only.

@@ -8,7 +8,15 @@ use crate::select::Select;
 use crate::transaction::{Listing, Transaction, count_id};
 use crate::value::Value;
 
-const LIST: &str = "SELECT seq, at, kind, org_id, workspace_id, principal, data FROM events";
+/// The order in which `read` takes them and the engines write them.
+macro_rules! event_columns {
+    () => {
+        "seq, at, kind, org_id, workspace_id, principal, data"
+    };
+}
+pub(crate) use event_columns;
+
+const LIST: &str = concat!("SELECT ", event_columns!(), " FROM events");
 const OLDEST: &str = "SELECT min(seq) FROM events";
 const OLDEST_PAGE: &str = "SELECT seq, at FROM events ORDER BY seq LIMIT $1";
 const PRUNE: &str = "DELETE FROM events WHERE seq <= $1";

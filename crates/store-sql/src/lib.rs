@@ -1,15 +1,33 @@
 //! SQLite and Postgres behind the store's traits, one migrations folder each.
 //!
 //! ```text
-//!   Transaction (workspaces, events, tokens, leases, secrets, audit: SQL that both engines read)
-//!        │ SqlConnection: bind, run, visit rows, number events
+//!   Transaction: the traits of the nouns, one file each (tasks.rs, tokens.rs …), in SQL that both engines read
+//!        │ Table: the columns of a record, how they are written and how they are read, stated once (table.rs)
+//!        │ SqlConnection: bind values, run a statement, visit its rows, number events (connection.rs)
 //!        ├── sqlite:    one writer thread, many callers' work in one commit; readers apart
-//!        └── postgres:  a pool; one transaction per caller; wake-ups between replicas
+//!        └── postgres:  a pool; one transaction per caller, in a task of its own; wake-ups between replicas
 //! ```
 //!
-//! Surprises: in SQLite callers that arrive together share one fsync, each in a savepoint of its own. In Postgres
-//! event numbers come from a locked row, not from a sequence, since a sequence leaves gaps and is not in commit
-//! order; so transactions that append events commit one after the other.
+//! Surprises:
+//! - In SQLite callers that arrive together share one fsync. Their work runs without savepoints. When one of them has
+//!   written and then wants to be undone, the whole group is rolled back and run again, each caller in a savepoint.
+//! - In Postgres event numbers come from a locked row, not from a sequence, since a sequence leaves gaps and is not in
+//!   commit order; so transactions that append events commit one after the other.
+//! - A caller's future may be dropped at any time. Work that was begun goes on without it, on both engines, and `close`
+//!   waits for that work.
+//!
+//! # How to add a table
+//!
+//! For a new noun, say `sessions`:
+//!
+//! 1. `store/src/sessions.rs`: its traits `SessionReads` and `SessionWrites` with their queries; declared in `lib.rs`, and
+//!    one line in the list in `store/src/transaction.rs`, which makes it part of `ReadTx` and `WriteTx`.
+//! 2. `store/src/contract/sessions.rs`: what must hold on every engine, with its cases in `contract_tests!`. A case that is
+//!    written and not listed fails a test.
+//! 3. `store-sql/migrations/{sqlite,postgres}/NNNN_sessions.sql`, with one line for each engine in `migrations.rs`.
+//! 4. `store-sql/src/sessions.rs`: the columns by `table!`, the statements that follow from them, and the two traits for
+//!    `Transaction`. A field whose type is not stored anywhere yet gets a line in `stored.rs`.
+//! 5. If its rows belong to a workspace, the statement that deletes them in `ERASE` of `workspaces.rs`.
 
 mod approvals;
 mod audit;
@@ -25,14 +43,19 @@ pub mod migrations;
 
 #[cfg(test)]
 mod plans;
+mod positions;
 pub mod postgres;
 mod push_configs;
+mod registrations;
+mod repeats;
 mod row;
 mod schedules;
 mod secrets;
 mod select;
 mod spending;
 pub mod sqlite;
+mod stored;
+mod table;
 mod tasks;
 mod templates;
 mod tokens;

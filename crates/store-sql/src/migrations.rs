@@ -131,7 +131,7 @@ pub(crate) fn applied(connection: &mut dyn SqlConnection) -> Result<Vec<Applied>
     Ok(applied)
 }
 
-/// Applies the next migration and records it. Answers whether there was one. `now` is the engine's own expression
+/// Applies the next migration and records it. Returns whether there was one. `now` is the engine's own expression
 /// for microseconds since 1970: when a migration ran is for people, no rule reads it.
 pub(crate) fn apply_next(
     connection: &mut dyn SqlConnection,

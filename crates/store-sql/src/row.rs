@@ -19,11 +19,13 @@ pub(crate) struct Columns<'r> {
     row: &'r dyn Row,
     table: &'static str,
     at: usize,
+    /// The first value that could not be read and was replaced.
+    problem: Option<String>,
 }
 
 impl<'r> Columns<'r> {
     pub(crate) fn new(table: &'static str, row: &'r dyn Row) -> Self {
-        Self { row, table, at: 0 }
+        Self { row, table, at: 0, problem: None }
     }
 
     fn step(&mut self) -> usize {
@@ -31,9 +33,36 @@ impl<'r> Columns<'r> {
         self.at - 1
     }
 
-    /// Passes over columns that do not matter here.
-    pub(crate) fn skip(&mut self, columns: usize) {
-        self.at += columns;
+    /// Goes to the column before which there are this many.
+    pub(crate) fn go_to(&mut self, position: usize) {
+        self.at = position;
+    }
+
+    /// How many columns were read.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Puts a replacement in the place of what cannot be read, notes why, and goes on at the column `end`.
+    pub(crate) fn or_note<T>(
+        &mut self,
+        field: Result<T, Error>,
+        end: usize,
+        replacement: impl FnOnce() -> T,
+    ) -> Result<T, Error> {
+        match field {
+            Err(Error::Corrupt(problem)) => {
+                self.problem.get_or_insert(problem);
+                self.at = end;
+                Ok(replacement())
+            }
+            other => other,
+        }
+    }
+
+    /// Why the first value was replaced, if one was.
+    pub(crate) fn take_problem(&mut self) -> Option<String> {
+        self.problem.take()
     }
 
     /// A value that does not make sense in the column that was just read.
@@ -69,6 +98,11 @@ impl<'r> Columns<'r> {
 
     pub(crate) fn small_count(&mut self) -> Result<u32, Error> {
         u32::try_from(self.count()?).map_err(|_| self.corrupt("a count is too large"))
+    }
+
+    pub(crate) fn small_int(&mut self) -> Result<i32, Error> {
+        let number = self.optional_int()?.unwrap_or(0);
+        i32::try_from(number).map_err(|_| self.corrupt("a number is too large"))
     }
 
     pub(crate) fn real(&mut self) -> Result<f64, Error> {
@@ -122,6 +156,15 @@ impl<'r> Columns<'r> {
     pub(crate) fn word<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
         let word = self.text()?;
         parse(word).ok_or_else(|| self.corrupt(format_args!("unknown word `{word}`")))
+    }
+
+    pub(crate) fn optional_word<T>(
+        &mut self,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let word = self.optional_text()?;
+        word.map(|word| parse(word).ok_or_else(|| self.corrupt(format_args!("unknown word `{word}`"))))
+            .transpose()
     }
 
     pub(crate) fn optional_json<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, Error> {

@@ -7,26 +7,24 @@ use warren_store::{Error, Page, TokenQuery, TokenReads, TokenWrites};
 
 use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
+use crate::stored::Stored;
+use crate::table::{Statement, table};
 use crate::transaction::Transaction;
 use crate::value::Value;
 
-macro_rules! columns {
-    () => {
-        "id, kind, hash, prefix, name, owner, org_id, workspace_id, scopes, created_at, expires_at, last_used_at, \
-         revoked_at, used_at"
-    };
+table! {
+    TOKENS: Token in "tokens" {
+        id, kind, hash, prefix, name, owner, org_id, workspace_id, scopes, created_at, expires_at, last_used_at,
+        revoked_at, used_at,
+    }
 }
 
-const GET: &str = concat!("SELECT ", columns!(), " FROM tokens WHERE id = $1");
-const BY_HASH: &str = concat!("SELECT ", columns!(), " FROM tokens WHERE hash = $1");
-const LIST: &str = concat!("SELECT ", columns!(), " FROM tokens");
+static GET: Statement = Statement::new(|| TOKENS.select("WHERE id = $1"));
+static BY_HASH: Statement = Statement::new(|| TOKENS.select("WHERE hash = $1"));
+static LIST: Statement = Statement::new(|| TOKENS.select(""));
 const COUNT: &str = "SELECT count(*) FROM tokens WHERE owner = $1 AND kind NOT IN ('login', 'session') \
      AND revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
-const INSERT: &str = concat!(
-    "INSERT INTO tokens (",
-    columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING"
-);
+static INSERT: Statement = Statement::new(|| TOKENS.insert("ON CONFLICT DO NOTHING"));
 const REVOKE: &str = "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL";
 const REVOKE_ALL: &str =
     "UPDATE tokens SET revoked_at = $1 WHERE workspace_id = $2 AND kind = $3 AND revoked_at IS NULL";
@@ -39,16 +37,16 @@ const TOUCH: &str =
 
 impl TokenReads for Transaction<'_> {
     fn token(&mut self, id: TokenId) -> Result<Option<Token>, Error> {
-        self.first("tokens", GET, &[id.into()], read)
+        TOKENS.first(self, &GET, &[id.into()])
     }
 
     fn token_by_hash(&mut self, hash: &TokenHash) -> Result<Option<Token>, Error> {
-        self.first("tokens", BY_HASH, &[Value::Bytes(&hash.0)], read)
+        TOKENS.first(self, &BY_HASH, &[Value::Bytes(&hash.0)])
     }
 
     fn tokens(&mut self, query: &TokenQuery) -> Result<Page<Token, TokenId>, Error> {
         let owner = query.owner.as_ref().map(Principal::to_string);
-        let mut select = Select::new(LIST);
+        let mut select = Select::new(&LIST);
         if let Some(org_id) = query.org_id {
             select.and_value("org_id =", org_id);
         }
@@ -61,7 +59,7 @@ impl TokenReads for Transaction<'_> {
         if let Some(after) = query.after {
             select.and_value("id >", after);
         }
-        self.page("tokens", &select.page("id", query.limit), query.limit, read, read_id)
+        TOKENS.page(self, &select.page("id", query.limit), query.limit, read_id)
     }
 
     fn count_tokens(&mut self, owner: &Principal, now: Timestamp) -> Result<u64, Error> {
@@ -73,25 +71,7 @@ impl TokenReads for Transaction<'_> {
 
 impl TokenWrites for Transaction<'_> {
     fn insert_token(&mut self, token: &Token) -> Result<(), Error> {
-        let owner = token.owner.to_string();
-        let scopes = write_scopes(token.scopes);
-        let values = [
-            token.id.into(),
-            token.kind.as_str().into(),
-            Value::Bytes(&token.hash.0),
-            token.prefix.as_str().into(),
-            token.name.as_str().into(),
-            owner.as_str().into(),
-            token.org_id.into(),
-            token.workspace_id.into(),
-            scopes.as_str().into(),
-            token.created_at.into(),
-            token.expires_at.into(),
-            token.last_used_at.into(),
-            token.revoked_at.into(),
-            token.used_at.into(),
-        ];
-        match self.execute(INSERT, &values)? {
+        match self.execute(&INSERT, &TOKENS.values(token)?)? {
             0 => Err(Error::AlreadyExists),
             _ => Ok(()),
         }
@@ -123,38 +103,25 @@ impl TokenWrites for Transaction<'_> {
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<Token, Error> {
-    Ok(Token {
-        id: row.id()?,
-        kind: row.word(TokenKind::parse)?,
-        hash: read_hash(row)?,
-        prefix: row.text()?.to_owned(),
-        name: row.text()?.to_owned(),
-        owner: row.word(Principal::parse)?,
-        org_id: row.id()?,
-        workspace_id: row.optional_id()?,
-        scopes: row.word(read_scopes)?,
-        created_at: row.time()?,
-        expires_at: row.optional_time()?,
-        last_used_at: row.optional_time()?,
-        revoked_at: row.optional_time()?,
-        used_at: row.optional_time()?,
-    })
+impl Stored for TokenHash {
+    fn write(&self) -> Result<Value<'_>, Error> {
+        self.0.write()
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
+        Stored::read(row).map(Self)
+    }
 }
 
-fn read_hash(row: &mut Columns<'_>) -> Result<TokenHash, Error> {
-    let bytes = row.bytes()?;
-    let hash = bytes.try_into().map_err(|_| row.corrupt("a hash has 32 bytes"))?;
-    Ok(TokenHash(hash))
-}
+/// Scopes as words with spaces between, as OAuth writes them. A scope that is unknown makes the token unreadable rather
+/// than narrower or wider than it was made.
+impl Stored for ScopeSet {
+    fn write(&self) -> Result<Value<'_>, Error> {
+        let words: Vec<_> = self.iter().map(Scope::as_str).collect();
+        Ok(words.join(" ").into())
+    }
 
-/// Scopes as words with spaces between, as OAuth writes them.
-fn write_scopes(scopes: ScopeSet) -> String {
-    let words: Vec<_> = scopes.iter().map(Scope::as_str).collect();
-    words.join(" ")
-}
-
-/// A scope that is unknown makes the token unreadable rather than narrower or wider than it was made.
-fn read_scopes(text: &str) -> Option<ScopeSet> {
-    text.split_ascii_whitespace().map(Scope::parse).collect()
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
+        row.word(|text| text.split_ascii_whitespace().map(Scope::parse).collect())
+    }
 }

@@ -35,6 +35,25 @@ impl<'s> Transaction<'s> {
         self.remember(result)
     }
 
+    /// Compare-and-set by version: runs a statement of `Table::update_versioned`, with the values of its changes and of
+    /// its key. Returns the new version.
+    pub(crate) fn update_versioned<'v>(
+        &mut self,
+        sql: &str,
+        mut changes: Vec<Value<'v>>,
+        key: impl IntoIterator<Item = Value<'v>>,
+        expected_version: u64,
+    ) -> Result<u64, Error> {
+        let version = expected_version.checked_add(1).filter(|version| i64::try_from(*version).is_ok());
+        let version = version.ok_or_else(|| Error::Refused("the version cannot grow further".into()))?;
+        changes.extend(key);
+        changes.push(Value::count(expected_version)?);
+        match self.execute(sql, &changes)? {
+            0 => Err(Error::Conflict),
+            _ => Ok(version),
+        }
+    }
+
     /// Runs a query and reads each row with `read`; `table` names it in errors.
     pub(crate) fn rows<T>(
         &mut self,
@@ -64,8 +83,8 @@ impl<'s> Transaction<'s> {
     ) -> Result<Batch<T>, Error> {
         let mut asked = i64::from(limit);
         loop {
-            let bounded: Vec<_> = values.iter().copied().chain([Value::Int(Some(asked))]).collect();
-            let mut batch = self.sorted(table, sql, &bounded, read)?;
+            let bounded: Vec<_> = values.iter().cloned().chain([Value::Int(Some(asked))]).collect();
+            let mut batch = self.batch(table, sql, &bounded, read)?;
             let found = batch.rows.len() + batch.unreadable.len();
             if batch.unreadable.is_empty()
                 || batch.rows.len() >= limit as usize
@@ -122,8 +141,8 @@ impl<'s> Transaction<'s> {
         Ok(page)
     }
 
-    /// All rows, sorted by whether they can be read.
-    pub(crate) fn sorted<T>(
+    /// All rows: those that can be read, and those that cannot.
+    pub(crate) fn batch<T>(
         &mut self,
         table: &'static str,
         sql: &str,
@@ -155,8 +174,8 @@ impl<'s> Transaction<'s> {
         Ok(self.rows(table, sql, values, read)?.pop())
     }
 
-    pub(crate) fn keeps_row(&self) -> &'static str {
-        self.connection.keeps_row()
+    pub(crate) fn row_lock(&self) -> &'static str {
+        self.connection.row_lock()
     }
 
     pub(crate) fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {

@@ -1,16 +1,18 @@
 //! Values that are bound to statements.
 
+use std::borrow::Cow;
+
 use warren_model::{Id, IdKind, Timestamp};
 use warren_store::Error;
 
 /// A value to bind. An absent one has a type too: Postgres wants to know it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value<'a> {
     Int(Option<i64>),
     Real(f64),
     Bool(bool),
-    Text(Option<&'a str>),
-    Json(Option<&'a str>),
+    Text(Option<Cow<'a, str>>),
+    Json(Option<Cow<'a, str>>),
     Bytes(&'a [u8]),
     Uuid(Option<[u8; 16]>),
 }
@@ -51,12 +53,22 @@ impl Value<'_> {
 
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
-        Self::Text(Some(text))
+        Self::Text(Some(Cow::Borrowed(text)))
+    }
+}
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Some(Cow::Owned(text)))
+    }
+}
+impl From<Option<String>> for Value<'_> {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text.map(Cow::Owned))
     }
 }
 impl<'a> From<Option<&'a str>> for Value<'a> {
     fn from(text: Option<&'a str>) -> Self {
-        Self::Text(text)
+        Self::Text(text.map(Cow::Borrowed))
     }
 }
 impl<K: IdKind> From<Id<K>> for Value<'_> {

@@ -25,8 +25,8 @@ pub trait ApprovalReads {
 
 pub trait ApprovalWrites {
     fn insert_approval(&mut self, approval: &Approval) -> Result<(), Error>;
-    /// Writes the answer to a question that is still pending. Answers whether it was: of two that decide, one gets `true`.
+    /// Writes the answer to a question that is still pending. Returns whether it was: of two that decide, one gets `true`.
     fn settle_approval(&mut self, approval: &Approval) -> Result<bool, Error>;
-    /// Deletes those that were over before this moment, at most `limit`. Answers how many.
+    /// Deletes those that were over before this moment, at most `limit`. Returns how many.
     fn prune_approvals(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

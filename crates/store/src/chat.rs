@@ -70,21 +70,21 @@ pub trait ChatWrites {
     fn insert_conversation(&mut self, conversation: &Conversation) -> Result<(), Error>;
     /// Reads a conversation; nobody else changes it until this transaction ends.
     fn hold_conversation(&mut self, id: ConversationId) -> Result<Option<Conversation>, Error>;
-    /// Compare-and-set, as for workspaces. Answers with the new version.
+    /// Compare-and-set, as for workspaces. Returns the new version.
     fn update_conversation(
         &mut self,
         conversation: &Conversation,
         expected_version: u64,
     ) -> Result<u64, Error>;
-    /// Deletes a conversation with its messages. Answers whether there was one.
+    /// Deletes a conversation with its messages. Returns whether there was one.
     fn remove_conversation(&mut self, id: ConversationId) -> Result<bool, Error>;
     /// Deletes messages that are older than this moment, and conversations in which nothing was said since, at most
-    /// `limit` of each. Answers how many messages and conversations.
+    /// `limit` of each. Returns how many messages and conversations.
     fn prune_chat(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
     /// `words` are what it is found by, with a space between them.
     fn insert_chat_message(&mut self, message: &ChatMessage, words: &str) -> Result<(), Error>;
     /// Writes a key, over an older one of the same name.
     fn put_notice_key(&mut self, key: &NoticeKey) -> Result<(), Error>;
-    /// Forgets those before this moment, at most `limit`. Answers how many.
+    /// Forgets those before this moment, at most `limit`. Returns how many.
     fn prune_notice_keys(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

@@ -28,6 +28,6 @@ pub trait EventReads {
 pub trait EventWrites {
     /// Appends to the outbox. The sequence is given at commit, without gaps, in commit order.
     fn append_event(&mut self, event: &NewEvent) -> Result<(), Error>;
-    /// Deletes the oldest events that happened before this moment, at most `limit`. Answers how many.
+    /// Deletes the oldest events that happened before this moment, at most `limit`. Returns how many.
     fn prune_events(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

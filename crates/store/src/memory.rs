@@ -38,8 +38,8 @@ pub trait MemoryWrites {
     fn insert_memory(&mut self, memory: &Memory) -> Result<(), Error>;
     /// Compare-and-set, as for workspaces. Place and key stay.
     fn update_memory(&mut self, memory: &Memory, expected_version: u64) -> Result<u64, Error>;
-    /// Only at this version. Answers whether it was there.
+    /// Only at this version. Returns whether it was there.
     fn delete_memory(&mut self, id: MemoryId, expected_version: u64) -> Result<bool, Error>;
-    /// Deletes what has expired at `now`, at most `limit`. Answers how many.
+    /// Deletes what has expired at `now`, at most `limit`. Returns how many.
     fn prune_memories(&mut self, now: Timestamp, limit: u32) -> Result<u64, Error>;
 }

@@ -20,10 +20,10 @@ pub trait PushConfigReads {
 pub trait PushConfigWrites {
     /// Writes it in place of the one of the same id, if there is one.
     fn put_push_config(&mut self, config: &PushConfig) -> Result<(), Error>;
-    /// Compare-and-set: only if it stands as it was read (`not_before` and `attempts`). Answers whether it did.
+    /// Compare-and-set: only if it stands as it was read (`not_before` and `attempts`). Returns whether it did.
     fn update_push_config(&mut self, config: &PushConfig, known: &PushConfig) -> Result<bool, Error>;
-    /// Replaces what is sealed, only if it still is what was read. Answers whether it was.
+    /// Replaces what is sealed, only if it still is what was read. Returns whether it was.
     fn reseal_push_config(&mut self, known: &PushConfig, sealed: &str) -> Result<bool, Error>;
-    /// Answers whether there was one.
+    /// Returns whether there was one.
     fn remove_push_config(&mut self, task_id: TaskId, id: &str) -> Result<bool, Error>;
 }

@@ -21,9 +21,9 @@ pub trait RepeatReads {
 }
 
 pub trait RepeatWrites {
-    /// Takes a key that nobody has, or that counts no more since it is from this moment or before. Answers whether this
+    /// Takes a key that nobody has, or that counts no more since it is from this moment or before. Returns whether this
     /// call did it: of two at once, one gets `true`.
     fn insert_repeat(&mut self, repeat: &Repeat, forgotten: Timestamp) -> Result<bool, Error>;
-    /// Forgets those before this moment, at most `limit`. Answers how many.
+    /// Forgets those before this moment, at most `limit`. Returns how many.
     fn prune_repeats(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

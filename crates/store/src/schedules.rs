@@ -56,17 +56,17 @@ pub trait ScheduleWrites {
     /// Looks at one again at `next_at`, and leaves all else of it as it is: also what this Warren cannot read.
     /// Compare-and-set by its version, which stays.
     fn postpone_schedule(&mut self, id: ScheduleId, version: u64, next_at: Timestamp) -> Result<bool, Error>;
-    /// With its runs. Answers whether there was one.
+    /// With its runs. Returns whether there was one.
     fn delete_schedule(&mut self, id: ScheduleId) -> Result<bool, Error>;
-    /// Answers whether the slot was free: of many that claim it, one gets `true` (X41).
+    /// Returns whether the slot was free: of many that claim it, one gets `true` (X41).
     fn insert_schedule_run(&mut self, run: &ScheduleRun) -> Result<bool, Error>;
-    /// Writes a run that is still as it was read: in `expected` state, at `expected_attempts`. Answers whether it was.
+    /// Writes a run that is still as it was read: in `expected` state, at `expected_attempts`. Returns whether it was.
     fn update_schedule_run(
         &mut self,
         run: &ScheduleRun,
         expected: RunState,
         expected_attempts: u32,
     ) -> Result<bool, Error>;
-    /// Deletes runs that ended before this moment, at most `limit`. Answers how many.
+    /// Deletes runs that ended before this moment, at most `limit`. Returns how many.
     fn prune_schedule_runs(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

@@ -54,7 +54,7 @@ pub trait SecretWrites {
         expected_version: u64,
         expected_key: &KeyId,
     ) -> Result<(), Error>;
-    /// Answers whether it was there.
+    /// Returns whether it was there.
     fn delete_secret(&mut self, owner: SecretOwner, name: &SecretName) -> Result<bool, Error>;
     /// Removes all secrets of a workspace and answers with how many there were.
     fn delete_secrets_of(&mut self, workspace_id: WorkspaceId) -> Result<u64, Error>;

@@ -55,8 +55,8 @@ pub trait TaskReads {
 
 pub trait TaskWrites {
     fn insert_task(&mut self, task: &Task) -> Result<(), Error>;
-    /// Compare-and-set, as for workspaces. Answers with the new version.
+    /// Compare-and-set, as for workspaces. Returns the new version.
     fn update_task(&mut self, task: &Task, expected_version: u64) -> Result<u64, Error>;
-    /// Deletes tasks that ended before this moment, with what hangs on them, at most `limit`. Answers how many.
+    /// Deletes tasks that ended before this moment, with what hangs on them, at most `limit`. Returns how many.
     fn prune_tasks(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

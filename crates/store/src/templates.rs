@@ -21,8 +21,8 @@ pub trait TemplateReads {
 pub trait TemplateWrites {
     /// `Error::AlreadyExists` where the name is taken.
     fn insert_template(&mut self, template: &Template) -> Result<(), Error>;
-    /// Compare-and-set, as for workspaces: only if the row still has `expected_version`. Answers with the new version.
+    /// Compare-and-set, as for workspaces: only if the row still has `expected_version`. Returns the new version.
     fn update_template(&mut self, template: &Template, expected_version: u64) -> Result<u64, Error>;
-    /// Answers whether there was one.
+    /// Returns whether there was one.
     fn delete_template(&mut self, org_id: OrgId, name: &TemplateName) -> Result<bool, Error>;
 }

@@ -26,18 +26,18 @@ pub trait TokenReads {
 
 pub trait TokenWrites {
     fn insert_token(&mut self, token: &Token) -> Result<(), Error>;
-    /// Sets `revoked_at` once. Answers whether this call did it.
+    /// Sets `revoked_at` once. Returns whether this call did it.
     fn revoke_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
-    /// Sets `used_at` once. Answers whether this call did it: of two callers, one gets `true`.
+    /// Sets `used_at` once. Returns whether this call did it: of two callers, one gets `true`.
     fn use_up_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
     fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error>;
-    /// Revokes all tokens of one kind that speak for a workspace. Answers how many this call ended.
+    /// Revokes all tokens of one kind that speak for a workspace. Returns how many this call ended.
     fn revoke_tokens_of(
         &mut self,
         workspace_id: WorkspaceId,
         kind: TokenKind,
         at: Timestamp,
     ) -> Result<u64, Error>;
-    /// Deletes tokens that ended before this moment, at most `limit`. Answers how many.
+    /// Deletes tokens that ended before this moment, at most `limit`. Returns how many.
     fn prune_tokens(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
 }

@@ -49,9 +49,9 @@ pub trait WebhookReads {
 
 pub trait WebhookWrites {
     fn insert_webhook(&mut self, webhook: &Webhook) -> Result<(), Error>;
-    /// Starts or stops it. Answers whether this call changed anything.
+    /// Starts or stops it. Returns whether this call changed anything.
     fn set_webhook_active(&mut self, id: WebhookId, is_active: bool) -> Result<bool, Error>;
-    /// With the calls that are owed to it. Answers whether there was one.
+    /// With the calls that are owed to it. Returns whether there was one.
     fn delete_webhook(&mut self, id: WebhookId) -> Result<bool, Error>;
     /// Moves the cursor, or fails with `Conflict` if somebody else did.
     fn move_webhook_cursor(&mut self, from: u64, to: u64) -> Result<(), Error>;
@@ -59,11 +59,11 @@ pub trait WebhookWrites {
     fn insert_webhook_call(&mut self, call: &WebhookCall) -> Result<(), Error>;
     /// Writes what changes about a call, or fails with `Conflict` unless it stands at this attempt and has not ended.
     fn update_webhook_call(&mut self, call: &WebhookCall, known_attempts: u32) -> Result<(), Error>;
-    /// Puts a call that has ended back into the queue, from its first attempt on. Answers whether it had ended.
+    /// Puts a call that has ended back into the queue, from its first attempt on. Returns whether it had ended.
     fn requeue_webhook_call(&mut self, id: WebhookCallId, at: Timestamp) -> Result<bool, Error>;
-    /// Deletes calls that ended before this moment, at most `limit`. Answers how many.
+    /// Deletes calls that ended before this moment, at most `limit`. Returns how many.
     fn prune_webhook_calls(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error>;
     fn insert_channel(&mut self, channel: &Channel) -> Result<(), Error>;
-    /// Answers whether there was one.
+    /// Returns whether there was one.
     fn delete_channel(&mut self, id: ChannelId) -> Result<bool, Error>;
 }

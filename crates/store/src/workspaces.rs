@@ -53,14 +53,14 @@ pub trait WorkspaceReads {
 pub trait WorkspaceWrites {
     fn insert_workspace(&mut self, workspace: &Workspace) -> Result<(), Error>;
     /// Compare-and-set: writes all columns and `version = expected_version + 1`, only if the row still has
-    /// `expected_version`; otherwise `Error::Conflict`. `workspace.version` is not looked at. Answers with the
+    /// `expected_version`; otherwise `Error::Conflict`. `workspace.version` is not looked at. Returns the
     /// new version.
     fn update_workspace(&mut self, workspace: &Workspace, expected_version: u64) -> Result<u64, Error>;
     /// Compare-and-set from a row as it was read to what it is to be: writes what differs between the two and
     /// `version = from.version + 1`, only if the row still has `from.version`. Does the same as `update_workspace` for
     /// less, since an engine leaves the indexes of columns alone that are not written.
     fn change_workspace(&mut self, from: &Workspace, to: &Workspace) -> Result<u64, Error>;
-    /// Erases a removed workspace with its reports and tokens; those below it become roots. Answers whether there was
+    /// Erases a removed workspace with its reports and tokens; those below it become roots. Returns whether there was
     /// one. What is not removed is left alone.
     fn erase_workspace(&mut self, id: WorkspaceId) -> Result<bool, Error>;
 }

@@ -1,7 +1,7 @@
 // The names under which the query layer keeps the server's answers. One table, so that an event can name
 // exactly what it makes stale.
 export const keys = {
-  session: ["session"] as const,
+  signIn: ["sign-in"] as const,
   info: ["info"] as const,
   workspaces: ["workspaces"] as const,
   workspace: (id: string) => ["workspace", id] as const,

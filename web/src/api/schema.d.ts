@@ -1031,7 +1031,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/session": {
+    "/api/v1/sign-in": {
         parameters: {
             query?: never;
             header?: never;
@@ -1039,18 +1039,18 @@ export interface paths {
             cookie?: never;
         };
         /** Who is asking. */
-        get: operations["show_session"];
+        get: operations["show_sign_in"];
         put?: never;
-        /** Exchange the secret of a sign-in link for a session cookie. A link works once. */
+        /** Exchange the secret of a sign-in link for a cookie. A link works once. */
         post: operations["sign_in"];
-        /** End the session: its token is revoked. */
+        /** Sign out: the token behind the cookie is revoked. */
         delete: operations["sign_out"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/session/links": {
+    "/api/v1/sign-in/links": {
         parameters: {
             query?: never;
             header?: never;
@@ -3975,13 +3975,6 @@ export interface components {
              */
             kind: "server.process.stopping";
         };
-        /** @description Who is asking. */
-        Session: {
-            principal: components["schemas"]["Principal"];
-            token_kind: components["schemas"]["TokenKind"];
-            scopes: string[];
-            expires_at?: string | null;
-        };
         /** @description What a workspace may spend in a month. */
         SetBudget: {
             /**
@@ -4001,9 +3994,12 @@ export interface components {
             /** @description Must be true: sharing has to be said twice. */
             share_across_sessions: boolean;
         };
-        /** @description The secret of a sign-in link, exchanged for a session cookie. */
+        /** @description Who is asking. */
         SignIn: {
-            secret: string;
+            principal: components["schemas"]["Principal"];
+            token_kind: components["schemas"]["TokenKind"];
+            scopes: string[];
+            expires_at?: string | null;
         };
         /** @description A new sign-in link. It works once, within ten minutes. */
         SignInLink: {
@@ -4475,6 +4471,10 @@ export interface components {
              * @description Of all files.
              */
             bytes: number;
+        };
+        /** @description The secret of a sign-in link, exchanged for a cookie. */
+        UseSignInLink: {
+            secret: string;
         };
         /** @description What a runtime reported, as it stands. */
         Vitals: {
@@ -7433,7 +7433,7 @@ export interface operations {
             };
         };
     };
-    show_session: {
+    show_sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -7447,7 +7447,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["SignIn"];
                 };
             };
             default: {
@@ -7469,7 +7469,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SignIn"];
+                "application/json": components["schemas"]["UseSignInLink"];
             };
         };
         responses: {
@@ -7478,7 +7478,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["SignIn"];
                 };
             };
             default: {

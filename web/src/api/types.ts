@@ -10,7 +10,7 @@ export type PatchWorkspace = Schemas["PatchWorkspace"];
 export type WorkspaceHealth = Schemas["WorkspaceHealth"];
 export type ServerInfo = Schemas["ServerInfo"];
 export type ProviderInfo = Schemas["ProviderInfo"];
-export type Session = Schemas["Session"];
+export type SignIn = Schemas["SignIn"];
 export type WarrenEvent = Schemas["Event"];
 /** The data of the events of one kind. */
 export type EventData<K extends WarrenEvent["kind"]> = Extract<WarrenEvent, { kind: K }>["data"];

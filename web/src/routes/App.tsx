@@ -9,8 +9,8 @@ import { NoticeProvider } from "../components/Notices";
 import { Empty } from "../components/States";
 import { RunLogsProvider } from "../features/commands/context";
 import { FeedProvider } from "../features/events/context";
-import { SessionGate } from "../features/session/SessionGate";
-import { signedOut } from "../features/session/session";
+import { SignInGate } from "../features/signIn/SignInGate";
+import { signedOut } from "../features/signIn/signIn";
 import { NamesProvider } from "../features/workspaces/names";
 import { ApprovalsPage } from "./ApprovalsPage";
 import { EventsPage } from "./EventsPage";
@@ -57,7 +57,7 @@ export function App({ client, secret }: { client: Client; secret: string | undef
         <RouterProvider>
           <NowProvider>
             <NoticeProvider>
-              <SessionGate secret={secret}>
+              <SignInGate secret={secret}>
                 <FeedProvider>
                   <NamesProvider>
                     <RunLogsProvider>
@@ -67,7 +67,7 @@ export function App({ client, secret }: { client: Client; secret: string | undef
                     </RunLogsProvider>
                   </NamesProvider>
                 </FeedProvider>
-              </SessionGate>
+              </SignInGate>
             </NoticeProvider>
           </NowProvider>
         </RouterProvider>

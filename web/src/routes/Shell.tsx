@@ -6,7 +6,7 @@ import { ThemeButton } from "../components/theme";
 import { usePendingApprovals } from "../features/approvals/queries";
 import { ConnectionBanner } from "../features/events/ConnectionBanner";
 import { useFeedState, useIsStale } from "../features/events/context";
-import { useSignOut } from "../features/session/session";
+import { useSignOut } from "../features/signIn/signIn";
 import { CreateButton } from "../features/workspaces/CreateButton";
 import { useWorkspaceName } from "../features/workspaces/names";
 import { WorkspaceList } from "../features/workspaces/WorkspaceList";

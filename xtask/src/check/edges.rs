@@ -115,7 +115,6 @@ const ROOMS: &[Room] = &[
             "model",
             "operations",
             "service",
-            "store",
             "workspace",
         ]),
         never_sees: DATABASES_AND_BACKENDS,
@@ -220,6 +219,8 @@ mod tests {
             ("service", "fleet"),
             ("confined-fs", "model"),
             ("snapshots", "providers"),
+            ("server", "store"),
+            ("server", "rules"),
         ] {
             let manifest = format!("[dependencies]\nwarren-{dependency}.workspace = true\n");
             let found = findings(&format!("crates/{room}/Cargo.toml"), &manifest);

@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Client, Error};
-use crate::{CreateToken, CreatedToken, Session, SignInLink, TokenPage};
+use crate::{CreateToken, CreatedToken, SignIn, SignInLink, TokenPage};
 
 impl Client {
     pub async fn create_token(&self, token: &CreateToken) -> Result<CreatedToken, Error> {
@@ -24,12 +24,12 @@ impl Client {
     }
 
     /// Who this client speaks as.
-    pub async fn session(&self) -> Result<Session, Error> {
-        self.answer(self.request(Method::GET, &["session"])).await
+    pub async fn sign_in(&self) -> Result<SignIn, Error> {
+        self.answer(self.request(Method::GET, &["sign-in"])).await
     }
 
     /// A link that signs a browser in as the owner of this client's token, once.
     pub async fn create_sign_in_link(&self) -> Result<SignInLink, Error> {
-        self.answer(self.request(Method::POST, &["session", "links"])).await
+        self.answer(self.request(Method::POST, &["sign-in", "links"])).await
     }
 }

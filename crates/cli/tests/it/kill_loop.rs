@@ -163,7 +163,7 @@ impl Writer {
         self.name.settle(stored, "name");
         self.contents.settle(read(&client, &self.workspace).await, "contents");
         for token in &mut self.tokens {
-            let answer = client_of(server, Some(&token.secret)).session().await;
+            let answer = client_of(server, Some(&token.secret)).sign_in().await;
             let is_revoked = match answer {
                 Ok(_) => false,
                 Err(Error::Problem(problem)) if problem.status == 401 => true,

@@ -58,9 +58,9 @@ fn the_printed_link_signs_a_browser_in_once() {
     let link = server.ready["link"].as_str().unwrap();
     let secret = link.split_once("#sign-in=").unwrap().1;
     let body = serde_json::json!({ "secret": secret }).to_string();
-    let answer = exchange(server.address(), "POST /api/v1/session", &body);
+    let answer = exchange(server.address(), "POST /api/v1/sign-in", &body);
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("warren_session="), "{answer}");
-    let again = exchange(server.address(), "POST /api/v1/session", &body);
+    let again = exchange(server.address(), "POST /api/v1/sign-in", &body);
     assert!(again.starts_with("HTTP/1.1 401"), "{again}");
 }
 

@@ -68,6 +68,11 @@ impl Runtimes {
         self.config.expectations.idle_timeout_ms
     }
 
+    /// What the workspace's runtime said about itself when it registered last; absent: none ever did.
+    pub async fn registration(&self, id: WorkspaceId) -> Result<Option<Registration>, Error> {
+        self.context.store().read(move |tx| tx.registration(id).map_err(Error::from)).await
+    }
+
     /// Takes in the runtime of the workspace that the caller's join token was made for. The token is used up, the
     /// credential of an earlier boot ends, and the new one is handed out, in one transaction.
     #[tracing::instrument(name = "fleet.runtimes.register", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]

@@ -22,7 +22,7 @@ pub(super) fn inherit(number: RawFd) -> Result<OwnedFd, Errno> {
 ///
 /// 2 stays until `let_go_of_stderr`: what goes wrong before the loop has no other way to be told.
 pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<OwnedFd, Errno> {
-    let mut numbers: Vec<RawFd> = kept.iter().map(|handle| handle.as_raw_fd()).collect();
+    let mut numbers: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
     numbers.sort_unstable();
     let mut from = FIRST_OF_OURS;
     for number in numbers {

@@ -383,7 +383,7 @@ impl EventLoop {
         }
     }
 
-    /// OwnerDescriptors what only the owner that was here could use.
+    /// Ends what only the owner that was here could use.
     pub(super) fn forget_owner(&mut self) {
         self.polls.clear();
         if let Some(files) = self.files.take() {

@@ -279,7 +279,7 @@ impl Running {
             };
             match answer {
                 Some(CallAnswer::Output { channel, bytes }) => {
-                    self.take_output(channel, bytes.into()).await?
+                    self.take_output(channel, bytes.into()).await?;
                 }
                 Some(CallAnswer::InputTaken { bytes }) => self.send_input(bytes).map_err(lost_meanwhile)?,
                 Some(CallAnswer::Exited(exit)) => {

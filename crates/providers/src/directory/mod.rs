@@ -1,17 +1,17 @@
 //! The `fs` module over a host directory, for every provider that keeps a workspace's files in one.
 //!
 //! ```text
-//!   local ────┐                                       ┌── Root     a handle; paths resolve in the kernel, beneath it
-//!   sandbox ──┼──▶ DirectoryFs ──▶ OpenDirectory ─────────────┼── Staging  where things are made before they appear
-//!   docker ───┘    (the Fs trait)  (one open directory)└── Owner    to whom everything made in it belongs
+//!   local ────┐                                     ┌── Root     a handle; paths resolve in the kernel, beneath it
+//!   sandbox ──┼──▶ DirectoryFs ──▶ OpenDirectory ───┼── Staging  where things are made before they appear
+//!   docker ───┘    (the Fs trait)                   └── Owner    to whom everything made in it belongs
 //! ```
 //!
-//! The tree is hostile ground: a program in the workspace may rename, link and replace everything in it while we work,
-//! and Warren may be root there. So every step goes by descriptor, no name is followed that was looked at before, and
-//! what is made for another uid is made in staging, given away there through its handle, and then renamed into place.
-//! Until that rename nobody else can reach it; after it we do not touch it again.
+//! A program in the workspace may rename, link and replace everything in the tree while we work, and Warren may be root
+//! there. `confined-fs` has the means against that; this module puts them together: what is made for another uid is made
+//! in staging, given away there through its handle, and then renamed into place. Until that rename nobody else can reach
+//! it; after it we do not touch it again.
 //!
-//! Surprise: a `OpenDirectory` without an owner changes no ownership at all, and needs no privilege.
+//! Surprise: an `OpenDirectory` without an owner changes no ownership at all, and needs no privilege.
 
 pub mod errno;
 mod files;

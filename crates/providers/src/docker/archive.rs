@@ -1,4 +1,4 @@
-//! The few entries of a tar archive that furnish volumes: directories and files, with owner and mode.
+//! The few entries of a tar archive that fill volumes: directories and files, with owner and mode.
 //!
 //! Surprise: the users of boxes have numbers that do not fit the seven octal digits of the format, so that numbers are
 //! written in its binary form where they must be, as GNU's and Go's implementations read it.

@@ -38,8 +38,8 @@ pub(super) struct ContainerMaker {
     pub(super) seccomp: std::sync::Arc<str>,
     /// Folders of Warren's own that no mount may reach.
     pub(super) private: std::sync::Arc<[std::path::PathBuf]>,
-    /// BoxUse while volumes are furnished: what one replaces, another may be about to start.
-    pub(super) furnishing: std::sync::Arc<tokio::sync::Mutex<()>>,
+    /// Held while volumes are filled: what one replaces, another may be about to start.
+    pub(super) filling: std::sync::Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A container whose process 1 answers.
@@ -204,20 +204,20 @@ impl Plan<'_> {
         let folders = &self.maker.folders;
         if self.maker.daemon.is_remote() {
             let [files, program] = self.volumes().map(|volume| volume.name());
-            let furnishing = BoxSource::Volumes { files: &files, program: &program };
-            return spec::request(self.config, &self.facts(identity, image, furnishing));
+            let source = BoxSource::Volumes { files: &files, program: &program };
+            return spec::request(self.config, &self.facts(identity, image, source));
         }
         let (files, run) = (folders.files(self.workspace), folders.run(self.workspace));
-        let furnishing =
+        let source =
             BoxSource::Folders { files: &files, run: &run, init: &folders.init, runner: &folders.runner };
-        spec::request(self.config, &self.facts(identity, image, furnishing))
+        spec::request(self.config, &self.facts(identity, image, source))
     }
 
     pub(super) fn facts<'b>(
         &'b self,
         identity: &'b Identity,
         image: &'b ImageFacts,
-        furnishing: BoxSource<'b>,
+        source: BoxSource<'b>,
     ) -> spec::Facts<'b> {
         spec::Facts {
             identity,
@@ -225,7 +225,7 @@ impl Plan<'_> {
             image_volumes: &image.volumes,
             owner: self.owner,
             seccomp: &self.maker.seccomp,
-            furnishing,
+            source,
             grants: self.grants,
         }
     }
@@ -350,7 +350,7 @@ impl Plan<'_> {
         }
         let met = match daemon.is_remote() {
             true => {
-                self.furnish(&made.id, image).await?;
+                self.fill_volumes(&made.id, image).await?;
                 self.start_elsewhere(&made.id).await?
             }
             false => self.start_here(&made.id).await?,

@@ -1,4 +1,4 @@
-//! What can be told of the daemon before any workspace needs it, for people who ask (`warren doctor`).
+//! Whether the Docker daemon answers, before any workspace needs it (`warren doctor`).
 
 use super::daemon::{Daemon, DaemonError, DaemonTimeouts};
 use super::host::{Host, Transport};
@@ -13,7 +13,7 @@ pub struct DaemonStatus {
     pub remark: Option<&'static str>,
 }
 
-/// Why there is none.
+/// Why no daemon can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DaemonProblem {
     /// The address cannot be used; a sentence with its remedy.
@@ -43,7 +43,7 @@ pub async fn check_daemon(
     }
 }
 
-/// With what lies beneath: "does not answer" alone does not tell a missing socket from one that may not be used.
+/// The innermost cause: "does not answer" alone does not tell a missing socket from one without permission.
 fn cause_of(error: &DaemonError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

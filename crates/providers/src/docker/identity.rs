@@ -21,8 +21,8 @@ pub(super) const GENERATION: &str = "dev.warren.generation";
 
 const PROGRAM: &str = "dev.warren.program";
 
-/// The container that is never started: volumes are furnished through it. Those that are count from 1.
-pub(super) const FURNISHER: u64 = 0;
+/// The container that is never started: volumes are filled through it. Those that are count from 1.
+pub(super) const FILLER_NUMBER: u64 = 0;
 
 /// One volume of one Warren.
 #[derive(Debug, Clone, PartialEq, Eq)]

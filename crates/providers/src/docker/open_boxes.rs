@@ -12,7 +12,7 @@ pub(super) struct OpenBoxes {
     entries: Arc<Mutex<BTreeMap<WorkspaceId, BoxUse>>>,
 }
 
-/// A box that is being made or looked for. Dropped before it is open, nothing is open_boxes any more.
+/// A box that is being made or looked for. Dropped before it is open, the workspace counts as not open.
 #[derive(Debug)]
 pub(super) struct Opening {
     boxes: OpenBoxes,

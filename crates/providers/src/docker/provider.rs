@@ -102,7 +102,7 @@ impl DockerProvider {
                 daemon: Arc::new(daemon),
                 folders: Arc::new(folders),
                 seccomp: syscalls::docker_profile().to_string().into(),
-                furnishing: Arc::default(),
+                filling: Arc::default(),
             },
             open_boxes: OpenBoxes::default(),
             disks: DiskKeeper::default(),

@@ -52,7 +52,7 @@ pub(super) struct Facts<'a> {
     pub(super) image_volumes: &'a [String],
     pub(super) owner: Owner,
     pub(super) seccomp: &'a str,
-    pub(super) furnishing: BoxSource<'a>,
+    pub(super) source: BoxSource<'a>,
     pub(super) grants: &'a [CheckedMount],
 }
 
@@ -96,16 +96,16 @@ pub(super) fn request(config: &DockerConfig, facts: &Facts<'_>) -> ContainerCrea
         attach_stdin: Some(false),
         attach_stdout: Some(false),
         attach_stderr: Some(false),
-        open_stdin: Some(facts.furnishing.is_by_stdio()),
-        stdin_once: Some(facts.furnishing.is_by_stdio()),
+        open_stdin: Some(facts.source.is_by_stdio()),
+        stdin_once: Some(facts.source.is_by_stdio()),
         tty: Some(false),
         host_config: Some(host_config(config, facts)),
         ..ContainerCreateBody::default()
     }
 }
 
-/// The container through which volumes are furnished. It is never started, and takes nothing from the image but its place.
-pub(super) fn furnisher(facts: &Facts<'_>, files: &str, program: &str) -> ContainerCreateBody {
+/// The container through which volumes are filled. It is never started, and takes nothing from the image but its place.
+pub(super) fn filler(facts: &Facts<'_>, files: &str, program: &str) -> ContainerCreateBody {
     ContainerCreateBody {
         image: Some(facts.image.to_string()),
         entrypoint: Some(vec![INIT.into()]),
@@ -133,7 +133,7 @@ fn arguments(config: &DockerConfig, facts: &Facts<'_>) -> Vec<String> {
         Reuse::Recreate => 0,
         Reuse::Reconnect => LINGER_MS,
     };
-    let channel = match facts.furnishing {
+    let channel = match facts.source {
         BoxSource::Folders { .. } => format!("listen:{RUN}/{SOCKET}"),
         BoxSource::Volumes { .. } => "stdio".to_owned(),
     };
@@ -194,7 +194,7 @@ fn host_config(config: &DockerConfig, facts: &Facts<'_>) -> HostConfig {
 }
 
 fn mounts(tmp_mb: u32, facts: &Facts<'_>) -> Vec<Mount> {
-    let own = match facts.furnishing {
+    let own = match facts.source {
         BoxSource::Folders { files, run, init, runner } => vec![
             bind(&files.to_string_lossy(), WORKSPACE_ROOT, true),
             bind(&init.to_string_lossy(), INIT, false),

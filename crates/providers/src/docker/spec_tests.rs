@@ -32,7 +32,7 @@ fn made(config: &DockerConfig, grants: &[CheckedMount], image_volumes: &[String]
 }
 
 fn made_with(
-    furnishing: BoxSource<'_>,
+    source: BoxSource<'_>,
     config: &DockerConfig,
     grants: &[CheckedMount],
     image_volumes: &[String],
@@ -44,7 +44,7 @@ fn made_with(
         image_volumes,
         owner: Owner { uid: 100_001, gid: 100_001 },
         seccomp: "{the profile}",
-        furnishing,
+        source,
         grants,
     };
     serde_json::to_value(request(config, &facts)).unwrap()

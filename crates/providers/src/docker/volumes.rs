@@ -2,7 +2,7 @@
 //! containers, and one with process 1 and the runner, which all boxes of this Warren have in common.
 //!
 //! A volume can be written from outside only through a container, and not through one whose root is read-only, as a box's
-//! is. So there is a second container that is never started, the furnisher: process 1 and the owner of the files are put
+//! is. So there is a second container that is never started, the filler: process 1 and the owner of the files are put
 //! through it. What is there already is looked at first, through the box itself, so that most boxes need none.
 
 use warren_confined_fs::Owner;
@@ -12,7 +12,7 @@ use warren_workspace::Error;
 use super::archive::{self, Entry};
 use super::container::Plan;
 use super::daemon::{DaemonError, ImageFacts};
-use super::identity::{FURNISHER, Identity, OwnVolume, VolumeContents};
+use super::identity::{FILLER_NUMBER, Identity, OwnVolume, VolumeContents};
 use super::spec::{self, BoxSource, INIT, RUNNER};
 use crate::boxes::program::{self, Program};
 
@@ -37,10 +37,10 @@ impl Plan<'_> {
     }
 
     /// Puts into the volumes of a box what they lack.
-    pub(super) async fn furnish(&self, container: &str, image: &ImageFacts) -> Result<(), Error> {
+    pub(super) async fn fill_volumes(&self, container: &str, image: &ImageFacts) -> Result<(), Error> {
         let daemon = &self.maker.daemon;
-        let step = |error: DaemonError| error.into_opening("furnishing the volumes");
-        let _alone = self.maker.furnishing.lock().await;
+        let step = |error: DaemonError| error.into_opening("filling the volumes");
+        let _alone = self.maker.filling.lock().await;
         let files = daemon.look_at(container, WORKSPACE_ROOT).await.map_err(step)?;
         // The daemon does not tell whose they are, and the config may have named another user since.
         let has_owner = files.is_some_and(|facts| facts.permissions == FILES_MODE)
@@ -64,11 +64,11 @@ impl Plan<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        let furnisher = self.make_furnisher(image).await?;
-        let put = daemon.upload(&furnisher, archive::write(&entries)).await.map_err(step);
+        let filler = self.make_filler(image).await?;
+        let put = daemon.upload(&filler, archive::write(&entries)).await.map_err(step);
         // The next try, or the reaper, finds it otherwise.
-        if let Err(error) = daemon.remove(&furnisher).await {
-            tracing::warn!(%error, "a furnishing container is left to the reaper");
+        if let Err(error) = daemon.remove(&filler).await {
+            tracing::warn!(%error, "a filler container is left to the reaper");
         }
         put?;
         let recorded = self.maker.folders.record_volume_owner(self.workspace, self.box_user());
@@ -79,14 +79,14 @@ impl Plan<'_> {
         Ok(())
     }
 
-    async fn make_furnisher(&self, image: &ImageFacts) -> Result<String, Error> {
+    async fn make_filler(&self, image: &ImageFacts) -> Result<String, Error> {
         let instance = self.maker.folders.instance.clone();
-        let identity = Identity { instance, workspace: self.workspace, generation: FURNISHER };
+        let identity = Identity { instance, workspace: self.workspace, generation: FILLER_NUMBER };
         let [files, program] = self.volumes().map(|volume| volume.name());
-        let furnishing = BoxSource::Volumes { files: &files, program: &program };
-        let request = spec::furnisher(&self.facts(&identity, image, furnishing), &files, &program);
+        let source = BoxSource::Volumes { files: &files, program: &program };
+        let request = spec::filler(&self.facts(&identity, image, source), &files, &program);
         let created = self.maker.daemon.create(&identity, &request).await;
-        created.map_err(|error| error.into_opening("furnishing the volumes"))
+        created.map_err(|error| error.into_opening("filling the volumes"))
     }
 }
 

@@ -4,7 +4,7 @@
 //! ```text
 //!   <base>/<workspace id>/     one workspace
 //!   <base>/shared/<share id>/  files that several workspaces share, where their configs say so (W5)
-//!   <base>/.staging, .trash    see `directory::staging`
+//!   <base>/.staging, .trash    see `confined_fs::Staging`
 //! ```
 //!
 //! The files API is held inside the directory by the kernel (`directory`); commands are not.

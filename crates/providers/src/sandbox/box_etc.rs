@@ -1,4 +1,4 @@
-//! What every box is given: process 1, and an `/etc` that tells nothing of the host.
+//! The `/etc` of every box: it says nothing about the host, and has process 1 and the runner in it.
 //!
 //! ```text
 //!   <base>/.box/etc/          our own passwd, hosts …; copies of what loaders, clocks and certificate checks read
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::boxes::program::{self, Program};
 
-/// What would tell of the host if it were the host's.
+/// Files with our own text, since the host's would say something about the host.
 const OWN: [(&str, &str); 6] = [
     (
         "passwd",
@@ -40,7 +40,7 @@ const COPIED: [&str; 7] = [
 const ALTERNATIVES: &str = "/etc/alternatives";
 const MAX_COPIED_BYTES: u64 = 4 << 20;
 
-/// Where the `/etc` of boxes is.
+/// Writes the files, and returns where the `/etc` of boxes is.
 pub(super) fn write_box_etc(folder: &Path) -> io::Result<PathBuf> {
     let etc = folder.join("etc");
     make_folder(folder)?;
@@ -84,7 +84,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     std::fs::set_permissions(folder, Permissions::from_mode(0o755))
 }
 
-/// Beside it first, so that a box never reads half a file.
+/// Writes beside the file and renames, so that a box never reads half of it.
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if std::fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   Warren (root)       open_tree(handle)                      detached copies of the workspace and of mounts
-//!   child, still root   join control groups; a copy of the `mount_namespace`; move the detached ones to its stage, by number
+//!   child, still root   join control groups; a copy of `mount_namespace`; move the detached ones to its stage, by number
 //!   child, box's user   exec bubblewrap with no environment and descriptors 0 to 5
 //! ```
 //!
@@ -95,7 +95,7 @@ pub(super) struct Launcher {
     running: Mutex<Option<(mpsc::Sender<Job>, JoinHandle<()>)>>,
 }
 
-/// What a mount_namespace is made of: the host's system, and the `/etc` of boxes.
+/// What the shared mount namespace is made of: the host's system, and the `/etc` of boxes.
 pub(super) type Plan = (System, PathBuf);
 type Job = (Launch, oneshot::Sender<io::Result<Started>>);
 
@@ -165,7 +165,7 @@ impl Drop for Launcher {
     }
 }
 
-/// Where the next box is born.
+/// What the launching thread prepares for the next box.
 struct NextBox {
     cgroups: Arc<Cgroups>,
     instance: String,
@@ -325,7 +325,7 @@ fn lifted(descriptor: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(descriptor.as_fd(), ABOVE_FIXED)?)
 }
 
-/// In the child: a mount namespace of its own, like the mount_namespace, from which nothing leads back to the host's.
+/// In the child: a copy of the shared mount namespace, from which nothing leads back to the host's.
 fn enter_copy(mount_namespace: RawFd) -> io::Result<()> {
     let private = libc::MS_REC | libc::MS_PRIVATE;
     // SAFETY: system calls on static strings and on a descriptor that the parent holds open; each failure is told.

@@ -1,7 +1,7 @@
-//! A box that lives: the channel to its process 1, and the means to end it.
+//! A running box: the channel to its process 1, and the means to end it.
 //!
-//! Each has an undertaker, a task that waits for bubblewrap's end, however it comes, then reaps it, makes sure that
-//! nothing of the box is left, and removes its control groups.
+//! For each box a task waits for bubblewrap's end, however it comes, then reaps it, makes sure that nothing of the box
+//! is left, and removes its control groups (`clean_up_after`).
 
 use std::io::{self, Read as _};
 use std::process::Child;
@@ -25,9 +25,9 @@ use crate::boxes::channel::{Channel, ChannelError};
 use crate::directory::blocking;
 use crate::readiness;
 
-/// How long a box may take to begin to speak.
+/// How long process 1 of a new box may take to answer.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// What of bubblewrap's complaints is kept.
+/// How much of bubblewrap's error output is kept.
 const MAX_COMPLAINT_BYTES: u64 = 2_048;
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) struct LiveBox {
 }
 
 impl LiveBox {
-    /// Takes a started bubblewrap in hand, and gives it out once it has shown that it is shut.
+    /// Takes over a started bubblewrap, and returns it once process 1 has answered and its confinement was checked.
     pub(super) async fn take_over(
         started: Started,
         channel: std::os::unix::net::UnixStream,
@@ -74,7 +74,7 @@ impl LiveBox {
         Ok(Self { channel, greeting, process, ended, cgroup: kept, _launcher: launcher })
     }
 
-    /// Ends everything in it, now. `ended` tells when it is done.
+    /// Kills everything in the box. `ended` waits until that is done.
     pub(super) fn kill(&self) {
         // Either is enough; process 1 may be stopped, and bubblewrap may be gone.
         let _ = self.channel.tell(Call::Leave);
@@ -108,7 +108,7 @@ impl Drop for LiveBox {
     }
 }
 
-/// Ends a box that was not given out.
+/// Kills a box that is not returned to the caller.
 struct KillOnDrop<'a>(&'a AsyncFd<OwnedFd>);
 
 impl Drop for KillOnDrop<'_> {
@@ -118,7 +118,7 @@ impl Drop for KillOnDrop<'_> {
 }
 
 fn kill(process: &AsyncFd<OwnedFd>) {
-    // Gone already is what is wanted.
+    // An error means that it is gone already.
     let _ = pidfd_send_signal(process.get_ref().as_fd(), Signal::KILL);
 }
 

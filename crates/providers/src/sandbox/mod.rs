@@ -6,9 +6,9 @@
 //!   <base>/<workspace id>/    one workspace's files, owned by the box's user
 //!   <base>/.box/              what every box is given: an /etc of our own, with process 1 in it
 //!   <base>/.pool-…/           files of boxes that wait for a workspace (`pool`)
-//!   <base>/.staging, .trash   see `directory::staging`
+//!   <base>/.staging, .trash   see `confined_fs::Staging`
 //!
-//!   open ─▶ backend (found and judged) ─▶ arguments ─▶ launch ─▶ live_box ─▶ workspace
+//!   open ─▶ backend (found and checked) ─▶ arguments ─▶ launch ─▶ live_box ─▶ workspace
 //!                                cgroup, mount_namespace ─────┘
 //! ```
 //!

@@ -1,5 +1,5 @@
-//! What bubblewrap itself sees where Warren is root: a mount namespace that is made once, holds little, and holds ready
-//! what all boxes have in common.
+//! The mount namespace that bubblewrap is started in where Warren is root. It is made once and holds only what all boxes
+//! have in common.
 //!
 //! ```text
 //!   /usr, /bin …   the host's, as in every box       /proc        the host's; a box gets its own
@@ -34,7 +34,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::arguments::System;
 
-/// Covered, in our own namespace only, to build upon. It is there on every system.
+/// Where the new root is built, in our own namespace only. The folder is there on every system.
 const SITE: &str = "/tmp";
 const SMALL: &std::ffi::CStr = c"size=64k,nr_inodes=128,mode=0755";
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -56,7 +56,7 @@ impl MountNamespace {
     /// `etc` is what boxes find there.
     pub(super) fn make(system: &System, etc: &Path) -> io::Result<Self> {
         let built = std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().name("mount_namespace".into());
+            let builder = std::thread::Builder::new().name("mount-namespace".into());
             Ok::<_, io::Error>(builder.spawn_scoped(scope, || build(system, etc))?.join())
         })?;
         let namespace = built.map_err(|_| io::Error::other("the thread that builds it panicked"))??;
@@ -104,7 +104,7 @@ fn build(system: &System, etc: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open("/proc/thread-self/ns/mnt", flags, Mode::empty())?)
 }
 
-/// As bubblewrap would make it, but for terminals, of which each box has its own.
+/// A `/dev` as bubblewrap would make it, without terminals: each box has its own.
 fn make_devices(folder: &Path) -> io::Result<()> {
     mount("warren", folder, "tmpfs", PLAIN, SMALL)?;
     for name in DEVICES {
@@ -122,7 +122,7 @@ fn make_devices(folder: &Path) -> io::Result<()> {
     Ok(mount_remount(folder, MountFlags::BIND | MountFlags::RDONLY | PLAIN, c"")?)
 }
 
-/// Whatever Warren's own mask is.
+/// With the mode 0755, whatever Warren's own umask is.
 fn make_folder(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
 

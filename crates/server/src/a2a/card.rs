@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use warren_exchange::a2a::{HTTP_JSON, JSON_RPC, VERSION};
 use warren_model::{Registration, Workspace, truncate_utf8};
 
-use super::refusal::Refusal;
-use super::visit::Visit;
+use super::error::A2aError;
+use super::request::A2aRequest;
 use crate::App;
 
 /// Of one text in a card.
@@ -25,17 +25,11 @@ const CACHE: &str = "private, max-age=0, must-revalidate";
 
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    visit: Visit,
+    a2a: A2aRequest,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    let id = visit.workspace.id;
-    let registration = app
-        .fleet
-        .context
-        .store()
-        .read(move |tx| tx.registration(id).map_err(warren_exchange::Error::from))
-        .await?;
-    let card = card_of(&visit.workspace, registration.as_ref(), &visit.base_url).to_string();
+) -> Result<Response, A2aError> {
+    let registration = app.fleet.runtimes.registration(a2a.workspace.id).await?;
+    let card = card_of(&a2a.workspace, registration.as_ref(), &a2a.base_url).to_string();
     let tag = format!("\"{}\"", digest(&card));
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| is_named(known, &tag));
     let (status, body) =

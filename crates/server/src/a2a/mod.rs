@@ -16,13 +16,13 @@
 //! Nothing here is in the OpenAPI document: these routes are described by the protocol. `routes()` is their one list.
 
 mod card;
-mod operations;
+mod error;
+mod methods;
 mod push;
-mod refusal;
+mod request;
 mod rest;
 mod rpc;
 mod stream;
-mod visit;
 
 use std::sync::Arc;
 

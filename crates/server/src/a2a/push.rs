@@ -5,18 +5,18 @@ use warren_exchange::a2a::{
 };
 use warren_model::Task;
 
-use super::refusal::Refusal;
-use super::visit::{Visit, task_id};
+use super::error::A2aError;
+use super::request::{A2aRequest, task_id};
 
-impl Visit {
+impl A2aRequest {
     /// `CreateTaskPushNotificationConfig`; the same id again replaces it.
-    pub(super) async fn create_push_config(self, config: PushConfig) -> Result<PushConfig, Refusal> {
+    pub(super) async fn create_push_config(self, config: PushConfig) -> Result<PushConfig, A2aError> {
         let task = self.task(task_id(config.task_id.as_deref().unwrap_or_default())?).await?;
         self.put_push_config(&task, config).await
     }
 
     /// Before a message is accepted with one, so that a bad one leaves nothing behind.
-    pub(super) async fn check_push_config(&self, config: &PushConfig) -> Result<(), Refusal> {
+    pub(super) async fn check_push_config(&self, config: &PushConfig) -> Result<(), A2aError> {
         Ok(self.app.exchange.push_configs.check(config).await?)
     }
 
@@ -24,11 +24,11 @@ impl Visit {
         &self,
         task: &Task,
         config: PushConfig,
-    ) -> Result<PushConfig, Refusal> {
+    ) -> Result<PushConfig, A2aError> {
         Ok(self.app.exchange.push_configs.put(&self.who, task, config).await?)
     }
 
-    pub(super) async fn push_config(self, request: PushConfigRequest) -> Result<PushConfig, Refusal> {
+    pub(super) async fn push_config(self, request: PushConfigRequest) -> Result<PushConfig, A2aError> {
         let configs = self.configs_of(&request.task_id).await?;
         let found = configs.into_iter().find(|config| config.id.as_deref() == Some(request.id.as_str()));
         // The protocol's own word for it.
@@ -38,17 +38,17 @@ impl Visit {
     pub(super) async fn push_configs(
         self,
         request: ListPushConfigsRequest,
-    ) -> Result<ListPushConfigsResponse, Refusal> {
+    ) -> Result<ListPushConfigsResponse, A2aError> {
         Ok(ListPushConfigsResponse { configs: self.configs_of(&request.task_id).await? })
     }
 
     /// One that is not there is deleted already.
-    pub(super) async fn delete_push_config(self, request: PushConfigRequest) -> Result<(), Refusal> {
+    pub(super) async fn delete_push_config(self, request: PushConfigRequest) -> Result<(), A2aError> {
         let task = self.task(task_id(&request.task_id)?).await?;
         Ok(self.app.exchange.push_configs.remove(&self.who, &task, &request.id).await?)
     }
 
-    async fn configs_of(&self, id: &str) -> Result<Vec<PushConfig>, Refusal> {
+    async fn configs_of(&self, id: &str) -> Result<Vec<PushConfig>, A2aError> {
         let task = self.task(task_id(id)?).await?;
         Ok(self.app.exchange.push_configs.list(&task).await?)
     }

@@ -14,74 +14,74 @@ use warren_exchange::a2a::{
 };
 use warren_model::ErrorCode;
 
-use super::refusal::{Refusal, json as answer_json};
-use super::stream::Spelling;
-use super::visit::{Visit, check_version, json_body, read, segment};
+use super::error::{A2aError, json as answer_json};
+use super::request::{A2aRequest, check_version, json_body, read, segment};
+use super::stream::EventBinding;
 use crate::App;
 use crate::problem::Failure;
 
-/// A visit in a version that is spoken here.
-pub(super) struct RestVisit(Visit);
+/// A request in a version that is spoken here.
+pub(super) struct RestRequest(A2aRequest);
 
-impl FromRequestParts<Arc<App>> for RestVisit {
-    type Rejection = Refusal;
+impl FromRequestParts<Arc<App>> for RestRequest {
+    type Rejection = A2aError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Refusal> {
-        let visit = Visit::from_request_parts(parts, app).await?;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, A2aError> {
+        let a2a = A2aRequest::from_request_parts(parts, app).await?;
         check_version(parts)?;
-        Ok(Self(visit))
+        Ok(Self(a2a))
     }
 }
 
-type Answered = Result<Response, Refusal>;
+type Answered = Result<Response, A2aError>;
 
-pub(super) async fn send(RestVisit(visit): RestVisit, request: Request) -> Answered {
-    let body = object(request, &visit.app).await?;
-    answered(visit.send(read(body)?).await?)
+pub(super) async fn send(RestRequest(a2a): RestRequest, request: Request) -> Answered {
+    let body = object(request, &a2a.app).await?;
+    answered(a2a.send(read(body)?).await?)
 }
 
-pub(super) async fn stream(RestVisit(visit): RestVisit, request: Request) -> Answered {
-    let body = object(request, &visit.app).await?;
-    Ok(visit.send_and_follow(read(body)?).await?.into_response(Spelling::HttpJson))
+pub(super) async fn stream(RestRequest(a2a): RestRequest, request: Request) -> Answered {
+    let body = object(request, &a2a.app).await?;
+    Ok(a2a.send_and_follow(read(body)?).await?.into_response(EventBinding::HttpJson))
 }
 
-pub(super) async fn list_tasks(RestVisit(visit): RestVisit, request: Request) -> Answered {
-    answered(visit.list_tasks(read(query(request.uri().query()))?).await?)
+pub(super) async fn list_tasks(RestRequest(a2a): RestRequest, request: Request) -> Answered {
+    answered(a2a.list_tasks(read(query(request.uri().query()))?).await?)
 }
 
 /// `GET …/tasks/{id}` and `GET …/tasks/{id}:subscribe`.
-pub(super) async fn get_task(RestVisit(visit): RestVisit, request: Request) -> Answered {
+pub(super) async fn get_task(RestRequest(a2a): RestRequest, request: Request) -> Answered {
     let (mut parts, _) = request.into_parts();
     let task = segment(&mut parts, "task").await?;
     if let Some(id) = task.strip_suffix(":subscribe") {
-        return subscribe(visit, id).await;
+        return subscribe(a2a, id).await;
     }
     let mut params = query(parts.uri.query());
     params["id"] = json!(task);
-    answered(visit.get_task(read(params)?).await?)
+    answered(a2a.get_task(read(params)?).await?)
 }
 
 /// `POST …/tasks/{id}:cancel`, and `:subscribe` as some clients ask for it.
-pub(super) async fn act_on_task(RestVisit(visit): RestVisit, request: Request) -> Answered {
+pub(super) async fn act_on_task(RestRequest(a2a): RestRequest, request: Request) -> Answered {
     let (mut parts, body) = request.into_parts();
     let task = segment(&mut parts, "task").await?;
     match task.rsplit_once(':') {
-        Some((id, "subscribe")) => subscribe(visit, id).await,
+        Some((id, "subscribe")) => subscribe(a2a, id).await,
         Some((id, "cancel")) => {
-            let metadata = cancel_metadata(Request::from_parts(parts, body), &visit.app).await?;
-            answered(visit.cancel_task(CancelTaskRequest { id: id.to_owned(), metadata }).await?)
+            let metadata = cancel_metadata(Request::from_parts(parts, body), &a2a.app).await?;
+            answered(a2a.cancel_task(CancelTaskRequest { id: id.to_owned(), metadata }).await?)
         }
         _ => Err(Failure::from(ErrorCode::MethodNotAllowed).into()),
     }
 }
 
-async fn subscribe(visit: Visit, id: &str) -> Answered {
+async fn subscribe(a2a: A2aRequest, id: &str) -> Answered {
     let request = SubscribeToTaskRequest { id: id.to_owned() };
-    Ok(visit.subscribe(request).await?.into_response(Spelling::HttpJson))
+    Ok(a2a.subscribe(request).await?.into_response(EventBinding::HttpJson))
 }
 
 /// A cancellation needs no body; some clients name the type of the one that they do not send.
-async fn cancel_metadata(request: Request, app: &App) -> Result<Map<String, Value>, Refusal> {
+async fn cancel_metadata(request: Request, app: &App) -> Result<Map<String, Value>, A2aError> {
     if !request.headers().contains_key(http::header::CONTENT_TYPE) {
         return Ok(Map::new());
     }
@@ -96,44 +96,44 @@ async fn cancel_metadata(request: Request, app: &App) -> Result<Map<String, Valu
     }
 }
 
-pub(super) async fn create_push(RestVisit(visit): RestVisit, request: Request) -> Answered {
+pub(super) async fn create_push(RestRequest(a2a): RestRequest, request: Request) -> Answered {
     let (mut parts, body) = request.into_parts();
     let task = segment(&mut parts, "task").await?;
-    let mut config = object(Request::from_parts(parts, body), &visit.app).await?;
+    let mut config = object(Request::from_parts(parts, body), &a2a.app).await?;
     config["taskId"] = json!(task);
-    answered(visit.create_push_config(read(config)?).await?)
+    answered(a2a.create_push_config(read(config)?).await?)
 }
 
-pub(super) async fn list_push(RestVisit(visit): RestVisit, request: Request) -> Answered {
+pub(super) async fn list_push(RestRequest(a2a): RestRequest, request: Request) -> Answered {
     let (mut parts, _) = request.into_parts();
     let task_id = segment(&mut parts, "task").await?;
-    answered(visit.push_configs(ListPushConfigsRequest { task_id }).await?)
+    answered(a2a.push_configs(ListPushConfigsRequest { task_id }).await?)
 }
 
-pub(super) async fn get_push(RestVisit(visit): RestVisit, request: Request) -> Answered {
-    answered(visit.push_config(named_config(request).await?).await?)
+pub(super) async fn get_push(RestRequest(a2a): RestRequest, request: Request) -> Answered {
+    answered(a2a.push_config(named_config(request).await?).await?)
 }
 
-pub(super) async fn delete_push(RestVisit(visit): RestVisit, request: Request) -> Answered {
-    visit.delete_push_config(named_config(request).await?).await?;
+pub(super) async fn delete_push(RestRequest(a2a): RestRequest, request: Request) -> Answered {
+    a2a.delete_push_config(named_config(request).await?).await?;
     answered(json!({}))
 }
 
-async fn named_config(request: Request) -> Result<PushConfigRequest, Refusal> {
+async fn named_config(request: Request) -> Result<PushConfigRequest, A2aError> {
     let (mut parts, _) = request.into_parts();
     let task_id = segment(&mut parts, "task").await?;
     Ok(PushConfigRequest { task_id, id: segment(&mut parts, "config").await? })
 }
 
-pub(super) async fn extended_card(RestVisit(visit): RestVisit) -> Answered {
-    Err(visit.extended_card())
+pub(super) async fn extended_card(RestRequest(a2a): RestRequest) -> Answered {
+    Err(a2a.extended_card())
 }
 
 fn answered(answer: impl Serialize) -> Answered {
     Ok(answer_json(200, MEDIA_TYPE, &answer))
 }
 
-async fn object(request: Request, app: &App) -> Result<Value, Refusal> {
+async fn object(request: Request, app: &App) -> Result<Value, A2aError> {
     Ok(object_in(&json_body(request, app).await?)?)
 }
 

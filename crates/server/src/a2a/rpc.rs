@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use warren_exchange::a2a::{ErrorKind, ProtocolError};
 
-use super::refusal::{Refusal, json as answer_json, with_retry_after};
-use super::stream::{Events, Spelling};
-use super::visit::{Visit, check_version, json_body, read};
+use super::error::{A2aError, json as answer_json, with_retry_after};
+use super::request::{A2aRequest, check_version, json_body, read};
+use super::stream::{EventBinding, TaskEvents};
 use crate::App;
 
 /// What a method answers with.
 enum Answer {
     Result(Value),
-    Events(Box<Events>),
+    Events(Box<TaskEvents>),
 }
 
 /// A request whose shape is JSON-RPC's, whatever it asks for.
@@ -26,32 +26,32 @@ struct Envelope {
     params: Value,
 }
 
-pub(super) async fn call(State(app): State<Arc<App>>, visit: Visit, request: Request) -> Response {
+pub(super) async fn call(State(app): State<Arc<App>>, a2a: A2aRequest, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let version = check_version(&parts);
     let body = match json_body(Request::from_parts(parts, body), &app).await {
         Ok(body) => body,
-        Err(refusal) => return refused(&Value::Null, refusal),
+        Err(error) => return refused(&Value::Null, error),
     };
     let envelope = match open(&body) {
         Ok(envelope) => envelope,
         Err((id, error)) => return refused(&id, error.into()),
     };
-    match run(visit, &envelope, version).await {
+    match run(a2a, &envelope, version).await {
         Ok(Answer::Result(result)) => answer_json(
             200,
             "application/json",
             &json!({ "jsonrpc": "2.0", "id": envelope.id, "result": result }),
         ),
-        Ok(Answer::Events(events)) => events.into_response(Spelling::JsonRpc { id: envelope.id }),
-        Err(refusal) => refused(&envelope.id, refusal),
+        Ok(Answer::Events(events)) => events.into_response(EventBinding::JsonRpc { id: envelope.id }),
+        Err(error) => refused(&envelope.id, error),
     }
 }
 
-fn refused(id: &Value, refusal: Refusal) -> Response {
-    match refusal {
-        Refusal::Outside(failure) => failure.into_response(),
-        Refusal::Within(error) => {
+fn refused(id: &Value, error: A2aError) -> Response {
+    match error {
+        A2aError::Outside(failure) => failure.into_response(),
+        A2aError::Within(error) => {
             let body = json!({ "jsonrpc": "2.0", "id": id, "error": error.to_rpc() });
             with_retry_after(answer_json(error.kind.rpc_status(), "application/json", &body), &error)
         }
@@ -87,36 +87,36 @@ fn open(body: &[u8]) -> Result<Envelope, (Value, ProtocolError)> {
 }
 
 async fn run(
-    visit: Visit,
+    a2a: A2aRequest,
     envelope: &Envelope,
     version: Result<(), ProtocolError>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, A2aError> {
     let Some(method) = Method::parse(&envelope.method) else {
         return Err(ProtocolError::new(ErrorKind::MethodNotFound, "there is no such method").into());
     };
     version?;
     let params = envelope.params.clone();
     match method {
-        Method::SendMessage => result(visit.send(read(params)?).await?),
+        Method::SendMessage => result(a2a.send(read(params)?).await?),
         Method::SendStreamingMessage => {
-            Ok(Answer::Events(Box::new(visit.send_and_follow(read(params)?).await?)))
+            Ok(Answer::Events(Box::new(a2a.send_and_follow(read(params)?).await?)))
         }
-        Method::GetTask => result(visit.get_task(read(params)?).await?),
-        Method::ListTasks => result(visit.list_tasks(read(params)?).await?),
-        Method::CancelTask => result(visit.cancel_task(read(params)?).await?),
-        Method::SubscribeToTask => Ok(Answer::Events(Box::new(visit.subscribe(read(params)?).await?))),
-        Method::CreatePushConfig => result(visit.create_push_config(read(params)?).await?),
-        Method::GetPushConfig => result(visit.push_config(read(params)?).await?),
-        Method::ListPushConfigs => result(visit.push_configs(read(params)?).await?),
+        Method::GetTask => result(a2a.get_task(read(params)?).await?),
+        Method::ListTasks => result(a2a.list_tasks(read(params)?).await?),
+        Method::CancelTask => result(a2a.cancel_task(read(params)?).await?),
+        Method::SubscribeToTask => Ok(Answer::Events(Box::new(a2a.subscribe(read(params)?).await?))),
+        Method::CreatePushConfig => result(a2a.create_push_config(read(params)?).await?),
+        Method::GetPushConfig => result(a2a.push_config(read(params)?).await?),
+        Method::ListPushConfigs => result(a2a.push_configs(read(params)?).await?),
         Method::DeletePushConfig => {
-            visit.delete_push_config(read(params)?).await?;
+            a2a.delete_push_config(read(params)?).await?;
             Ok(Answer::Result(Value::Null))
         }
-        Method::GetExtendedAgentCard => Err(visit.extended_card()),
+        Method::GetExtendedAgentCard => Err(a2a.extended_card()),
     }
 }
 
-fn result(answer: impl Serialize) -> Result<Answer, Refusal> {
+fn result(answer: impl Serialize) -> Result<Answer, A2aError> {
     let failed = |error: serde_json::Error| ProtocolError::new(ErrorKind::Internal, error.to_string());
     Ok(Answer::Result(serde_json::to_value(answer).map_err(failed)?))
 }

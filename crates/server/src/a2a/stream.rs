@@ -17,62 +17,62 @@ use serde_json::{Value, json};
 use warren_exchange::a2a::{ErrorKind, Feed, ProtocolError, StreamResponse};
 use warren_exchange::{Accepted, FileView, Follower};
 use warren_model::{ErrorCode, TaskId};
+use warren_operations::while_allowed;
 
-use super::refusal::{Refusal, unsupported};
-use super::visit::Visit;
+use super::error::{A2aError, unsupported};
+use super::request::A2aRequest;
 use crate::App;
-use crate::standing::while_standing;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// How an event is written.
 #[derive(Debug, Clone)]
-pub(super) enum Spelling {
+pub(super) enum EventBinding {
     JsonRpc { id: Value },
     HttpJson,
 }
 
-/// Events that are to come.
-pub(super) struct Events {
-    visit: Visit,
+/// TaskEvents that are to come.
+pub(super) struct TaskEvents {
+    a2a: A2aRequest,
     id: TaskId,
     feed: Feed,
     first: Vec<StreamResponse>,
     follower: Follower,
 }
 
-impl Events {
+impl TaskEvents {
     /// Of a message that was just accepted.
     pub(super) async fn of_message(
-        visit: Visit,
+        a2a: A2aRequest,
         accepted: Accepted,
         history_length: Option<usize>,
-    ) -> Result<Self, Refusal> {
-        let (id, sight) = (accepted.task.id, visit.sight());
-        let (task, follower) = visit.app.exchange.messages.follow(id, sight).await?;
+    ) -> Result<Self, A2aError> {
+        let (id, sight) = (accepted.task.id, a2a.sight());
+        let (task, follower) = a2a.app.exchange.messages.follow(id, sight).await?;
         let (feed, first) = Feed::of_message(task, accepted.position.is_some(), history_length);
-        Ok(Self { visit, id, feed, first, follower })
+        Ok(Self { a2a, id, feed, first, follower })
     }
 
     /// Of a task that has not ended.
-    pub(super) async fn of_task(visit: Visit, id: TaskId) -> Result<Self, Refusal> {
+    pub(super) async fn of_task(a2a: A2aRequest, id: TaskId) -> Result<Self, A2aError> {
         // Whether it is theirs to see is asked first.
-        visit.task(id).await?;
-        let (task, follower) = visit.app.exchange.messages.follow(id, visit.sight()).await?;
+        a2a.task(id).await?;
+        let (task, follower) = a2a.app.exchange.messages.follow(id, a2a.sight()).await?;
         if task.state.is_final() {
             return Err(unsupported("the task has ended: nothing more will happen to it"));
         }
         let (feed, first) = Feed::of_task(task);
-        Ok(Self { visit, id, feed, first, follower })
+        Ok(Self { a2a, id, feed, first, follower })
     }
 
-    pub(super) fn into_response(self, spelling: Spelling) -> Response {
-        let Self { visit, id, feed, first, follower } = self;
-        let (app, sight) = (Arc::clone(&visit.app), visit.sight());
-        let reading = Reading { app, id, sight, feed, follower: Some(follower), ready: first.into() };
-        let written = spelling.clone();
-        let events = reading.events().map(move |event| written.event(&event));
-        let events = while_standing(events, visit.lost(), move |code| spelling.farewell(code));
+    pub(super) fn into_response(self, binding: EventBinding) -> Response {
+        let Self { a2a, id, feed, first, follower } = self;
+        let (app, sight) = (Arc::clone(&a2a.app), a2a.sight());
+        let reader = TaskReader { app, id, sight, feed, follower: Some(follower), ready: first.into() };
+        let written = binding.clone();
+        let events = reader.events().map(move |event| written.event(&event));
+        let events = while_allowed(events, a2a.lost(), move |code| binding.closing(code));
         let events = events.map(Ok::<_, Infallible>);
         let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
         // Proxies that collect an answer before they pass it on would hold it back until its end.
@@ -82,7 +82,7 @@ impl Events {
     }
 }
 
-struct Reading {
+struct TaskReader {
     app: Arc<App>,
     id: TaskId,
     sight: FileView,
@@ -92,11 +92,11 @@ struct Reading {
     ready: VecDeque<StreamResponse>,
 }
 
-impl Reading {
+impl TaskReader {
     fn events(self) -> impl Stream<Item = Result<StreamResponse, ProtocolError>> + Send {
-        stream::unfold(self, |mut reading| async move {
-            let event = reading.next().await?;
-            Some((event, reading))
+        stream::unfold(self, |mut reader| async move {
+            let event = reader.next().await?;
+            Some((event, reader))
         })
     }
 
@@ -132,7 +132,7 @@ impl Reading {
     }
 }
 
-impl Spelling {
+impl EventBinding {
     fn event(&self, event: &Result<StreamResponse, ProtocolError>) -> SseEvent {
         match event {
             Ok(event) => SseEvent::default().data(self.write(event).to_string()),
@@ -157,7 +157,7 @@ impl Spelling {
     }
 
     /// Why a stream ends before its task does (sec/U05).
-    fn farewell(&self, code: ErrorCode) -> SseEvent {
+    fn closing(&self, code: ErrorCode) -> SseEvent {
         self.error(&ProtocolError::new(ErrorKind::Warren(code), code.entry().sentence))
     }
 }

@@ -5,7 +5,7 @@
 //! goes by the chunks and drops the length before anybody sees it; so the bytes are looked at on their way to it.
 //!
 //! ```text
-//!   bytes ─▶ Framing (looks, changes nothing) ─▶ HTTP library ─▶ Unambiguous ─▶ routes
+//!   bytes ─▶ Framing (looks, changes nothing) ─▶ HTTP library ─▶ RefuseAmbiguous ─▶ routes
 //!              └─ both in one head: noted ─────────────────────────┘ 400, and the connection is closed
 //! ```
 //!
@@ -27,7 +27,7 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::linger::Linger;
+use super::drain::Drain;
 
 /// Longer than any line that the library takes: of longer ones only so much is kept.
 const KEPT: usize = super::MAX_HEAD_BYTES;
@@ -35,14 +35,14 @@ const KEPT: usize = super::MAX_HEAD_BYTES;
 /// Follows the requests of one connection.
 #[derive(Debug)]
 pub(super) struct Framing {
-    place: Place,
+    place: Position,
     /// The line that is being read.
     line: Vec<u8>,
     head: Head,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     RequestLine,
     Head,
     /// So many bytes of a body are to come.
@@ -61,7 +61,7 @@ struct Head {
 
 impl Default for Framing {
     fn default() -> Self {
-        Self { place: Place::RequestLine, line: Vec::new(), head: Head::default() }
+        Self { place: Position::RequestLine, line: Vec::new(), head: Head::default() }
     }
 }
 
@@ -70,7 +70,7 @@ impl Framing {
     pub(super) fn take(&mut self, mut bytes: &[u8]) -> bool {
         let mut is_ambiguous = false;
         while !bytes.is_empty() {
-            if let Place::Body(left) | Place::Chunk(left) = self.place {
+            if let Position::Body(left) | Position::Chunk(left) = self.place {
                 let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
                 bytes = &bytes[taken..];
                 self.pass_body(left - taken as u64);
@@ -90,8 +90,8 @@ impl Framing {
     /// Whether more of a request's body is to come.
     pub(super) fn is_in_a_body(&self) -> bool {
         match self.place {
-            Place::RequestLine | Place::Head => false,
-            Place::Body(_) | Place::ChunkSize | Place::Chunk(_) | Place::Trailers => true,
+            Position::RequestLine | Position::Head => false,
+            Position::Body(_) | Position::ChunkSize | Position::Chunk(_) | Position::Trailers => true,
         }
     }
 
@@ -102,11 +102,11 @@ impl Framing {
 
     fn pass_body(&mut self, left: u64) {
         self.place = match self.place {
-            Place::Body(_) if left > 0 => Place::Body(left),
-            Place::Chunk(_) if left > 0 => Place::Chunk(left),
-            Place::Body(_) => Place::RequestLine,
-            Place::Chunk(_) | Place::ChunkSize => Place::ChunkSize,
-            Place::RequestLine | Place::Head | Place::Trailers => self.place,
+            Position::Body(_) if left > 0 => Position::Body(left),
+            Position::Chunk(_) if left > 0 => Position::Chunk(left),
+            Position::Body(_) => Position::RequestLine,
+            Position::Chunk(_) | Position::ChunkSize => Position::ChunkSize,
+            Position::RequestLine | Position::Head | Position::Trailers => self.place,
         };
     }
 
@@ -116,28 +116,28 @@ impl Framing {
         let mut is_ambiguous = false;
         self.place = match self.place {
             // Empty lines before a request are passed over.
-            Place::RequestLine if is_empty => Place::RequestLine,
-            Place::RequestLine => Place::Head,
-            Place::Head if is_empty => {
+            Position::RequestLine if is_empty => Position::RequestLine,
+            Position::RequestLine => Position::Head,
+            Position::Head if is_empty => {
                 let head = std::mem::take(&mut self.head);
                 is_ambiguous = head.has_transfer_encoding && head.content_length.is_some();
                 match head {
-                    Head { has_transfer_encoding: true, .. } => Place::ChunkSize,
-                    Head { content_length: Some(length @ 1..), .. } => Place::Body(length),
-                    Head { .. } => Place::RequestLine,
+                    Head { has_transfer_encoding: true, .. } => Position::ChunkSize,
+                    Head { content_length: Some(length @ 1..), .. } => Position::Body(length),
+                    Head { .. } => Position::RequestLine,
                 }
             }
-            Place::Head => {
+            Position::Head => {
                 note(&mut self.head, line);
-                Place::Head
+                Position::Head
             }
-            Place::ChunkSize => match chunk_size(line) {
-                0 => Place::Trailers,
-                size => Place::Chunk(size.saturating_add(2)),
+            Position::ChunkSize => match chunk_size(line) {
+                0 => Position::Trailers,
+                size => Position::Chunk(size.saturating_add(2)),
             },
-            Place::Trailers if is_empty => Place::RequestLine,
-            Place::Trailers => Place::Trailers,
-            Place::Body(_) | Place::Chunk(_) => self.place,
+            Position::Trailers if is_empty => Position::RequestLine,
+            Position::Trailers => Position::Trailers,
+            Position::Body(_) | Position::Chunk(_) => self.place,
         };
         self.line.clear();
         is_ambiguous
@@ -164,25 +164,25 @@ fn chunk_size(line: &[u8]) -> u64 {
 
 /// Set once a connection has sent a request whose end is not clear.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Note(Arc<AtomicBool>);
+pub(super) struct AmbiguityFlag(Arc<AtomicBool>);
 
 /// A stream whose bytes are looked at as they are read.
 #[derive(Debug)]
-pub(super) struct Watched<S> {
+pub(super) struct FramedStream<S> {
     inner: S,
     framing: Framing,
-    note: Note,
-    linger: Linger,
+    note: AmbiguityFlag,
+    drain: Drain,
     is_shut: bool,
 }
 
-impl<S> Watched<S> {
-    pub(super) fn new(inner: S, note: Note) -> Self {
-        Self { inner, framing: Framing::default(), note, linger: Linger::default(), is_shut: false }
+impl<S> FramedStream<S> {
+    pub(super) fn new(inner: S, note: AmbiguityFlag) -> Self {
+        Self { inner, framing: Framing::default(), note, drain: Drain::default(), is_shut: false }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for FramedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -197,7 +197,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for FramedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -223,23 +223,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { inner, framing, linger, is_shut, .. } = &mut *self;
+        let Self { inner, framing, drain, is_shut, .. } = &mut *self;
         if !*is_shut {
             std::task::ready!(Pin::new(&mut *inner).poll_shutdown(context))?;
             *is_shut = true;
         }
-        linger.poll(inner, framing, context).map(Ok)
+        drain.poll(inner, framing, context).map(Ok)
     }
 }
 
 /// Serves a connection until it sends a request whose end is not clear.
 #[derive(Debug, Clone)]
-pub(super) struct Unambiguous<S> {
+pub(super) struct RefuseAmbiguous<S> {
     pub(super) inner: S,
-    pub(super) note: Note,
+    pub(super) note: AmbiguityFlag,
 }
 
-impl<S> Service<Request<Incoming>> for Unambiguous<S>
+impl<S> Service<Request<Incoming>> for RefuseAmbiguous<S>
 where
     S: Service<Request<Incoming>, Response = Response, Error = Infallible>,
     S::Future: Future<Output = Result<Response, Infallible>>,

@@ -1,7 +1,7 @@
 //! The server: an accept loop of our own on hyper, since a bare one keeps slow clients for ever (sec/W05).
 
+mod drain;
 mod framing;
-mod linger;
 mod stall;
 pub(crate) mod unread;
 
@@ -17,10 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
+use warren_operations::Operations;
 
-use self::framing::{Note, Unambiguous, Watched};
+use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
@@ -75,6 +77,7 @@ impl Server {
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
+            operations: Operations::new(fleet.clone()),
             stopping: CancellationToken::new(),
             clock: doors.0,
             entropy: doors.1,
@@ -96,8 +99,12 @@ impl Server {
     /// Serves until `stop` is cancelled; then lets requests in flight finish, within the limit, and returns.
     pub async fn run(self, stop: CancellationToken) {
         let Self { listener, app, router, .. } = self;
-        let follower =
-            tokio::spawn(app.hub.clone().follow(Arc::clone(app.fleet.context.store()), app.stopping.clone()));
+        let follower = tokio::spawn(
+            app.hub
+                .clone()
+                .follow(app.fleet.event_log.clone(), app.stopping.clone())
+                .instrument(tracing::info_span!("server.events.follow")),
+        );
         let connections = TaskTracker::new();
         let places = Arc::new(Semaphore::new(app.limits().max_connections as usize));
         loop {
@@ -145,8 +152,8 @@ impl Server {
 }
 
 type Connection = hyper::server::conn::http1::UpgradeableConnection<
-    TokioIo<Watched<stall::StallGuard<TcpStream>>>,
-    Unambiguous<TowerToHyperService<Router>>,
+    TokioIo<FramedStream<stall::StallGuard<TcpStream>>>,
+    RefuseAmbiguous<TowerToHyperService<Router>>,
 >;
 
 /// Serves until the client is done; once the server stops, only until the request in flight is answered.
@@ -164,13 +171,13 @@ fn connection(stream: TcpStream, app: &App, router: Router) -> Connection {
     let _ = stream.set_nodelay(true);
     let limits = app.limits();
     let guarded = stall::StallGuard::new(stream, Duration::from_millis(limits.stall_timeout_ms));
-    let note = Note::default();
-    let service = Unambiguous { inner: TowerToHyperService::new(router), note: note.clone() };
+    let note = AmbiguityFlag::default();
+    let service = RefuseAmbiguous { inner: TowerToHyperService::new(router), note: note.clone() };
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
         .max_buf_size(MAX_HEAD_BYTES)
         .max_headers(MAX_HEADERS)
-        .serve_connection(TokioIo::new(Watched::new(guarded, note)), service)
+        .serve_connection(TokioIo::new(FramedStream::new(guarded, note)), service)
         .with_upgrades()
 }

@@ -15,12 +15,12 @@ use http::{HeaderValue, header};
 use hyper::body::{Frame, SizeHint};
 
 /// Says that the connection ends with this answer where the request was refused and not read to its end.
-pub(crate) async fn say_that_it_ends(request: Request, next: Next) -> Response {
+pub(crate) async fn close_after_unread_body(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
     let is_read = Arc::new(AtomicBool::new(false));
-    let request = request.map(|inner| Body::new(Watched { inner, is_read: Arc::clone(&is_read) }));
+    let request = request.map(|inner| Body::new(ReadToEnd { inner, is_read: Arc::clone(&is_read) }));
     let mut response = next.run(request).await;
     let is_refused = response.status().is_client_error() || response.status().is_server_error();
     if is_refused && !is_read.load(Ordering::Relaxed) {
@@ -31,12 +31,12 @@ pub(crate) async fn say_that_it_ends(request: Request, next: Next) -> Response {
 
 /// Notes that it was read to its end.
 #[derive(Debug)]
-struct Watched {
+struct ReadToEnd {
     inner: Body,
     is_read: Arc<AtomicBool>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for ReadToEnd {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,4 +1,4 @@
-//! Routes' answers as MCP has them.
+//! Outcomes as MCP has them.
 //!
 //! What a model can do something about (a refusal, bad arguments, a missing file) is a result that is marked as an
 //! error, since clients show protocol errors to nobody.
@@ -6,16 +6,10 @@
 use rmcp::ErrorData;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
-use warren_api::{ToolAnswer, ToolRefusal};
+use warren_operations::ToolRefusal;
 
+use crate::convert;
 use crate::problem::Failure;
-
-pub(super) fn of_tool(answer: ToolAnswer) -> CallToolResult {
-    match answer {
-        ToolAnswer { refused: Some(refused), .. } => refusal(&refused),
-        ToolAnswer { result, .. } => of_value(result.unwrap_or_default()),
-    }
-}
 
 /// A value as structured content, and as text for clients that know only that.
 pub(super) fn of_value(value: Value) -> CallToolResult {
@@ -27,8 +21,8 @@ pub(super) fn of_value(value: Value) -> CallToolResult {
     }
 }
 
-fn refusal(refused: &ToolRefusal) -> CallToolResult {
-    CallToolResult::structured_error(json!({ "refused": refused }))
+pub(super) fn of_refusal(refusal: ToolRefusal) -> CallToolResult {
+    CallToolResult::structured_error(json!({ "refused": convert::tool_refusal(refusal) }))
 }
 
 pub(super) fn of_failure(failure: &Failure, request_id: &str) -> CallToolResult {

@@ -1,12 +1,13 @@
 //! The MCP server (S30): a workspace's tools and files at `/mcp/workspaces/{id}`, the platform at `/mcp`.
 //!
 //! ```text
-//!   guard, token, pace ─▶ transport ─▶ rmcp ─▶ workspace, platform ─▶ door ─▶ the routes of the API
-//!   (as for the API)      (one POST)           (translate)            (in process)
+//!   guard, token, pace ─▶ transport ─▶ rmcp ─┬▶ workspace ─▶ operations      (its tools and files)
+//!   (as for the API)      (one POST)         └▶ platform, peer_tools ─▶ local_router ─▶ the routes of the API
 //! ```
 //!
-//! Nothing is decided here. A tool call, a list and a file become a request to the same route that HTTP clients use, so
-//! that access, policy, secrets, budgets, audit, limits and the catalog cannot differ between the two (W64).
+//! Nothing is decided here. A workspace's tools and files are the operations that HTTP handlers call, too; whatever else
+//! a tool does becomes a request to the route that HTTP clients use. So access, policy, secrets, budgets, audit, limits
+//! and the catalog cannot differ between the two (W64).
 //!
 //! # No sessions
 //!
@@ -23,19 +24,19 @@
 //! - An answer is plain JSON unless progress was asked for and there is some to tell: then it is a stream.
 
 mod answer;
-mod door;
 mod files;
 mod in_flight;
-mod operations;
-mod patience;
+mod local_router;
 mod peer_tools;
 mod platform;
+mod route_tools;
 mod transport;
+mod waiting;
 mod workspace;
 
 use std::sync::Arc;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::post;
 use axum::{Extension, Router};
@@ -43,10 +44,10 @@ use warren_model as model;
 
 pub use self::transport::{Caller as TransportCaller, Cancelled, Transport};
 
-use self::door::{Door, Routes};
-use self::operations::Operations;
+use self::local_router::{LocalRouter, Routes};
 use self::peer_tools::PeerTools;
 use self::platform::Platform;
+use self::route_tools::RouteTools;
 use self::workspace::Workspace;
 use crate::App;
 use crate::auth::Caller;
@@ -58,7 +59,7 @@ use crate::problem::{CurrentRequest, Failure};
 struct Shared {
     transport: Transport,
     routes: Routes,
-    operations: Operations,
+    tools: RouteTools,
 }
 
 /// The endpoints, over the routes of the API (without the layer that asks for a token, which is around these).
@@ -66,7 +67,7 @@ pub(crate) fn router(app: &Arc<App>, api: Router, document: &serde_json::Value) 
     let shared = Arc::new(Shared {
         transport: Transport::new(app.limits()),
         routes: Routes::new(api),
-        operations: Operations::of_platform(document),
+        tools: RouteTools::of_platform(document),
     });
     Router::new()
         .route("/mcp", post(serve_platform))
@@ -80,24 +81,25 @@ async fn serve_platform(
     Extension(current): Extension<CurrentRequest>,
     request: Request,
 ) -> Response {
-    let door = Door::new(&shared.routes, &who, &current);
+    let router = LocalRouter::new(&shared.routes, &who, &current);
     let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
-    let operations = shared.operations.allowed_to(&who);
-    shared.transport.serve(caller, request, |cancelled| Platform { door, operations, cancelled }).await
+    let tools = shared.tools.allowed_to(&who);
+    shared.transport.serve(caller, request, |cancelled| Platform { router, tools, cancelled }).await
 }
 
 async fn serve_workspace(
+    State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
     Extension(shared): Extension<Arc<Shared>>,
     Extension(current): Extension<CurrentRequest>,
     request: Request,
 ) -> Result<Response, Failure> {
-    let door = Door::new(&shared.routes, &who, &current);
+    let router = LocalRouter::new(&shared.routes, &who, &current);
     let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
     // To a stranger the endpoint does not exist, as the workspace does not.
-    let catalog = workspace::catalog(&door, id).await?;
+    let catalog = app.operations.tools.catalog(&who, id).await?;
     let peers = PeerTools::of(&who, id);
-    let make = |cancelled| Workspace { door, id, catalog, peers, cancelled };
+    let make = |cancelled| Workspace { app, who, router, id, catalog, peers, cancelled };
     Ok(shared.transport.serve(caller, request, make).await)
 }

@@ -4,7 +4,7 @@
 //! A person who looks at a workspace's tools is not its agent, and must not hand out work in its name by accident: these
 //! are offered to its own tokens and to nobody else. What each may reach is decided by the routes behind them.
 
-mod offer;
+mod definitions;
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use warren_api::{
 use warren_model::{ErrorCode, WORKSPACE_SCHEME, WorkspaceId};
 use warren_service::Identity;
 
-use self::offer::PeerTool;
-use super::door::{Door, encoded};
+use self::definitions::PeerTool;
+use super::local_router::{LocalRouter, encoded};
 use crate::problem::Failure;
 
 /// How long `delegate_task` and `request_approval` wait unless told, and at most.
@@ -132,57 +132,57 @@ impl PeerTools {
     /// Calls the tool of this name, if there is one. Given up before its end, a delegation goes on: it is a row.
     pub(super) async fn call(
         self,
-        door: &Door,
+        router: &LocalRouter,
         name: &str,
         arguments: Map<String, Value>,
     ) -> Option<Result<Value, Failure>> {
         let tool = PeerTool::ALL.into_iter().find(|tool| tool.name() == name)?;
-        Some(self.run(door, tool, Value::Object(arguments)).await)
+        Some(self.run(router, tool, Value::Object(arguments)).await)
     }
 
-    async fn run(self, door: &Door, tool: PeerTool, arguments: Value) -> Result<Value, Failure> {
+    async fn run(self, router: &LocalRouter, tool: PeerTool, arguments: Value) -> Result<Value, Failure> {
         let own = format!("/api/v1/workspaces/{}", self.id);
         match tool {
             PeerTool::ListPeers => {
                 let ListPeers { query } = read(arguments)?;
-                door.get(&format!("{own}/peers?q={}", encoded(&query))).await?.json()
+                router.get(&format!("{own}/peers?q={}", encoded(&query))).await?.json()
             }
-            PeerTool::DelegateTask => self.delegate_and_wait(door, read(arguments)?).await,
+            PeerTool::DelegateTask => self.delegate_and_wait(router, read(arguments)?).await,
             PeerTool::DelegateTaskAsync => {
                 let DelegateTaskAsync { to, task, files, tell } = read(arguments)?;
-                let wish = Delegate { tell, ..wish(to, task, &files)? };
-                Ok(json!(self.delegate(door, &wish).await?))
+                let request = Delegate { tell, ..delegation(to, task, &files)? };
+                Ok(json!(self.delegate(router, &request).await?))
             }
             PeerTool::CheckTask => {
                 let Named { id } = read(arguments)?;
-                door.get(&format!("{own}/delegations/{}", encoded(&id))).await?.json()
+                router.get(&format!("{own}/delegations/{}", encoded(&id))).await?.json()
             }
             PeerTool::CancelTask => {
                 let Named { id } = read(arguments)?;
-                door.post(&format!("{own}/delegations/{}/cancel", encoded(&id)), &json!({})).await?.json()
+                router.post(&format!("{own}/delegations/{}/cancel", encoded(&id)), &json!({})).await?.json()
             }
             PeerTool::SendMessageToUser => {
                 let notice: Notify = read(arguments)?;
-                door.post(&format!("{own}/notify"), &json!(notice)).await?.json()
+                router.post(&format!("{own}/notify"), &json!(notice)).await?.json()
             }
-            PeerTool::RequestApproval => self.ask_and_wait(door, read(arguments)?).await,
-            PeerTool::Remember => self.remember(door, read(arguments)?).await,
-            PeerTool::Recall => self.recall(door, read(arguments)?).await,
+            PeerTool::RequestApproval => self.ask_and_wait(router, read(arguments)?).await,
+            PeerTool::Remember => self.remember(router, read(arguments)?).await,
+            PeerTool::Recall => self.recall(router, read(arguments)?).await,
             PeerTool::GetWorkspaceInfo => {
                 let Nothing {} = read(arguments)?;
-                door.get(&own).await?.json()
+                router.get(&own).await?.json()
             }
         }
     }
 
-    async fn delegate(self, door: &Door, wish: &Delegate) -> Result<Delegation, Failure> {
-        door.post(&format!("/api/v1/workspaces/{}/delegations", self.id), &json!(wish)).await?.json()
+    async fn delegate(self, router: &LocalRouter, request: &Delegate) -> Result<Delegation, Failure> {
+        router.post(&format!("/api/v1/workspaces/{}/delegations", self.id), &json!(request)).await?.json()
     }
 
-    async fn delegate_and_wait(self, door: &Door, asked: DelegateTask) -> Result<Value, Failure> {
+    async fn delegate_and_wait(self, router: &LocalRouter, asked: DelegateTask) -> Result<Value, Failure> {
         let DelegateTask { to, task, files, wait_seconds } = asked;
-        let until = patience(wait_seconds)?;
-        let mut made = self.delegate(door, &wish(to, task, &files)?).await?;
+        let until = deadline(wait_seconds)?;
+        let mut made = self.delegate(router, &delegation(to, task, &files)?).await?;
         while made.ended_at.is_none() {
             let begun = Instant::now();
             let round = until.saturating_duration_since(begun).min(MAX_ROUND);
@@ -190,7 +190,7 @@ impl PeerTools {
                 break;
             }
             let path = format!("/api/v1/workspaces/{}/delegations/{}", self.id, encoded(&made.id));
-            made = door.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
+            made = router.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
             // The route answers early when the work has ended, or when it stopped to ask for something: that is for
             // the agent to know, and would otherwise be asked for again and again.
             if begun.elapsed() < round / 2 {
@@ -200,14 +200,14 @@ impl PeerTools {
         Ok(json!(made))
     }
 
-    async fn ask_and_wait(self, door: &Door, asked: RequestApproval) -> Result<Value, Failure> {
-        let until = patience(asked.wait_seconds)?;
+    async fn ask_and_wait(self, router: &LocalRouter, asked: RequestApproval) -> Result<Value, Failure> {
+        let until = deadline(asked.wait_seconds)?;
         let mut approval: Approval = match question(asked)? {
             Ask::New(question) => {
                 let path = format!("/api/v1/workspaces/{}/approvals", self.id);
-                door.post(&path, &json!(question)).await?.json()?
+                router.post(&path, &json!(question)).await?.json()?
             }
-            Ask::Known(id) => door.get(&format!("/api/v1/approvals/{}", encoded(&id))).await?.json()?,
+            Ask::Known(id) => router.get(&format!("/api/v1/approvals/{}", encoded(&id))).await?.json()?,
         };
         while approval.state == ApprovalState::Pending {
             let begun = Instant::now();
@@ -216,7 +216,7 @@ impl PeerTools {
                 break;
             }
             let path = format!("/api/v1/approvals/{}", encoded(&approval.id));
-            approval = door.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
+            approval = router.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
             // A server that stops answers early, and would be asked again and again.
             if begun.elapsed() < round / 2 {
                 break;
@@ -225,39 +225,39 @@ impl PeerTools {
         Ok(json!(approval))
     }
 
-    async fn remember(self, door: &Door, wish: Remember) -> Result<Value, Failure> {
-        let path = self.memory_of(wish.scope, &wish.key);
+    async fn remember(self, router: &LocalRouter, request: Remember) -> Result<Value, Failure> {
+        let path = self.memory_of(request.scope, &request.key);
         let body = NewMemory {
-            value: wish.value,
-            ttl_seconds: wish.ttl_seconds,
-            task_id: wish.task_id,
-            expected_version: wish.expected_version,
+            value: request.value,
+            ttl_seconds: request.ttl_seconds,
+            task_id: request.task_id,
+            expected_version: request.expected_version,
         };
-        door.ask(Method::PUT, &path, Some(&json!(body))).await?.json()
+        router.ask(Method::PUT, &path, Some(&json!(body))).await?.json()
     }
 
     /// What is under a key, or what a search finds. A key without a scope is looked for in the nearest first.
-    async fn recall(self, door: &Door, wish: Recall) -> Result<Value, Failure> {
-        let key = match (wish.key, wish.query) {
+    async fn recall(self, router: &LocalRouter, request: Recall) -> Result<Value, Failure> {
+        let key = match (request.key, request.query) {
             (Some(key), None) => key,
             (None, Some(query)) => {
                 let mut path = format!("/api/v1/workspaces/{}/memory/search?q={}", self.id, encoded(&query));
-                if let Some(scope) = wish.scope {
+                if let Some(scope) = request.scope {
                     path.push_str(&format!("&scope={}", spelled(scope)));
                 }
-                if let Some(limit) = wish.limit {
+                if let Some(limit) = request.limit {
                     path.push_str(&format!("&limit={limit}"));
                 }
-                return door.get(&path).await?.json();
+                return router.get(&path).await?.json();
             }
             (Some(_), Some(_)) | (None, None) => {
                 return Err(Failure::new(ErrorCode::InvalidRequest, "expected one of key and query"));
             }
         };
         let nearest_first = [MemoryScope::Local, MemoryScope::Team, MemoryScope::Org];
-        let scopes = wish.scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
+        let scopes = request.scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
         for scope in scopes {
-            match door.get(&self.memory_of(scope, &key)).await {
+            match router.get(&self.memory_of(scope, &key)).await {
                 Ok(found) => {
                     let memory: Memory = found.json()?;
                     return Ok(json!(FoundMemories { items: vec![memory], unreadable: Vec::new() }));
@@ -311,7 +311,7 @@ const fn spelled(scope: MemoryScope) -> &'static str {
     }
 }
 
-fn patience(wait_seconds: u64) -> Result<Instant, Failure> {
+fn deadline(wait_seconds: u64) -> Result<Instant, Failure> {
     if wait_seconds > MAX_WAIT_SECONDS {
         let detail = format!("wait_seconds: at most {MAX_WAIT_SECONDS}");
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
@@ -319,7 +319,7 @@ fn patience(wait_seconds: u64) -> Result<Instant, Failure> {
     Ok(Instant::now() + Duration::from_secs(wait_seconds))
 }
 
-fn wish(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
+fn delegation(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
     if task.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidRequest, "task: say what is to be done"));
     }

@@ -8,10 +8,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 
-use super::door::Door;
-use super::operations::Offered;
+use super::local_router::LocalRouter;
+use super::route_tools::Offered;
 use super::transport::Cancelled;
-use super::{answer, patience};
+use super::{answer, waiting};
 use crate::VERSION;
 use crate::problem::Failure;
 
@@ -22,8 +22,8 @@ const INSTRUCTIONS: &str = "Warren gives agents workspaces: isolated places with
 /// The server of one request to `/mcp`.
 #[derive(Debug, Clone)]
 pub(super) struct Platform {
-    pub(super) door: Door,
-    pub(super) operations: Offered,
+    pub(super) router: LocalRouter,
+    pub(super) tools: Offered,
     pub(super) cancelled: Cancelled,
 }
 
@@ -35,7 +35,7 @@ impl ServerHandler for Platform {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.operations.find(name).map(|operation| operation.tool.clone())
+        self.tools.find(name).map(|found| found.tool.clone())
     }
 
     async fn list_tools(
@@ -43,7 +43,7 @@ impl ServerHandler for Platform {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.operations.tools().cloned().collect()))
+        Ok(ListToolsResult::with_all_items(self.tools.tools().cloned().collect()))
     }
 
     async fn call_tool(
@@ -51,28 +51,28 @@ impl ServerHandler for Platform {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let work = call(&self.door, &self.operations, &request.name, request.arguments.unwrap_or_default());
-        let Some(outcome) = patience::wait(work, &context, &self.cancelled).await? else {
+        let work = call(&self.router, &self.tools, &request.name, request.arguments.unwrap_or_default());
+        let Some(outcome) = waiting::wait(work, &context, &self.cancelled).await? else {
             return Err(answer::unknown_tool(&request.name));
         };
         Ok(outcome
-            .map_or_else(|failure| answer::of_failure(&failure, self.door.request_id()), answer::of_value)
+            .map_or_else(|failure| answer::of_failure(&failure, self.router.request_id()), answer::of_value)
             .into())
     }
 }
 
-/// Calls an operation, if it is one of those offered.
+/// Calls a tool, if it is one of those offered.
 pub(super) async fn call(
-    door: &Door,
-    operations: &Offered,
+    router: &LocalRouter,
+    tools: &Offered,
     name: &str,
     arguments: Map<String, Value>,
 ) -> Option<Result<Value, Failure>> {
-    let operation = operations.find(name)?;
+    let tool = tools.find(name)?;
     Some(
         async {
-            let request = operation.bind(arguments)?;
-            let answer = door.ask(request.method, &request.path, request.body.as_ref()).await?;
+            let request = tool.bind(arguments)?;
+            let answer = router.ask(request.method, &request.path, request.body.as_ref()).await?;
             if answer.bytes.is_empty() { Ok(Value::Null) } else { answer.json() }
         }
         .await,

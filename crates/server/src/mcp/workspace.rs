@@ -1,7 +1,9 @@
 //! One workspace: its tools, exactly as `GET …/tools` lists them, and its files as resources.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -10,20 +12,26 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use warren_api::{ToolAnswer, ToolCatalog};
-use warren_model::WorkspaceId;
+use tracing::Instrument as _;
+use warren_model::{Capability, WorkspaceId};
+use warren_operations::{ToolCatalog, ToolOutcome};
+use warren_service::Identity;
+use warren_workspace::tools::ToolDefinition;
 
-use super::door::{Door, encoded};
+use super::local_router::LocalRouter;
 use super::peer_tools::PeerTools;
 use super::transport::Cancelled;
-use super::{answer, files, patience};
-use crate::VERSION;
-use crate::problem::Failure;
+use super::{answer, files, waiting};
+use crate::problem::{self, Failure};
+use crate::{App, VERSION};
 
 /// The server of one request to `/mcp/workspaces/{id}`.
 #[derive(Debug, Clone)]
 pub(super) struct Workspace {
-    pub(super) door: Door,
+    pub(super) app: Arc<App>,
+    pub(super) who: Identity,
+    /// For the tools of its agent.
+    pub(super) router: LocalRouter,
     pub(super) id: WorkspaceId,
     pub(super) catalog: ToolCatalog,
     /// For its own agent.
@@ -31,13 +39,9 @@ pub(super) struct Workspace {
     pub(super) cancelled: Cancelled,
 }
 
-pub(super) async fn catalog(door: &Door, id: WorkspaceId) -> Result<ToolCatalog, Failure> {
-    door.get(&format!("/api/v1/workspaces/{id}/tools")).await?.json()
-}
-
 impl Workspace {
     fn has_files(&self) -> bool {
-        self.catalog.tools.iter().any(|tool| tool.name == "workspace_read_file")
+        self.catalog.capabilities.contains(Capability::Fs)
     }
 
     fn tools(&self) -> impl Iterator<Item = Tool> {
@@ -48,17 +52,31 @@ impl Workspace {
     async fn call(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, Failure> {
         if !self.catalog.tools.iter().any(|tool| tool.name == name)
             && let Some(peers) = self.peers
-            && let Some(outcome) = peers.call(&self.door, name, arguments.clone()).await
+            && let Some(outcome) = peers.call(&self.router, name, arguments.clone()).await
         {
             return outcome.map(answer::of_value);
         }
-        let path = format!("/api/v1/workspaces/{}/tools/{}", self.id, encoded(name));
-        let answered: ToolAnswer = self.door.post(&path, &Value::Object(arguments)).await?.json()?;
-        Ok(answer::of_tool(answered))
+        let arguments = Value::Object(arguments);
+        let work = async { Ok(self.app.operations.tools.call(&self.who, self.id, name, arguments).await?) };
+        Ok(match self.carried_out(work).await? {
+            ToolOutcome::Answered(answer) => answer::of_value(answer),
+            ToolOutcome::Refused(refusal) => answer::of_refusal(refusal),
+        })
+    }
+
+    /// The outcome of an operation. A failure is logged here, and a panic becomes one: the task that runs this is not the
+    /// request's, whose layers would see to both.
+    async fn carried_out<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let outcome = async {
+            let outcome = AssertUnwindSafe(work).catch_unwind().await;
+            let outcome = outcome.unwrap_or_else(|panic| Err(problem::of_panic(&*panic)));
+            outcome.inspect_err(problem::log)
+        };
+        outcome.instrument(self.router.span()).await
     }
 
     fn error(&self, failure: &Failure) -> ErrorData {
-        answer::error_of(failure, self.door.request_id())
+        answer::error_of(failure, self.router.request_id())
     }
 }
 
@@ -95,8 +113,8 @@ impl ServerHandler for Workspace {
             return Err(answer::unknown_tool(&request.name));
         }
         let work = self.call(&request.name, request.arguments.unwrap_or_default());
-        let outcome = patience::wait(work, &context, &self.cancelled).await?;
-        Ok(outcome.unwrap_or_else(|failure| answer::of_failure(&failure, self.door.request_id())).into())
+        let outcome = waiting::wait(work, &context, &self.cancelled).await?;
+        Ok(outcome.unwrap_or_else(|failure| answer::of_failure(&failure, self.router.request_id())).into())
     }
 
     async fn list_resources(
@@ -108,8 +126,9 @@ impl ServerHandler for Workspace {
             return Ok(ListResourcesResult::default());
         }
         let cursor = request.and_then(|request| request.cursor);
-        let work = files::list(&self.door, self.id, cursor.as_deref());
-        patience::wait(work, &context, &self.cancelled).await?.map_err(|failure| self.error(&failure))
+        let files = &self.app.operations.files;
+        let work = self.carried_out(files::list(files, &self.who, self.id, cursor));
+        waiting::wait(work, &context, &self.cancelled).await?.map_err(|failure| self.error(&failure))
     }
 
     async fn list_resource_templates(
@@ -126,13 +145,14 @@ impl ServerHandler for Workspace {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let work = files::read(&self.door, self.id, &request.uri);
-        let read = patience::wait(work, &context, &self.cancelled).await?;
+        let files = &self.app.operations.files;
+        let work = self.carried_out(files::read(files, &self.who, self.id, &request.uri));
+        let read = waiting::wait(work, &context, &self.cancelled).await?;
         read.map(Into::into).map_err(|failure| self.error(&failure))
     }
 }
 
-fn tool(tool: &warren_api::Tool) -> Tool {
+fn tool(tool: &ToolDefinition) -> Tool {
     let schema = tool.input_schema.as_object().cloned().unwrap_or_default();
-    Tool::new(tool.name.clone(), tool.description.clone(), Arc::new(schema))
+    Tool::new(tool.name, tool.description, Arc::new(schema))
 }

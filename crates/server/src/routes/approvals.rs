@@ -7,11 +7,11 @@ use http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
+use warren_exchange::ApprovalQuery;
 use warren_exchange::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Identity;
-use warren_store::ApprovalQuery;
 
 use super::paging::{cursor, page_size, unreadable};
 use crate::App;

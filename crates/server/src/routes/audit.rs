@@ -4,8 +4,8 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{AuditHead, AuditPage, Problem};
+use warren_fleet::AuditQuery;
 use warren_model::{ErrorCode, Timestamp};
-use warren_store::AuditQuery;
 
 use crate::App;
 use crate::auth::Caller;

@@ -11,13 +11,11 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 use warren_api::{FileWritten, Listing, MoveFile, Problem};
-use warren_fleet::Use;
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_service::Action;
-use warren_service::Identity;
-use warren_workspace::fs::{ByteRange, ByteStream, EntryKind, FileContents, Fs, LsQuery, WriteMode};
-use warren_workspace::{Error, Workspace, WorkspacePath};
+use warren_operations::FileOrListing;
+use warren_workspace::fs::{ByteRange, ByteStream, FileContents, LsQuery, WriteMode};
+use warren_workspace::{Error, WorkspacePath};
 
 use crate::App;
 use crate::auth::Caller;
@@ -72,50 +70,15 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    app.fleet.workspaces.usable(&who, Action::ReadWorkspaces, id).await?;
     let asked = Asked::from_request(&params, &headers);
     let query = ls_query(&params)?;
-    let answer = app
-        .fleet
-        .registry
-        .with(id, move |workspace| {
-            let (path, query) = (path.clone(), query.clone());
-            async move { read_either(fs_of(&*workspace)?, &path, asked.range(), &query).await }
-        })
-        .await?;
-    match answer {
-        Either::File(contents) => file_response(contents, &asked),
-        Either::Directory(listing) => {
+    match app.operations.files.read(&who, id, &path, asked.range(), &query).await? {
+        FileOrListing::File(contents) => file_response(contents, &asked),
+        FileOrListing::Directory(listing) => {
+            let listing = convert::listing(&path, listing);
             Ok(([(ENTRY_HEADER, "directory")], axum::Json(listing)).into_response())
         }
     }
-}
-
-enum Either {
-    File(FileContents),
-    Directory(Listing),
-}
-
-async fn read_either(
-    fs: &dyn Fs,
-    path: &WorkspacePath,
-    range: ByteRange,
-    query: &LsQuery,
-) -> Result<Either, Error> {
-    let is_directory = path.is_root() || fs.stat(path).await?.kind == EntryKind::Directory;
-    if !is_directory {
-        match fs.read(path, range).await {
-            // A link to a directory inside the workspace.
-            Err(error) if error.code() == ErrorCode::NotAFile => {}
-            outcome => return outcome.map(Either::File),
-        }
-    }
-    let listing = fs.ls(path, query).await?;
-    Ok(Either::Directory(Listing {
-        path: path.as_str().to_owned(),
-        entries: listing.entries.iter().map(convert::entry).collect(),
-        next_cursor: listing.next,
-    }))
 }
 
 fn file_response(contents: FileContents, asked: &Asked) -> Result<Response, Failure> {
@@ -234,13 +197,9 @@ pub(super) async fn write(
     request: Request,
 ) -> Result<Response, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    let row = app.fleet.workspaces.usable(&who, Action::UseWorkspace, id).await?;
     let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
-    // The body can be read once, so this is not retried after an eviction: the client sends it again.
-    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
     let contents = paced_body(request, Duration::from_millis(app.limits().body_timeout_ms));
-    let written = fs_of(&*workspace)?.write(&path, contents, mode).await?;
-    note(&app, &who, &row, "write", &path, written.bytes);
+    let written = app.operations.files.write(&who, id, &path, contents, mode).await?;
     let status = if written.created { StatusCode::CREATED } else { StatusCode::OK };
     let body = FileWritten { path: path.as_str().to_owned(), bytes: written.bytes, created: written.created };
     Ok((status, axum::Json(body)).into_response())
@@ -296,10 +255,8 @@ pub(super) async fn delete(
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    let remove = |workspace: Arc<dyn Workspace>, path: WorkspacePath| async move {
-        fs_of(&*workspace)?.rm(&path, params.recursive).await
-    };
-    change(&app, &who, id, ("delete", path), remove).await
+    app.operations.files.delete(&who, id, &path, params.recursive).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Move or rename something inside the workspace.
@@ -316,11 +273,8 @@ pub(super) async fn rename(
 ) -> Result<StatusCode, Failure> {
     let from = WorkspacePath::parse(&body.from)?;
     let to = WorkspacePath::parse(&body.to)?;
-    let rename = |workspace: Arc<dyn Workspace>, to: WorkspacePath| {
-        let from = from.clone();
-        async move { fs_of(&*workspace)?.mv(&from, &to, body.overwrite).await }
-    };
-    change(&app, &who, id, ("move", to), rename).await
+    app.operations.files.rename(&who, id, &from, &to, body.overwrite).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -344,39 +298,6 @@ pub(super) async fn make_directory(
     Query(params): Query<DirectoryParams>,
 ) -> Result<StatusCode, Failure> {
     let path = WorkspacePath::parse(&params.path)?;
-    let make = |workspace: Arc<dyn Workspace>, path: WorkspacePath| async move {
-        fs_of(&*workspace)?.mkdir(&path).await
-    };
-    change(&app, &who, id, ("mkdir", path), make).await
-}
-
-/// Carries out a change that can be repeated after an eviction, and notes it under its name.
-async fn change<Fut: Future<Output = Result<(), Error>>>(
-    app: &App,
-    who: &Identity,
-    id: model::WorkspaceId,
-    (operation, path): (&'static str, WorkspacePath),
-    act: impl Fn(Arc<dyn Workspace>, WorkspacePath) -> Fut,
-) -> Result<StatusCode, Failure> {
-    let row = app.fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
-    app.fleet.registry.with(id, |workspace| act(workspace, path.clone())).await?;
-    note(app, who, &row, operation, &path, 0);
+    app.operations.files.make_directory(&who, id, &path).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-pub(super) fn fs_of(workspace: &dyn Workspace) -> Result<&dyn Fs, Error> {
-    workspace.fs().ok_or_else(|| Error::operation(ErrorCode::CapabilityMissing, "the workspace has no `fs`"))
-}
-
-fn note(
-    app: &App,
-    who: &Identity,
-    row: &model::Workspace,
-    operation: &'static str,
-    path: &WorkspacePath,
-    bytes: u64,
-) {
-    let path = path.as_str().to_owned();
-    let what = Use::FileChanged { operation, path, bytes };
-    app.fleet.journal.record(row.org_id, row.id, who.principal.clone(), &what);
 }

@@ -10,16 +10,16 @@ mod commands;
 mod events;
 mod exchange;
 mod files;
+mod health;
 mod info;
 mod keys;
 mod lifecycle;
 mod memory;
-mod operations;
 pub(crate) mod paging;
 mod runtimes;
 mod schedules;
 mod secrets;
-mod session;
+mod sign_in;
 mod templates;
 mod tokens;
 mod tools;
@@ -101,8 +101,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(secrets::set_of_workspace, secrets::remove_of_workspace))
         .routes(routes!(audit::list))
         .routes(routes!(audit::head))
-        .routes(routes!(session::sign_in, session::show, session::sign_out))
-        .routes(routes!(session::make_link))
+        .routes(routes!(sign_in::sign_in, sign_in::show, sign_in::sign_out))
+        .routes(routes!(sign_in::make_link))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
         .routes(routes!(messages::send))
@@ -153,16 +153,16 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
     Router::new()
         .merge(api)
-        .route("/healthz", get(operations::alive))
-        .route("/readyz", get(operations::ready))
-        .route("/metrics", get(operations::metrics))
-        .route("/reference/errors", get(operations::error_reference))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/reference/errors", get(health::error_reference))
         .method_not_allowed_fallback(|| async { Failure::from(ErrorCode::MethodNotAllowed) })
         .fallback_service(page)
-        .layer(from_fn_with_state(Arc::clone(app), guard::refuse_strangers))
+        .layer(from_fn_with_state(Arc::clone(app), guard::check_host_and_origin))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn_with_state(Arc::clone(app), problem::write_problems))
-        .layer(map_response(|response| async { page::harden(response) }))
-        .layer(from_fn(unread::say_that_it_ends))
+        .layer(map_response(|response| async { page::add_security_headers(response) }))
+        .layer(from_fn(unread::close_after_unread_body))
         .with_state(Arc::clone(app))
 }

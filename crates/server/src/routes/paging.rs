@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_model::ErrorCode;
-use warren_store::Unreadable;
+use warren_service::Unreadable;
 
 use crate::problem::Failure;
 

@@ -10,8 +10,7 @@ use warren_api::{KeyRotation, Problem, Secret, SecretPage, SetSecret};
 use warren_fleet::SecretScope;
 use warren_model as model;
 use warren_model::{ErrorCode, SecretName, SecretValue};
-use warren_service::Action;
-use warren_service::Identity;
+use warren_service::{Action, Identity};
 use zeroize::Zeroizing;
 
 use super::paging::{PageParams, cursor, page_size, unreadable};

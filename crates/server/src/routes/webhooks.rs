@@ -11,10 +11,10 @@ use warren_api::{
     Channel, ChannelList, CreateChannel, CreateWebhook, CreatedChannel, CreatedWebhook, PatchWebhook,
     Problem, ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
 };
+use warren_exchange::WebhookCallQuery;
 use warren_exchange::webhooks as exchange;
 use warren_model as model;
 use warren_model::{ErrorCode, EventKind, IdKind};
-use warren_store::WebhookCallQuery;
 
 use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;

@@ -8,12 +8,11 @@ use utoipa::IntoParams;
 use warren_api::{
     CreateWorkspace, PatchWorkspace, Problem, RemovedWorkspace, Workspace, WorkspaceHealth, WorkspacePage,
 };
-use warren_fleet::{CreateWorkspace as Wish, Import, PatchWorkspace as Patch, WorkspaceOptions};
+use warren_fleet::WorkspaceQuery;
+use warren_fleet::{CreateWorkspace as NewWorkspace, Import, PatchWorkspace as Patch, WorkspaceOptions};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_service::Action;
-use warren_service::Identity;
-use warren_store::WorkspaceQuery;
+use warren_service::{Action, Identity};
 
 use super::paging::{cursor, page_size, unreadable};
 use crate::App;
@@ -37,7 +36,7 @@ pub(super) async fn create(
 ) -> Result<Response, Failure> {
     let workspace = match &body.template {
         Some(_) => app.fleet.imports.create_from_template(&who, from_template(body)?).await?,
-        None => app.fleet.workspaces.create(&who, wish(body)?).await?,
+        None => app.fleet.workspaces.create(&who, new_workspace(body)?).await?,
     };
     let location = format!("/api/v1/workspaces/{}", workspace.id);
     let body = convert::workspace(&workspace, None, app.fleet.workspaces.provision_timeout_ms(&workspace));
@@ -45,13 +44,13 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], made).into_response())
 }
 
-fn wish(body: CreateWorkspace) -> Result<Wish, Failure> {
+fn new_workspace(body: CreateWorkspace) -> Result<NewWorkspace, Failure> {
     if !body.provided_env.is_empty() {
         let detail = "provided_env: only a template requires variables";
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
     let missing = || Failure::new(ErrorCode::InvalidRequest, "missing field `provider`");
-    Ok(Wish {
+    Ok(NewWorkspace {
         name: body.name.parse().map_err(|error| invalid("name", &error))?,
         provider: provider_from(body.provider.ok_or_else(missing)?)?,
         capabilities: body.capabilities.as_deref().map(convert::capabilities_from),

@@ -105,7 +105,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
             path
         };
         let body = match route.rsplit('/').next().unwrap() {
-            "exec" => json!({ "argv": ["true"] }),
+            "exec" | "processes" => json!({ "argv": ["true"] }),
             "move" => json!({ "from": "a", "to": "b" }),
             "resize" => json!({ "rows": 1, "columns": 1 }),
             "expand" => json!({ "template": "x" }),
@@ -122,7 +122,7 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
         warren.call("GET", &format!("/api/v1/workspaces/{own}/files")).token(&secret).send().await;
     assert_eq!(own_files.status, 200);
     for (method, path) in
-        [("GET", "/api/v1/workspaces"), ("GET", "/api/v1/tokens"), ("POST", "/api/v1/session/links")]
+        [("GET", "/api/v1/workspaces"), ("GET", "/api/v1/tokens"), ("POST", "/api/v1/sign-in/links")]
     {
         let answer = warren.call(method, path).token(&secret).json(&json!({})).send().await;
         assert_eq!(answer.status, 403, "{method} {path}");
@@ -147,14 +147,16 @@ async fn a_read_only_token_changes_nothing() {
         // What has an id of its own that is no workspace's is asked for in the matrix of routes and credentials.
         let is_elsewhere =
             ["/api/v1/schedules/", "/api/v1/approvals/"].iter().any(|head| route.starts_with(head));
-        if method == "GET" || is_public(&method, &route) || route == "/api/v1/session" || is_elsewhere {
+        if method == "GET" || is_public(&method, &route) || route == "/api/v1/sign-in" || is_elsewhere {
             continue;
         }
         let path = if route.contains("/files") { format!("{path}?path=x") } else { path };
         let body = match route.as_str() {
             "/api/v1/workspaces" => json!({ "name": "x", "provider": memory() }),
             "/api/v1/tokens" => json!({ "kind": "user", "name": "x", "scopes": ["workspaces:read"] }),
-            route if route.ends_with("exec") => json!({ "argv": ["true"] }),
+            route if route.ends_with("exec") || route.ends_with("processes") => {
+                json!({ "argv": ["true"] })
+            }
             route if route.ends_with("move") => json!({ "from": "a", "to": "b" }),
             route if route.ends_with("resize") => json!({ "rows": 1, "columns": 1 }),
             route if route.ends_with("expand") || route.ends_with("import") => json!({ "template": "x" }),

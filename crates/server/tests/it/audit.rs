@@ -42,9 +42,9 @@ async fn every_change_leaves_an_entry_that_says_who_did_what_to_which() {
     warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token).json(&value).send().await;
     warren.delete("/api/v1/secrets/API_KEY").await;
     warren.post("/api/v1/secrets/rotate-key", &json!({})).await;
-    let link = warren.post("/api/v1/session/links", &json!({})).await.json();
+    let link = warren.post("/api/v1/sign-in/links", &json!({})).await.json();
     let secret = link["path"].as_str().unwrap().split('=').next_back().unwrap().to_owned();
-    warren.call("POST", "/api/v1/session").json(&json!({ "secret": secret })).send().await;
+    warren.call("POST", "/api/v1/sign-in").json(&json!({ "secret": secret })).send().await;
     let budget = json!({ "monthly_limit_micros": 5 });
     let set = warren.call("PUT", &format!("{path}/budget")).token(&warren.token).json(&budget).send().await;
     assert_eq!(set.status, 200, "{}", set.text());

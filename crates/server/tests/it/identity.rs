@@ -15,13 +15,13 @@ async fn mint(warren: &Warren, body: Value) -> (String, String) {
 }
 
 async fn link(warren: &Warren) -> String {
-    let answer = warren.post("/api/v1/session/links", &json!({})).await;
+    let answer = warren.post("/api/v1/sign-in/links", &json!({})).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json()["path"].as_str().unwrap().strip_prefix("/#sign-in=").unwrap().to_owned()
 }
 
 async fn sign_in(warren: &Warren, secret: &str) -> warren_testkit::Answer {
-    warren.call("POST", "/api/v1/session").json(&json!({ "secret": secret })).send().await
+    warren.call("POST", "/api/v1/sign-in").json(&json!({ "secret": secret })).send().await
 }
 
 // F30
@@ -131,7 +131,7 @@ async fn a_sign_in_link_works_once_and_gives_a_strict_cookie() {
     }
     assert!(!cookie.contains("Domain="));
     let pair = cookie.split(';').next().unwrap();
-    let me = warren.call("GET", "/api/v1/session").header("cookie", pair).send().await;
+    let me = warren.call("GET", "/api/v1/sign-in").header("cookie", pair).send().await;
     assert_eq!((me.status, &me.json()["token_kind"]), (200, &json!("session")));
     let as_bearer = warren.call("GET", "/api/v1/workspaces").token(&secret).send().await;
     assert_eq!(as_bearer.status, 401, "a used link is nothing");
@@ -165,11 +165,11 @@ async fn a_cookie_changes_nothing_without_the_pages_header() {
     let refused = create().send().await;
     assert_eq!((refused.status, refused.code()), (403, "csrf_failed".into()));
     assert_eq!(create().header("x-warren-csrf", "1").send().await.status, 201);
-    let out = warren.call("DELETE", "/api/v1/session").header("cookie", &pair).header("x-warren-csrf", "1");
+    let out = warren.call("DELETE", "/api/v1/sign-in").header("cookie", &pair).header("x-warren-csrf", "1");
     let out = out.send().await;
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").unwrap().contains("Max-Age=0"));
-    let after = warren.call("GET", "/api/v1/session").header("cookie", &pair).send().await;
+    let after = warren.call("GET", "/api/v1/sign-in").header("cookie", &pair).send().await;
     assert_eq!(after.code(), "token_expired");
 }
 
@@ -234,9 +234,9 @@ async fn a_narrow_token_cannot_end_wider_ones_nor_outlive_itself() {
 #[tokio::test]
 async fn signing_out_ends_a_browser_session_and_no_other_token() {
     let warren = Warren::start().await;
-    let refused = warren.delete("/api/v1/session").await;
+    let refused = warren.delete("/api/v1/sign-in").await;
     assert_eq!((refused.status, refused.code()), (400, "invalid_request".into()));
-    assert_eq!(warren.get("/api/v1/session").await.status, 200, "the operator's token still works");
+    assert_eq!(warren.get("/api/v1/sign-in").await.status, 200, "the operator's token still works");
 }
 
 // F30
@@ -246,9 +246,9 @@ async fn a_workspaces_tokens_end_with_it() {
     let id = warren.workspace(memory()).await.to_string();
     let (secret, _) =
         mint(&warren, json!({ "kind": "workspace", "name": "agent", "workspace_id": id })).await;
-    assert_eq!(warren.call("GET", "/api/v1/session").token(&secret).send().await.status, 200);
+    assert_eq!(warren.call("GET", "/api/v1/sign-in").token(&secret).send().await.status, 200);
     warren.delete(&format!("/api/v1/workspaces/{id}")).await;
-    let ended = warren.call("GET", "/api/v1/session").token(&secret).send().await;
+    let ended = warren.call("GET", "/api/v1/sign-in").token(&secret).send().await;
     assert_eq!((ended.status, ended.code()), (401, "token_expired".into()));
     assert_eq!(warren.get(&format!("/api/v1/workspaces/{id}/health")).await.code(), "workspace_not_found");
 }

@@ -109,7 +109,7 @@ async fn a_principal_that_asks_too_fast_is_told_how_long_to_wait_and_others_are_
         let body = json!({ "kind": "workspace", "name": name, "workspace_id": id.to_string() });
         tokens.push(warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned());
     }
-    let ask = async |token: &str| warren.call("GET", "/api/v1/session").token(token).send().await;
+    let ask = async |token: &str| warren.call("GET", "/api/v1/sign-in").token(token).send().await;
     for _ in 0..5 {
         assert_eq!(ask(&tokens[0]).await.status, 200);
     }

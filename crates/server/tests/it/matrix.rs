@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_api::{CSRF_HEADER, SESSION_COOKIE};
+use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
 use warren_doors::ManualClock;
 use warren_model::{
     CapabilitySet, EventData, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope,
@@ -87,7 +87,7 @@ const NEEDS: &[(&str, Need)] = &[
     ("create_token", Need::InOrg(Scope::TokensWrite)),
     ("revoke_token", Need::OnToken(Scope::TokensWrite)),
     ("sign_in", Need::Public),
-    ("show_session", Need::Oneself),
+    ("show_sign_in", Need::Oneself),
     ("sign_out", Need::Oneself),
     ("make_sign_in_link", Need::Operator),
     ("follow_events", Need::Events),
@@ -483,7 +483,7 @@ impl Stage {
         }
     }
 
-    async fn new_session(&self) -> String {
+    async fn new_sign_in(&self) -> String {
         let link = self.warren.fleet.tokens.mint_sign_in_link(None).await.unwrap();
         self.warren.fleet.tokens.sign_in(link.secret.reveal(), None).await.unwrap().secret.reveal().to_owned()
     }
@@ -493,7 +493,7 @@ impl Stage {
         match who {
             Who::Nobody => call,
             Who::Cookie | Who::CookieWithoutHeader => {
-                let cookie = format!("{SESSION_COOKIE}={}", self.new_session().await);
+                let cookie = format!("{SIGN_IN_COOKIE}={}", self.new_sign_in().await);
                 let call = call.header("cookie", &cookie).header("origin", &self.warren.url);
                 if who == Who::Cookie { call.header(CSRF_HEADER, "1") } else { call }
             }

@@ -21,7 +21,7 @@ async fn a_database_that_is_gone_is_told_in_every_answer_also_in_auth() {
     assert_eq!(warren.call("GET", "/healthz").send().await.status, 200, "the process is alive");
     let ready = warren.call("GET", "/readyz").send().await;
     assert_eq!((ready.status, ready.json()), (503, json!({ "status": "platform_unavailable" })));
-    for path in ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events"] {
+    for path in ["/api/v1/workspaces", "/api/v1/sign-in", "/api/v1/events"] {
         let answer = warren.get(path).await;
         assert_eq!((answer.status, answer.code()), (503, "platform_unavailable".into()), "{path}");
         assert!(answer.header("retry-after").is_some());

@@ -131,7 +131,7 @@ async fn join_and_runner_tokens_open_their_one_door_each() {
     let other = warren.workspace(memory()).await;
     let join = join_token(&warren, id).await;
     let own = format!("/api/v1/workspaces/{id}");
-    for path in [own.as_str(), "/api/v1/workspaces", "/api/v1/session", "/api/v1/events", "/api/v1/info"] {
+    for path in [own.as_str(), "/api/v1/workspaces", "/api/v1/sign-in", "/api/v1/events", "/api/v1/info"] {
         let answer = warren.call("GET", path).token(&join).send().await;
         assert_eq!(answer.status, 403, "a join token on {path}: {}", answer.text());
     }

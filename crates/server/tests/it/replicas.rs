@@ -365,7 +365,7 @@ async fn a_database_that_is_stopped_is_told_and_everything_goes_on_when_it_is_ba
     let operator = warren.fleet.tokens.identify(&warren.token).await.unwrap();
     server.halt();
     // At once: each waits for a connection for as long as it is told to.
-    let paths = ["/api/v1/workspaces", "/api/v1/session", "/api/v1/events?after=0"];
+    let paths = ["/api/v1/workspaces", "/api/v1/sign-in", "/api/v1/events?after=0"];
     let (nothing, ready) = (json!({}), warren.call("GET", "/readyz"));
     let (answers, late, ready, ran) = tokio::join!(
         join_all(paths.map(|path| warren.get(path))),

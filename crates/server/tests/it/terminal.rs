@@ -189,9 +189,9 @@ async fn a_process_ends_with_its_terminal_when_asked_to() {
 async fn a_terminal_is_refused_to_strangers_before_anything_is_started() {
     let warren = Warren::start().await;
     let id = warren.workspace(local()).await;
-    let link = warren.post("/api/v1/session/links", &json!({})).await.json();
+    let link = warren.post("/api/v1/sign-in/links", &json!({})).await.json();
     let secret = link["path"].as_str().unwrap().strip_prefix("/#sign-in=").unwrap();
-    let signed_in = warren.call("POST", "/api/v1/session").json(&json!({ "secret": secret })).send().await;
+    let signed_in = warren.call("POST", "/api/v1/sign-in").json(&json!({ "secret": secret })).send().await;
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let own = format!("http://{}", warren.address);
     let bearer = format!("Bearer {}", warren.token);

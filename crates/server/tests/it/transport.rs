@@ -27,7 +27,7 @@ async fn slow_clients_are_closed_and_others_are_served_meanwhile() {
     let warren = Warren::builder().limits(impatient()).start().await;
     let head = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n", warren.address);
     let body = format!(
-        "POST /api/v1/session HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{{",
+        "POST /api/v1/sign-in HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{{",
         warren.address
     );
     let shapes = [String::new(), "GET /".to_owned(), head, body];

@@ -10,20 +10,23 @@ use warren_store::Error;
 
 use super::error::{asks_to_run_again, translate};
 use crate::connection::{SqlConnection, Visit, WordsCondition};
-use crate::events::PendingEvent;
+use crate::events::{PendingEvent, event_columns};
 use crate::row::Row;
 use crate::value::Value;
 
 /// Takes the numbers and writes the events in one go: the lock on the counter is held for this statement and the
 /// commit, and for nothing else.
-const NUMBER_EVENTS: &str = "WITH counter AS (\
+const NUMBER_EVENTS: &str = concat!(
+    "WITH counter AS (\
        UPDATE event_sequence SET newest = newest + $1 WHERE id = 1 RETURNING newest) \
-     INSERT INTO events (seq, at, kind, org_id, workspace_id, principal, data) \
-     SELECT counter.newest - $1 + new.position, new.at, new.kind, new.org_id::uuid, new.workspace_id::uuid, \
+     INSERT INTO events (",
+    event_columns!(),
+    ") SELECT counter.newest - $1 + new.position, new.at, new.kind, new.org_id::uuid, new.workspace_id::uuid, \
        new.principal, new.data::json \
      FROM counter, unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) \
        WITH ORDINALITY AS new (at, kind, org_id, workspace_id, principal, data, position) \
-     RETURNING seq";
+     RETURNING seq"
+);
 
 pub(super) struct PostgresConnection {
     transaction: Transaction<'static, Postgres>,
@@ -105,7 +108,7 @@ impl SqlConnection for PostgresConnection {
         }
     }
 
-    fn keeps_row(&self) -> &'static str {
+    fn row_lock(&self) -> &'static str {
         " FOR SHARE"
     }
 }
@@ -133,8 +136,8 @@ fn bind(values: &[Value<'_>]) -> Result<PgArguments, Error> {
             Value::Int(number) => arguments.add(number),
             Value::Real(number) => arguments.add(number),
             Value::Bool(truth) => arguments.add(truth),
-            Value::Text(text) => arguments.add(text),
-            Value::Json(text) => arguments.add(text.map(Json)),
+            Value::Text(text) => arguments.add(text.as_deref()),
+            Value::Json(text) => arguments.add(text.as_deref().map(Json)),
             Value::Bytes(bytes) => arguments.add(bytes),
             Value::Uuid(bytes) => arguments.add(bytes.map(UuidBytes)),
         };

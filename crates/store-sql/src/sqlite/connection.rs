@@ -7,15 +7,15 @@ use warren_store::Error;
 
 use super::error::translate;
 use crate::connection::{SqlConnection, Visit, WordsCondition};
-use crate::events::PendingEvent;
+use crate::events::{PendingEvent, event_columns};
 use crate::row::Row;
 use crate::value::Value;
 
 /// Two statements, as SQLite makes a table for what one returns that writes.
 const NEWEST_EVENT: &str = "SELECT newest FROM event_sequence WHERE id = 1";
 const COUNT_EVENTS: &str = "UPDATE event_sequence SET newest = $1 WHERE id = 1";
-const INSERT_EVENT: &str = "INSERT INTO events (seq, at, kind, org_id, workspace_id, principal, data) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const INSERT_EVENT: &str =
+    concat!("INSERT INTO events (", event_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7)");
 
 pub(super) struct SqliteConnection<'c> {
     connection: &'c Connection,
@@ -84,7 +84,7 @@ impl SqlConnection for SqliteConnection<'_> {
                 event.org_id.into(),
                 event.workspace_id.into(),
                 event.principal.as_str().into(),
-                Value::Json(Some(&event.data)),
+                Value::Json(Some(event.data.as_str().into())),
             ];
             self.execute(INSERT_EVENT, &values)?;
         }
@@ -101,7 +101,7 @@ impl SqlConnection for SqliteConnection<'_> {
     }
 
     /// The one writer holds the whole file.
-    fn keeps_row(&self) -> &'static str {
+    fn row_lock(&self) -> &'static str {
         ""
     }
 }
@@ -111,7 +111,7 @@ fn bind(statement: &mut CachedStatement<'_>, at: usize, value: &Value<'_>) -> ru
         Value::Int(number) => statement.raw_bind_parameter(at, number),
         Value::Real(number) => statement.raw_bind_parameter(at, number),
         Value::Bool(truth) => statement.raw_bind_parameter(at, truth),
-        Value::Text(text) | Value::Json(text) => statement.raw_bind_parameter(at, text),
+        Value::Text(text) | Value::Json(text) => statement.raw_bind_parameter(at, text.as_deref()),
         Value::Bytes(bytes) => statement.raw_bind_parameter(at, bytes),
         Value::Uuid(Some(bytes)) => {
             let mut buffer = Uuid::encode_buffer();

@@ -188,7 +188,7 @@ fn migrate(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// One step, or all of them. Answers how many there were.
+/// One step, or all of them. Returns how many there were.
 fn apply(connection: &Connection, all: bool) -> Result<u32, Error> {
     let mut applied = 0;
     while migrations::apply_next(&mut SqliteConnection::new(connection), SQLITE, NOW)? {

@@ -5,8 +5,12 @@
 //!                                                   work of caller 1 · work of caller 2 · …
 //!                                                 COMMIT (one fsync) ──▶ everybody is answered
 //!                                                 one wrote and wants it undone: ROLLBACK, and again with savepoints
-//!   readers ──▶ read-only connections on blocking threads, each read one snapshot; glances on the caller's own
+//!   readers ──▶ read-only connections on blocking threads, each read one snapshot; short reads (`glance`) on the caller's
+//!               own thread
 //! ```
+//!
+//! A caller's future may be dropped at any point: while it waits for a place in the queue or for a reader nothing has
+//! begun, and what has begun runs on a thread of its own to its end.
 
 mod connection;
 mod error;

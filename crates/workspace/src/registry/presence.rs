@@ -1,4 +1,4 @@
-//! Looks whether open workspaces are really there, used or not (F20).
+//! Checks whether open workspaces are really there, used or not (F20).
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -9,29 +9,29 @@ use super::{Lease, Registry};
 use crate::Presence;
 
 impl Registry {
-    /// Looks at one. What is not open here cannot be looked at; what is gone is opened again by its next use.
+    /// Checks one workspace. One that is not open here is `Unknown`; one that is gone is opened again by its next use.
     pub async fn check_presence(&self, id: WorkspaceId) -> Presence {
         match self.open_lease(id) {
-            Some(lease) => self.look(id, lease).await,
+            Some(lease) => self.check_lease(id, lease).await,
             None => Presence::Unknown,
         }
     }
 
-    /// Looks at all that are open here, `at_once` of them at a time.
+    /// Checks all that are open here, `at_once` of them at a time.
     pub async fn check_presence_of_open(&self, at_once: usize) -> Vec<(WorkspaceId, Presence)> {
         let ids = self.inner.slots().into_iter().map(|slot| slot.id);
         let open = ids.filter_map(|id| Some((id, self.open_lease(id)?)));
-        let looks = open.map(|(id, lease)| async move { (id, self.look(id, lease).await) });
-        stream::iter(looks.collect::<Vec<_>>()).buffer_unordered(at_once.max(1)).collect().await
+        let checks = open.map(|(id, lease)| async move { (id, self.check_lease(id, lease).await) });
+        stream::iter(checks.collect::<Vec<_>>()).buffer_unordered(at_once.max(1)).collect().await
     }
 
-    /// All that are open here.
+    /// The ids of all workspaces that are open here.
     pub fn open_ids(&self) -> Vec<WorkspaceId> {
         let ids = self.inner.slots().into_iter().map(|slot| slot.id);
         ids.filter(|id| self.open_lease(*id).is_some()).collect()
     }
 
-    async fn look(&self, id: WorkspaceId, lease: Lease) -> Presence {
+    async fn check_lease(&self, id: WorkspaceId, lease: Lease) -> Presence {
         let presence = lease.workspace.presence().await;
         if let Presence::Gone(detail) = presence {
             self.report_eviction(id, &lease, detail);

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 use warren_rules::access::secrets;
 use warren_rules::boxes::command_policy::{Decision, Refusal, Request, check_variable, decide};
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
-use super::{ToolContext, ToolError};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::WorkspacePath;
 use crate::shell::{Command, Poll, ProcessId, ProcessState, Shell, Signal, Start};
 
-type ToolResult = Result<Value, ToolError>;
+type ToolResult = Result<ToolOutput, ToolError>;
 
 pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> ToolResult {
     let command = judge_run(arguments, context)?;
     let result = shell.run(command).await?;
-    Ok(json!({
+    let answer = json!({
         "exit_code": result.exit_code,
         "signal": result.signal,
         "timed_out": result.timed_out,
@@ -26,7 +26,13 @@ pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContex
         "truncated": result.stdout.truncated || result.stderr.truncated,
         "total_bytes": result.stdout.total_bytes + result.stderr.total_bytes,
         "duration_ms": result.duration_ms,
-    }))
+    });
+    let effect = ToolEffect::CommandRan {
+        exit_code: result.exit_code,
+        signal: result.signal,
+        timed_out: result.timed_out,
+    };
+    Ok(ToolOutput { answer, effect })
 }
 
 pub(super) async fn run_background(
@@ -36,11 +42,12 @@ pub(super) async fn run_background(
 ) -> ToolResult {
     let command = judge_background(arguments, context)?;
     let process = shell.start(Start { command, pty: None }).await?;
-    Ok(json!({
+    let answer = json!({
         "process_id": process.id.0,
         "program": process.program,
         "started_at": process.started_at.to_string(),
-    }))
+    });
+    Ok(ToolOutput { answer, effect: ToolEffect::ProcessStarted(process) })
 }
 
 pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput) -> ToolResult {
@@ -67,7 +74,7 @@ pub(super) async fn process_output(shell: &dyn Shell, arguments: &ProcessOutput)
         answer["signal"] = json!(signal);
         answer["timed_out"] = json!(timed_out);
     }
-    Ok(answer)
+    Ok(ToolOutput::unchanged(answer))
 }
 
 pub(super) async fn process_kill(shell: &dyn Shell, arguments: &ProcessKill) -> ToolResult {
@@ -77,7 +84,7 @@ pub(super) async fn process_kill(shell: &dyn Shell, arguments: &ProcessKill) -> 
         KillSignal::Kill => Signal::Kill,
     };
     shell.kill(ProcessId(arguments.process_id), signal).await?;
-    Ok(json!({"process_id": arguments.process_id}))
+    Ok(ToolOutput::unchanged(json!({"process_id": arguments.process_id})))
 }
 
 pub(super) fn judge_run(run: &Run, context: &ToolContext) -> Result<Command, ToolError> {

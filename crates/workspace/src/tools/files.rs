@@ -7,19 +7,19 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use warren_model::ErrorCode;
 
-use super::ToolError;
 use super::arguments::{
     DEFAULT_ENTRIES, DEFAULT_LINES, DEFAULT_MATCHES, DEFAULT_READ_BYTES, EditFile, Encoding, Glob, Grep, Ls,
     Mkdir, Mv, ReadFile, Rm, WriteFile, WriteFileMode,
 };
 use super::text_window::{NotText, TextWindow};
+use super::{FileChange, ToolError, ToolOutput};
 use crate::fs::{ByteRange, Edit, Entry, EntryKind, Fs, GlobQuery, GrepQuery, LsQuery, WriteMode};
 use crate::{Error, WorkspacePath};
 
 /// A search that takes longer is cut, and says so (sec/F10).
 const GREP_DEADLINE_MS: u64 = 2_000;
 
-type ToolResult = Result<Value, ToolError>;
+type ToolResult = Result<ToolOutput, ToolError>;
 
 pub(super) async fn read_file(fs: &dyn Fs, arguments: &ReadFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
@@ -52,7 +52,7 @@ async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> T
     let end = begin + cut.text.len() as u64;
     // Lines can be numbered only when they were counted from the beginning.
     let start_line = arguments.offset.is_none().then(|| arguments.start_line.unwrap_or(1));
-    Ok(json!({
+    Ok(ToolOutput::unchanged(json!({
         "path": path.to_string(),
         "encoding": "text",
         "text": cut.text,
@@ -61,7 +61,7 @@ async fn read_text(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> T
         "offset": begin,
         "next_offset": next_offset(end, contents.entry.bytes),
         "total_bytes": contents.entry.bytes,
-    }))
+    })))
 }
 
 async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> ToolResult {
@@ -75,14 +75,14 @@ async fn read_bytes(fs: &dyn Fs, path: &WorkspacePath, arguments: &ReadFile) -> 
         bytes.extend_from_slice(&piece?);
     }
     let end = contents.offset + bytes.len() as u64;
-    Ok(json!({
+    Ok(ToolOutput::unchanged(json!({
         "path": path.to_string(),
         "encoding": "base64",
         "base64": STANDARD.encode(&bytes),
         "offset": contents.offset,
         "next_offset": next_offset(end, contents.entry.bytes),
         "total_bytes": contents.entry.bytes,
-    }))
+    })))
 }
 
 fn next_offset(end: u64, total: u64) -> Option<u64> {
@@ -103,7 +103,8 @@ pub(super) async fn write_file(fs: &dyn Fs, arguments: &WriteFile) -> ToolResult
         WriteFileMode::Replace => fs.write(&path, one_piece(contents), WriteMode::Replace).await?,
         WriteFileMode::CreateNew => fs.write(&path, one_piece(contents), WriteMode::CreateNew).await?,
     };
-    Ok(json!({"path": path.to_string(), "bytes": written.bytes, "created": written.created}))
+    let answer = json!({"path": path.to_string(), "bytes": written.bytes, "created": written.created});
+    Ok(ToolOutput::changed(FileChange::Write, path, written.bytes, answer))
 }
 
 fn one_piece(contents: Bytes) -> crate::fs::ByteStream {
@@ -114,7 +115,9 @@ pub(super) async fn edit_file(fs: &dyn Fs, arguments: &EditFile) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     let edit = Edit { old: arguments.old.clone(), new: arguments.new.clone(), all: arguments.all };
     let edited = fs.edit(&path, &edit).await?;
-    Ok(json!({"path": path.to_string(), "replacements": edited.replacements, "bytes": edited.bytes}))
+    let answer =
+        json!({"path": path.to_string(), "replacements": edited.replacements, "bytes": edited.bytes});
+    Ok(ToolOutput::changed(FileChange::Write, path, edited.bytes, answer))
 }
 
 pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> ToolResult {
@@ -126,7 +129,8 @@ pub(super) async fn ls(fs: &dyn Fs, arguments: &Ls) -> ToolResult {
     };
     let listing = fs.ls(&path, &query).await?;
     let entries: Vec<_> = listing.entries.iter().map(entry).collect();
-    Ok(json!({"path": path.to_string(), "entries": entries, "next": listing.next}))
+    let answer = json!({"path": path.to_string(), "entries": entries, "next": listing.next});
+    Ok(ToolOutput::unchanged(answer))
 }
 
 fn entry(entry: &Entry) -> Value {
@@ -159,7 +163,7 @@ pub(super) async fn glob(fs: &dyn Fs, arguments: &Glob) -> ToolResult {
         limit: arguments.limit.unwrap_or(DEFAULT_ENTRIES),
     };
     let found = fs.glob(&query).await?;
-    Ok(json!({"paths": found.paths, "truncated": found.truncated}))
+    Ok(ToolOutput::unchanged(json!({"paths": found.paths, "truncated": found.truncated})))
 }
 
 pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> ToolResult {
@@ -185,30 +189,33 @@ pub(super) async fn grep(fs: &dyn Fs, arguments: &Grep) -> ToolResult {
         shown
     });
     let matches: Vec<_> = matches.collect();
-    Ok(json!({
+    Ok(ToolOutput::unchanged(json!({
         "matches": matches,
         "truncated": found.truncated,
         "skipped": found.skipped,
         "files_searched": found.files_searched,
-    }))
+    })))
 }
 
 pub(super) async fn mkdir(fs: &dyn Fs, arguments: &Mkdir) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     fs.mkdir(&path).await?;
-    Ok(json!({"path": path.to_string()}))
+    let answer = json!({"path": path.to_string()});
+    Ok(ToolOutput::changed(FileChange::MakeDirectory, path, 0, answer))
 }
 
 pub(super) async fn rm(fs: &dyn Fs, arguments: &Rm) -> ToolResult {
     let path = inside(&arguments.path)?;
     fs.rm(&path, arguments.recursive).await?;
-    Ok(json!({"path": path.to_string()}))
+    let answer = json!({"path": path.to_string()});
+    Ok(ToolOutput::changed(FileChange::Delete, path, 0, answer))
 }
 
 pub(super) async fn mv(fs: &dyn Fs, arguments: &Mv) -> ToolResult {
     let (from, to) = (inside(&arguments.from)?, inside(&arguments.to)?);
     fs.mv(&from, &to, arguments.overwrite).await?;
-    Ok(json!({"from": from.to_string(), "to": to.to_string()}))
+    let answer = json!({"from": from.to_string(), "to": to.to_string()});
+    Ok(ToolOutput::changed(FileChange::Move, to, 0, answer))
 }
 
 /// A path that is not the root itself (sec/F08).

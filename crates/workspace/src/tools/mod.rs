@@ -7,6 +7,7 @@
 
 mod arguments;
 mod commands;
+mod effect;
 mod files;
 mod names;
 mod schema;
@@ -14,11 +15,14 @@ mod schema;
 mod tests;
 mod text_window;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use warren_model::{Capability, CapabilitySet, ErrorCode, ProviderConfig, RunPolicy, WorkspaceId};
 use warren_rules::boxes::command_policy::{self, Refusal, RefusalKind};
 
 use self::arguments::Arguments;
+pub use self::effect::{FileChange, ToolEffect, ToolOutput};
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
 use crate::registry::OperationError;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
@@ -199,28 +203,78 @@ pub fn system_prompt(capabilities: CapabilitySet) -> String {
     fragments.collect::<Vec<_>>().join("\n")
 }
 
+/// What a call is going to do, known before it is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolIntent<'a> {
+    RunCommand {
+        program: &'a str,
+    },
+    StartProcess {
+        program: &'a str,
+    },
+    /// Anything else: it runs no program.
+    Other,
+}
+
+/// A call whose arguments fit its tool and that the policy allows.
+#[derive(Debug)]
+pub struct ToolCall(Call);
+
+impl ToolCall {
+    /// Reads and judges a call. Wrong arguments and refusals are answered here, without opening anything; a refusal is
+    /// noted once.
+    pub fn check(context: &ToolContext, name: &str, arguments: Value) -> Result<Self, ToolError> {
+        let call = read_call(context, name, arguments)?;
+        call.judge(context)?;
+        Ok(Self(call))
+    }
+
+    pub fn intent(&self) -> ToolIntent<'_> {
+        match &self.0 {
+            Call::Run(run) => ToolIntent::RunCommand { program: program(run.argv.as_deref()) },
+            Call::RunBackground(run) => ToolIntent::StartProcess { program: program(run.argv.as_deref()) },
+            Call::ReadFile(_)
+            | Call::WriteFile(_)
+            | Call::EditFile(_)
+            | Call::Ls(_)
+            | Call::Glob(_)
+            | Call::Grep(_)
+            | Call::Mkdir(_)
+            | Call::Rm(_)
+            | Call::Mv(_)
+            | Call::ProcessOutput(_)
+            | Call::ProcessKill(_) => ToolIntent::Other,
+        }
+    }
+
+    /// Carries it out through the registry: an eviction is resolved and the call repeated (W13). Returns the workspace
+    /// in which it was carried out, too.
+    pub async fn run(
+        &self,
+        registry: &Registry,
+        context: &ToolContext,
+    ) -> Result<(ToolOutput, Arc<dyn Workspace>), ToolError> {
+        let run = |workspace: Arc<dyn Workspace>| async move {
+            let result = self.0.run(&*workspace, context).await?;
+            Ok((result, workspace))
+        };
+        registry.with(context.workspace_id, run).await
+    }
+}
+
+/// The first word of `argv`. A command line may begin with the value of a variable, so its words are not told.
+fn program(argv: Option<&[String]>) -> &str {
+    argv.and_then(|words| words.first()).map_or("/bin/sh", String::as_str)
+}
+
 /// Calls a tool in an open workspace.
 pub async fn call(
     workspace: &dyn Workspace,
     context: &ToolContext,
     name: &str,
     arguments: Value,
-) -> Result<Value, ToolError> {
+) -> Result<ToolOutput, ToolError> {
     read_call(context, name, arguments)?.run(workspace, context).await
-}
-
-/// Calls a tool through the registry: wrong arguments and refusals are answered without opening anything, and an
-/// eviction is resolved and the call repeated (W13).
-pub async fn call_through(
-    registry: &Registry,
-    context: &ToolContext,
-    name: &str,
-    arguments: Value,
-) -> Result<Value, ToolError> {
-    let call = read_call(context, name, arguments)?;
-    call.judge(context)?;
-    let call = &call;
-    registry.with(context.workspace_id, |workspace| async move { call.run(&*workspace, context).await }).await
 }
 
 fn offered(capabilities: CapabilitySet) -> impl Iterator<Item = Tool> {
@@ -267,7 +321,7 @@ impl Call {
         }
     }
 
-    async fn run(&self, workspace: &dyn Workspace, context: &ToolContext) -> Result<Value, ToolError> {
+    async fn run(&self, workspace: &dyn Workspace, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let fs = || workspace.fs().ok_or_else(|| missing(Capability::Fs));
         let guarded = workspace.shell().map(|shell| context.secrets.shell(shell));
         let shell = || guarded.as_ref().ok_or_else(|| missing(Capability::Shell));

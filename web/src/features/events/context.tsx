@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import { useApi } from "../../api/context";
-import { signedOut, useSession } from "../session/session";
+import { signedOut, useSignInState } from "../signIn/signIn";
 import { Feed } from "./feed";
 import { type FeedState, isStale } from "./feedState";
 import { Refresher } from "./refresher";
@@ -12,7 +12,7 @@ const FeedContext = createContext<Feed | undefined>(undefined);
 export function FeedProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const api = useApi();
-  const isSignedIn = Boolean(useSession().data?.session);
+  const isSignedIn = Boolean(useSignInState().data?.signIn);
   const [feed] = useState(() => {
     const refresher = new Refresher(queries, api);
     return new Feed({

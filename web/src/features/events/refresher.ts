@@ -31,7 +31,7 @@ export class Refresher {
 
   /** Everything that is shown is asked for again; resolves when the answers are there. */
   async all(): Promise<void> {
-    await this.queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+    await this.queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "sign-in" });
   }
 
   private async flush(): Promise<void> {

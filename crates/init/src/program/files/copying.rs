@@ -81,6 +81,7 @@ fn put(root: &Root, copy: &Copy<'_>, top: BorrowedFd<'_>, name: &OsStr) -> Resul
     put_in_place(top, name, &target, copy.overwrite).map_err(refuse_other_filesystem)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 fn errno_of(error: CopyError<Errno>) -> Errno {
     match error {
         CopyError::Kernel(errno) | CopyError::Refused(errno) => errno,

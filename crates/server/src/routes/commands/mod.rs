@@ -3,7 +3,6 @@
 
 pub(super) mod exec;
 pub(super) mod processes;
-pub(super) mod record;
 pub(super) mod terminal;
 
 use std::collections::BTreeMap;
@@ -13,14 +12,14 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use tokio::sync::OwnedSemaphorePermit;
 use warren_model::ErrorCode;
-use warren_workspace::shell::{Command, Invocation, Shell};
-use warren_workspace::{Error, Workspace, WorkspacePath};
+use warren_workspace::WorkspacePath;
+use warren_workspace::shell::{Command, Invocation};
 
 use crate::App;
 use crate::problem::Failure;
 
-/// What every request for a command has.
-struct Wish {
+/// The fields that every request for a command has.
+struct CommandFields {
     argv: Option<Vec<String>>,
     command: Option<String>,
     cwd: Option<String>,
@@ -30,7 +29,7 @@ struct Wish {
     spill_to: Option<String>,
 }
 
-impl Wish {
+impl CommandFields {
     fn command(self) -> Result<Command, Failure> {
         let invalid = |detail: &str| Failure::new(ErrorCode::InvalidCommand, detail);
         let invocation = match (self.argv, self.command) {
@@ -56,13 +55,8 @@ fn wants_stream(headers: &HeaderMap) -> bool {
     accept.contains("text/event-stream")
 }
 
-fn shell_of(workspace: &dyn Workspace) -> Result<&dyn Shell, Error> {
-    let missing = || Error::operation(ErrorCode::CapabilityMissing, "the workspace has no `shell`");
-    workspace.shell().ok_or_else(missing)
-}
-
 /// One of the places that long-lived streams share with those of events.
-fn place(app: &Arc<App>) -> Result<OwnedSemaphorePermit, Failure> {
+fn stream_place(app: &Arc<App>) -> Result<OwnedSemaphorePermit, Failure> {
     let full = |_| Failure::new(ErrorCode::TooManyRequests, "too many streams are open");
     Arc::clone(&app.event_streams).try_acquire_owned().map_err(full)
 }

@@ -11,16 +11,17 @@ use warren_api::{
     ChangeConversation, ChatMessagePage, Conversation, ConversationPage, CreateConversation, PostMessage,
     PostedMessage, Problem,
 };
+use warren_exchange::{ChatSpan, ConversationQuery};
 use warren_exchange::{FileView, MAX_CHAT_PAGE, NewConversation, NewMessage};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_store::{ChatSpan, ConversationQuery, Page};
+use warren_service::Page;
 
 use super::{check_wait, id_in_body, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_chat as convert;
-use crate::convert_exchange::{message_from, task_state};
+use crate::convert::chat as convert;
+use crate::convert::exchange::{message_from, task_state};
 use crate::extract::{Json, PathId, PathPair, Query};
 use crate::problem::Failure;
 use crate::routes::paging::{PageParams, cursor, page_size, unreadable};

@@ -17,7 +17,7 @@ use warren_model::ErrorCode;
 use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_exchange as convert;
+use crate::convert::exchange as convert;
 use crate::extract::{Json, PathId, PathPair, Query};
 use crate::problem::Failure;
 use crate::routes::paging::{cursor, page_size, unreadable};

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{AcceptedMessage, Problem, SendMessage, Task, TaskPage};
+use warren_exchange::TaskQuery;
 use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
-use warren_store::TaskQuery;
 
 use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_exchange as convert;
+use crate::convert::exchange as convert;
 use crate::extract::{Json, PathId, PathPair, Query};
 use crate::problem::Failure;
 use crate::routes::paging::{cursor, page_size, unreadable};

@@ -4,24 +4,20 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode};
-use warren_api::{Attachment, ChatMessage, Feed, FeedLine, Notify, Problem};
-use warren_exchange::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
+use warren_api::{ChatMessage, Feed, FeedLine, Notify, Problem};
 use warren_exchange::{Line, Notice, Noticed, Once};
 use warren_model as model;
-use warren_model::{Content, ErrorCode, Part, WORKSPACE_SCHEME};
+use warren_model::{ErrorCode, Part};
+use warren_operations::AttachedFile;
 use warren_service::Action;
-use warren_workspace::WorkspacePath;
-use warren_workspace::fs::{ByteRange, EntryKind, Fs};
 
 use super::{id_in_body, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_chat as convert;
+use crate::convert::chat as convert;
 use crate::extract::{Json, PathId};
 use crate::problem::Failure;
-use crate::routes::files::fs_of;
 
 /// Tell people something, with files of one's own workspace.
 ///
@@ -54,7 +50,11 @@ pub(crate) async fn notify(
         return Ok(answer(&Noticed { message, is_repeat: true }));
     }
     let mut parts = vec![Part::text(wish.text)];
-    parts.extend(checked_files(&app, id, &wish.attachments).await?);
+    let files = wish
+        .attachments
+        .into_iter()
+        .map(|file| AttachedFile { path: file.path, media_type: file.media_type });
+    parts.extend(app.operations.files.attach(&who, id, &files.collect::<Vec<_>>()).await?);
     let notice = Notice { workspace_id: id, conversation_id, parts, once };
     Ok(answer(&app.exchange.notices.tell(&who, notice).await?))
 }
@@ -69,70 +69,6 @@ fn once(headers: &HeaderMap, wish: &Notify) -> Result<Once, Failure> {
 fn answer(noticed: &Noticed) -> Response {
     let status = if noticed.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
     (status, axum::Json(convert::chat_message(&noticed.message))).into_response()
-}
-
-/// Each file, or what is wrong with the first that cannot go.
-async fn checked_files(
-    app: &App,
-    id: model::WorkspaceId,
-    attachments: &[Attachment],
-) -> Result<Vec<Part>, Failure> {
-    if attachments.is_empty() {
-        return Ok(Vec::new());
-    }
-    if attachments.len() > MAX_ATTACHMENTS {
-        let detail = format!("attachments: at most {MAX_ATTACHMENTS}");
-        return Err(Failure::new(ErrorCode::InvalidMessage, detail));
-    }
-    let workspace = Arc::clone(app.fleet.registry.acquire(id).await?.workspace());
-    let fs = fs_of(&*workspace)?;
-    let (max, max_all) = (app.limits().max_attachment_bytes, app.limits().max_attachments_bytes);
-    let (mut parts, mut total) = (Vec::new(), 0_u64);
-    for (at, attachment) in attachments.iter().enumerate() {
-        let (part, bytes) = checked_file(fs, attachment, max)
-            .await
-            .map_err(|(code, problem)| Failure::new(code, format!("attachment[{at}]: {problem}")))?;
-        total = total.saturating_add(bytes);
-        if total > max_all {
-            let detail = format!(
-                "attachment[{at}]: all together have more than {max_all} bytes (`limits.max_attachments_bytes`)"
-            );
-            return Err(Failure::new(ErrorCode::PayloadTooLarge, detail));
-        }
-        parts.push(part);
-    }
-    Ok(parts)
-}
-
-/// A regular file beneath the workspace's root, and how large it is.
-async fn checked_file(fs: &dyn Fs, wish: &Attachment, max: u64) -> Result<(Part, u64), (ErrorCode, String)> {
-    let told = |error: warren_workspace::Error| (error.code(), error.code().entry().sentence.to_owned());
-    let path = WorkspacePath::parse(&wish.path).map_err(told)?;
-    let entry = fs.stat(&path).await.map_err(told)?;
-    if entry.kind != EntryKind::File {
-        return Err((ErrorCode::NotAFile, "only a regular file can go with a message".to_owned()));
-    }
-    if entry.bytes > max {
-        let problem =
-            format!("it has {} bytes, and may have {max} (`limits.max_attachment_bytes`)", entry.bytes);
-        return Err((ErrorCode::PayloadTooLarge, problem));
-    }
-    let range = ByteRange { offset: 0, length: Some(LOOKED_AT as u64) };
-    let mut contents = fs.read(&path, range).await.map_err(told)?;
-    let mut head = Vec::with_capacity(LOOKED_AT);
-    while let Some(piece) = contents.stream.next().await {
-        head.extend_from_slice(&piece.map_err(told)?);
-    }
-    let media_type = checked_type(wish.media_type.as_deref(), &head)
-        .map_err(|problem| (ErrorCode::InvalidMessage, problem.to_string()))?;
-    let name = path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-    let part = Part {
-        content: Content::Url(format!("{WORKSPACE_SCHEME}{}", path.as_str())),
-        media_type: Some(media_type),
-        filename: Some(name),
-        metadata: serde_json::Map::new(),
-    };
-    Ok((part, entry.bytes))
 }
 
 /// Watch what a workspace does: the last 20 lines, repeats folded into one.

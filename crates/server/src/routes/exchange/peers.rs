@@ -11,7 +11,7 @@ use warren_service::Action;
 
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_exchange as convert;
+use crate::convert::exchange as convert;
 use crate::extract::{Json, PathId, Query};
 use crate::problem::Failure;
 

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{ClearedQueue, Problem, QueuePage, QueuedMessage};
+use warren_exchange::DeliveryQuery;
 use warren_model as model;
-use warren_store::DeliveryQuery;
 
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_exchange as convert;
+use crate::convert::exchange as convert;
 use crate::extract::{PathId, PathPair, Query};
 use crate::problem::Failure;
 use crate::routes::paging::{cursor, page_size, unreadable};

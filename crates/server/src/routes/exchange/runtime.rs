@@ -13,7 +13,7 @@ use warren_model::{DeliveryReason, ErrorCode, TaskState, TaskUpdate};
 
 use crate::App;
 use crate::auth::Caller;
-use crate::convert_exchange as convert;
+use crate::convert::exchange as convert;
 use crate::extract::{Json, PathId, PathPair};
 use crate::problem::Failure;
 

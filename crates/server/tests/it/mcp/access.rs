@@ -119,9 +119,9 @@ async fn strange_hosts_and_origins_are_refused() {
 async fn a_cookie_without_the_header_of_the_page_is_refused() {
     let warren = Warren::start().await;
     let id = warren.workspace(memory()).await;
-    let link = warren.post("/api/v1/session/links", &json!({})).await.json();
+    let link = warren.post("/api/v1/sign-in/links", &json!({})).await.json();
     let secret = link["path"].as_str().unwrap_or_default().rsplit('=').next().unwrap_or_default();
-    let call = warren.call("POST", "/api/v1/session").json(&json!({ "secret": secret }));
+    let call = warren.call("POST", "/api/v1/sign-in").json(&json!({ "secret": secret }));
     let signed_in = call.send().await;
     let cookie = signed_in.header("set-cookie").unwrap_or_else(|| panic!("{link} {}", signed_in.text()));
     let cookie = cookie.split(';').next().unwrap().to_owned();

@@ -16,7 +16,43 @@ fn with_file(path: &str, contents: impl Into<Bytes>) -> Fake {
 }
 
 async fn ask(fake: &Fake, name: &str, arguments: Value) -> Result<Value, ToolError> {
-    call(fake, &context(&["ls"]).0, name, arguments).await
+    call(fake, &context(&["ls"]).0, name, arguments).await.map(|result| result.answer)
+}
+
+// W64
+#[tokio::test]
+async fn a_call_tells_what_it_did_apart_from_its_answer() {
+    let fake = with_file("a.txt", "old");
+    let (context, _) = context(&["ls"]);
+    let effect =
+        async |name: &str, arguments: Value| call(&fake, &context, name, arguments).await.unwrap().effect;
+    let changed = |change, path: &str, bytes| ToolEffect::FileChanged {
+        change,
+        path: crate::WorkspacePath::parse(path).unwrap(),
+        bytes,
+    };
+    let written = effect("workspace_write_file", json!({"path": "b.txt", "content": "new"})).await;
+    assert_eq!(written, changed(FileChange::Write, "b.txt", 3));
+    let read = effect("workspace_read_file", json!({"path": "a.txt"})).await;
+    assert_eq!(read, ToolEffect::Nothing);
+    let ran = effect("workspace_run", json!({"argv": ["ls"]})).await;
+    assert!(matches!(ran, ToolEffect::CommandRan { exit_code: Some(3), signal: None, timed_out: false }));
+    let started = effect("workspace_run_background", json!({"argv": ["ls"]})).await;
+    assert!(matches!(started, ToolEffect::ProcessStarted(_)), "{started:?}");
+}
+
+// sec/T10
+#[test]
+fn a_call_tells_the_program_it_will_run_and_no_more() {
+    let (mut context, _) = context(&["ls"]);
+    let call = ToolCall::check(&context, "workspace_run", json!({"argv": ["ls", "-l"]})).unwrap();
+    assert_eq!(call.intent(), ToolIntent::RunCommand { program: "ls" });
+    context.policy = warren_model::RunPolicy { mode: CommandMode::Full, allow: None };
+    context.is_boxed = true;
+    let call = ToolCall::check(&context, "workspace_run_background", json!({"command": "$TOKEN x"})).unwrap();
+    assert_eq!(call.intent(), ToolIntent::StartProcess { program: "/bin/sh" });
+    let call = ToolCall::check(&context, "workspace_ls", json!({})).unwrap();
+    assert_eq!(call.intent(), ToolIntent::Other);
 }
 
 // W60

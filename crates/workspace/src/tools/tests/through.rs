@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 use warren_doors::{SeededEntropy, SystemClock};
 use warren_model::{CapabilitySet, ErrorCode, MemoryConfig, ProviderConfig, ProviderKind, Ref, WorkspaceId};
 
@@ -13,7 +13,7 @@ use super::fake::{Fake, both, context, id};
 use crate::registry::{
     Declaration, DiscardRefs, IgnoreLosses, LostPolicy, OpenGates, Registry, RegistryConfig, RegistryParts,
 };
-use crate::tools::call_through;
+use crate::tools::{ToolCall, ToolContext, ToolError};
 use crate::{Error, NoMetrics, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
 #[derive(Debug, Default)]
@@ -81,6 +81,16 @@ fn registry() -> (Registry, Arc<OneFake>) {
     };
     registry.declare(id(), declaration).unwrap();
     (registry, provider)
+}
+
+async fn call_through(
+    registry: &Registry,
+    context: &ToolContext,
+    name: &str,
+    arguments: Value,
+) -> Result<Value, ToolError> {
+    let (result, _) = ToolCall::check(context, name, arguments)?.run(registry, context).await?;
+    Ok(result.answer)
 }
 
 // W61, W64

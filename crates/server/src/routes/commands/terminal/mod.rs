@@ -3,7 +3,7 @@
 //! The process outlives the connection unless told otherwise, and its latest output is kept, so that whoever comes
 //! back sees what happened meanwhile.
 
-mod session;
+mod connection;
 
 use std::sync::Arc;
 
@@ -14,32 +14,28 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, header};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
 use utoipa::IntoParams;
 use warren_api::{Problem, TerminalFrame};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_service::Identity;
-use warren_service::ProcessDeed;
-use warren_workspace::shell::{Command, ProcessId, ProcessInfo, PtySize, Signal, Start};
-use warren_workspace::{SecretVariables, Workspace, WorkspacePath};
+use warren_operations::{Terminal, TerminalRequest};
+use warren_workspace::WorkspacePath;
+use warren_workspace::shell::{ProcessId, PtySize};
 
-use self::session::Session;
-use super::processes::{find, start_process};
-use super::{place, shell_of};
+use self::connection::Connection;
+use super::stream_place;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{PathId, Query};
 use crate::problem::Failure;
-use crate::standing::Standing;
 
 /// What one message of a client may hold: a paste comes in pieces.
 const MAX_INCOMING_BYTES: usize = 64 << 10;
 /// Output that may wait in a connection; one message is sent after the other, so that this is never reached.
 const MAX_WAITING_BYTES: usize = 1 << 20;
 const DEFAULT_SIZE: PtySize = PtySize { rows: 24, columns: 80 };
-/// The shell of a workspace: the better one where it is there.
-const SHELL: &str = "command -v bash >/dev/null 2>&1 && exec bash; exec sh";
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -82,19 +78,18 @@ pub(in crate::routes) async fn socket(
     Query(params): Query<TerminalParams>,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Result<Response, Failure> {
-    let action = ProcessDeed::Type.action();
-    let row = app.fleet.workspaces.usable(&who, action, id).await?;
+    let access = app.operations.terminals.admit(&who, id).await?;
     refuse_cookie_without_origin(&headers)?;
     let upgrade = upgrade.map_err(|error| Failure::new(ErrorCode::InvalidRequest, error.to_string()))?;
-    let place = place(&app)?;
-    let secrets = app.fleet.secrets.variables(&row).await?;
-    let attachment = attach(&app, &who, &row, params).await?;
-    let standing = Standing { app, who, action, workspace_id: id, ends_with_server: true };
+    let place = stream_place(&app)?;
+    let ends_with_connection = params.ends_with_connection;
+    let terminal = access.open(request(params)?, ends_with_connection).await?;
     let upgrade = upgrade
         .max_message_size(MAX_INCOMING_BYTES)
         .max_frame_size(MAX_INCOMING_BYTES)
         .max_write_buffer_size(MAX_WAITING_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(socket, attachment, secrets, standing, place)))
+    let span = tracing::info_span!("server.terminal", workspace.id = %id, process = terminal.process().id.0);
+    Ok(upgrade.on_upgrade(move |socket| serve(app, socket, terminal, place).instrument(span)))
 }
 
 /// A page's cookie travels with every connection that any page opens. The guard refuses a wrong Origin; here, where a
@@ -107,80 +102,30 @@ fn refuse_cookie_without_origin(headers: &HeaderMap) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn attach(
-    app: &Arc<App>,
-    who: &Identity,
-    row: &model::Workspace,
-    params: TerminalParams,
-) -> Result<Attachment, Failure> {
+fn request(params: TerminalParams) -> Result<TerminalRequest, Failure> {
     let asks_for_size = params.rows.is_some() || params.columns.is_some();
     let rows = params.rows.unwrap_or(DEFAULT_SIZE.rows);
     let size = convert::pty_size_from("", rows, params.columns.unwrap_or(DEFAULT_SIZE.columns))?;
-    let ends_with_connection = params.ends_with_connection;
+    let size = asks_for_size.then_some(size);
     let Some(number) = params.process else {
-        let mut command = Command::script(params.command.as_deref().unwrap_or(SHELL));
-        if let Some(cwd) = &params.cwd {
-            command.cwd = WorkspacePath::parse(cwd)?;
-        }
-        let (workspace, process) = start_process(app, who, row, Start { command, pty: Some(size) }).await?;
-        return Ok(Attachment { workspace, process, offset: 0, ends_with_connection, is_unknown: true });
+        let cwd = params.cwd.as_deref().map_or(Ok(WorkspacePath::root()), WorkspacePath::parse)?;
+        return Ok(TerminalRequest::Start { command: params.command, cwd, size });
     };
     if params.command.is_some() || params.cwd.is_some() {
         let detail = "`command` and `cwd` are for a new process, not for one that is attached to";
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    let workspace = Arc::clone(app.fleet.registry.acquire(row.id).await?.workspace());
-    let process = find(&*workspace, ProcessId(number)).await?;
-    if asks_for_size && process.has_pty {
-        shell_of(&*workspace)?.resize(process.id, size).await?;
-    }
-    let offset = params.offset.unwrap_or(0);
-    Ok(Attachment { workspace, process, offset, ends_with_connection, is_unknown: false })
+    Ok(TerminalRequest::Attach { process: ProcessId(number), offset: params.offset.unwrap_or(0), size })
 }
 
-/// A process that a connection is for. What becomes of the process when the connection ends is decided here, however
-/// it ends.
-struct Attachment {
-    workspace: Arc<dyn Workspace>,
-    process: ProcessInfo,
-    offset: u64,
-    ends_with_connection: bool,
-    /// Nobody has been told its number yet, so that nobody could ever attach to it.
-    is_unknown: bool,
-}
-
-impl Drop for Attachment {
-    fn drop(&mut self) {
-        if !self.ends_with_connection && !self.is_unknown {
-            return;
-        }
-        // Without a runtime the server is gone, and its workspaces with it.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (workspace, process) = (Arc::clone(&self.workspace), self.process.id);
-        runtime.spawn(async move {
-            let Ok(shell) = shell_of(&*workspace) else { return };
-            if let Err(error) = shell.kill(process, Signal::Kill).await {
-                tracing::debug!(%error, process = process.0, "a terminal's process was not ended");
-            }
-        });
-    }
-}
-
-async fn serve(
-    socket: WebSocket,
-    mut attachment: Attachment,
-    secrets: SecretVariables,
-    standing: Standing,
-    place: OwnedSemaphorePermit,
-) {
+async fn serve(app: Arc<App>, socket: WebSocket, mut terminal: Terminal, place: OwnedSemaphorePermit) {
     let (outgoing, incoming) = socket.split();
-    let gauge = standing.app.telemetry.gauge("warren_terminals", &[]);
+    let gauge = app.telemetry.gauge("warren_terminals", &[]);
     gauge.increment(1.0);
-    attachment.is_unknown = false;
-    if let Ok(shell) = shell_of(&*attachment.workspace) {
-        let shell = secrets.shell(shell);
-        let session = Session::new(&shell, attachment.process.clone(), attachment.offset);
-        session.serve(outgoing, incoming, standing.lost()).await;
+    terminal.connected();
+    if let Ok(shell) = terminal.shell() {
+        let connection = Connection::new(&shell, terminal.process().clone(), terminal.offset());
+        connection.serve(outgoing, incoming, terminal.access(app.stopping.clone()).lost()).await;
     }
     gauge.decrement(1.0);
     drop(place);

@@ -1,0 +1,17 @@
+//! Tools of a workspace, as the wire has them.
+
+use warren_api as api;
+use warren_operations::{ToolCatalog, ToolRefusal};
+
+pub(crate) fn tool_catalog(catalog: ToolCatalog) -> api::ToolCatalog {
+    let tools = catalog.tools.into_iter().map(|tool| api::Tool {
+        name: tool.name.to_string(),
+        description: tool.description.to_string(),
+        input_schema: tool.input_schema,
+    });
+    api::ToolCatalog { tools: tools.collect(), system_prompt: catalog.system_prompt }
+}
+
+pub(crate) fn tool_refusal(refusal: ToolRefusal) -> api::ToolRefusal {
+    api::ToolRefusal { kind: refusal.kind.to_owned(), message: refusal.sentence, allowed: refusal.allowed }
+}

@@ -1,0 +1,166 @@
+//! How the fields of records are kept in columns.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use warren_model::{
+    ApprovalState, DelegationState, DeliveryEnd, DeliveryReason, DeliveryState, EventKind, Id, IdKind, KeyId,
+    MissedPolicy, Network, OverlapPolicy, Principal, Role, RunCause, RunState, SecretName, Status,
+    StatusReason, TaskState, TemplateName, Timestamp, TokenKind, WebhookCallState, WorkspaceName,
+};
+use warren_store::Error;
+
+use crate::row::Columns;
+use crate::value::Value;
+
+/// Writes and reads a field of type `T`, in one column or in several.
+pub(crate) trait Codec<T> {
+    /// Adds a value for each of its columns.
+    fn write<'a>(field: &'a T, values: &mut Vec<Value<'a>>) -> Result<(), Error>;
+    /// Takes each of its columns.
+    fn read(row: &mut Columns<'_>) -> Result<T, Error>;
+}
+
+/// A type that is kept in one column, always in the same way.
+pub(crate) trait Stored: Sized {
+    fn write(&self) -> Result<Value<'_>, Error>;
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error>;
+}
+
+/// As the type says.
+pub(crate) struct Plain;
+
+impl<T: Stored> Codec<T> for Plain {
+    fn write<'a>(field: &'a T, values: &mut Vec<Value<'a>>) -> Result<(), Error> {
+        values.push(field.write()?);
+        Ok(())
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<T, Error> {
+        T::read(row)
+    }
+}
+
+/// As JSON.
+pub(crate) struct Json;
+
+impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
+    fn write<'a>(field: &'a T, values: &mut Vec<Value<'a>>) -> Result<(), Error> {
+        values.push(Value::json(field)?);
+        Ok(())
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<T, Error> {
+        row.json()
+    }
+}
+
+/// As JSON, or as nothing.
+pub(crate) struct OptionalJson;
+
+impl<T: Serialize + DeserializeOwned> Codec<Option<T>> for OptionalJson {
+    fn write<'a>(field: &'a Option<T>, values: &mut Vec<Value<'a>>) -> Result<(), Error> {
+        values.push(field.as_ref().map_or(Ok(Value::Json(None)), Value::json)?);
+        Ok(())
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<Option<T>, Error> {
+        row.optional_json()
+    }
+}
+
+/// Says for each type what is written, and what is read.
+macro_rules! stored {
+    ($($type:ty: |$field:ident| $value:expr, |$row:ident| $read:expr;)*) => {
+        $(impl Stored for $type {
+            fn write(&self) -> Result<Value<'_>, Error> {
+                let $field = self;
+                Ok($value)
+            }
+
+            fn read($row: &mut Columns<'_>) -> Result<Self, Error> {
+                Ok($read)
+            }
+        })*
+    };
+}
+
+stored! {
+    Timestamp: |at| (*at).into(), |row| row.time()?;
+    Option<Timestamp>: |at| (*at).into(), |row| row.optional_time()?;
+    String: |text| text.as_str().into(), |row| row.text()?.to_owned();
+    Option<String>: |text| text.as_deref().into(), |row| row.optional_text()?.map(str::to_owned);
+    u64: |count| Value::count(*count)?, |row| row.count()?;
+    Option<u64>: |count| Value::optional_count(*count)?, |row| row.optional_count()?;
+    u32: |count| Value::Int(Some((*count).into())), |row| row.small_count()?;
+    Option<u32>: |count| Value::Int(count.map(i64::from)), |row| row.optional_small_count()?;
+    i32: |number| Value::Int(Some((*number).into())), |row| row.small_int()?;
+    bool: |truth| Value::Bool(*truth), |row| row.bool()?;
+    f64: |number| Value::Real(*number), |row| row.real()?;
+    Vec<u8>: |bytes| Value::Bytes(bytes), |row| row.bytes()?.to_vec();
+    Principal: |principal| principal.to_string().into(), |row| row.word(Principal::parse)?;
+    // One that cannot be read counts as nobody: it is told to people and decides nothing.
+    Option<Principal>: |principal| principal.as_ref().map(ToString::to_string).into(),
+        |row| row.optional_text()?.and_then(Principal::parse);
+    Option<StatusReason>: |reason| reason.as_ref().map(StatusReason::as_str).into(),
+        |row| row.optional_text()?.map(StatusReason::new);
+    Option<DeliveryReason>: |reason| reason.map(DeliveryReason::as_str).into(),
+        |row| row.optional_text()?.map(DeliveryReason::read);
+    Option<DeliveryEnd>: |end| end.map(DeliveryEnd::as_str).into(), |row| row.optional_word(DeliveryEnd::parse)?;
+    WorkspaceName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
+    TemplateName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
+    SecretName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
+    KeyId: |id| id.as_str().into(), |row| row.word(KeyId::parse)?;
+}
+
+impl<K: IdKind> Stored for Id<K> {
+    fn write(&self) -> Result<Value<'_>, Error> {
+        Ok((*self).into())
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
+        row.id()
+    }
+}
+
+impl<K: IdKind> Stored for Option<Id<K>> {
+    fn write(&self) -> Result<Value<'_>, Error> {
+        Ok((*self).into())
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
+        row.optional_id()
+    }
+}
+
+/// Types of which each value has a word.
+macro_rules! words {
+    ($($type:ident)*) => {
+        stored! { $($type: |value| value.as_str().into(), |row| row.word($type::parse)?;)* }
+    };
+}
+
+words! {
+    ApprovalState DelegationState DeliveryState EventKind MissedPolicy Network OverlapPolicy Role RunCause RunState
+    Status TaskState TokenKind WebhookCallState
+}
+
+impl<const N: usize> Stored for [u8; N] {
+    fn write(&self) -> Result<Value<'_>, Error> {
+        Ok(Value::Bytes(self))
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
+        let bytes = row.bytes()?;
+        bytes.try_into().map_err(|_| row.corrupt(format_args!("{N} bytes belong here")))
+    }
+}
+
+impl Value<'_> {
+    pub(crate) fn json(value: &impl Serialize) -> Result<Self, Error> {
+        let text = serde_json::to_string(value)
+            .map_err(|problem| Error::Refused(format!("a value cannot be written as JSON: {problem}")))?;
+        Ok(Self::Json(Some(Cow::Owned(text))))
+    }
+}

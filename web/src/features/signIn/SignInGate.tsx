@@ -1,0 +1,35 @@
+// Lets those in who are signed in. When a session ends in the middle, the page stays mounted beneath the sign-in
+// page, so that nothing typed is lost.
+import { type ReactNode, useRef } from "react";
+import { Loading, ProblemPanel } from "../../components/States";
+import { SignInPage } from "./SignInPage";
+import { useSignInState } from "./signIn";
+
+export function SignInGate({ secret, children }: { secret: string | undefined; children: ReactNode }) {
+  const query = useSignInState(secret);
+  const wasIn = useRef(false);
+  if (query.data?.signIn) wasIn.current = true;
+
+  if (!query.data) {
+    return (
+      <main className="sign-in">
+        {query.isError ? (
+          <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />
+        ) : (
+          <Loading what={secret ? "Warren and signing you in" : "Warren"} />
+        )}
+      </main>
+    );
+  }
+  const isOut = query.data.signIn === null;
+  return (
+    <>
+      {wasIn.current && <div inert={isOut}>{children}</div>}
+      {isOut && (
+        <div className={wasIn.current ? "sign-in-over" : undefined}>
+          <SignInPage refusal={query.data.refusal} isInterruption={wasIn.current} />
+        </div>
+      )}
+    </>
+  );
+}
