@@ -106,7 +106,8 @@ pub(crate) struct CreateArguments {
     /// With --template: a required variable that the runtime gets elsewhere; give it once per name
     #[arg(long, value_name = "NAME", requires = "template")]
     pub(crate) provided_env: Vec<String>,
-    /// What backs it: `local` (files and commands as you, no isolation) or `memory` (files that end with the server)
+    /// What backs it: `sandbox` (bubblewrap), `docker` (a container), `local` (files and commands as you, no isolation) or
+    /// `memory` (files that end with the server)
     /// [default: the template's, or `local`]
     #[arg(long, value_name = "KIND")]
     pub(crate) provider: Option<String>,
@@ -122,7 +123,8 @@ pub(crate) struct CreateArguments {
     /// The workspace above it, by id or name
     #[arg(long, value_name = "WORKSPACE")]
     pub(crate) parent: Option<String>,
-    /// What runs its agent: `hosted` (Warren itself), `resident` (a program in it) or `external` (elsewhere)
+    /// What runs its agent: `resident` (a program in it), `external` (elsewhere) or `hosted` (no agent yet: messages to it
+    /// are refused)
     #[arg(long, value_name = "RUNTIME")]
     pub(crate) runtime: Option<String>,
     /// What it is there for, in a few words

@@ -105,7 +105,7 @@ fn what_a_server_refuses_is_told_with_its_code_and_detail() {
 fn dots_and_line_breaks_are_no_names_of_anything() {
     let machine = Machine::new();
     let _server = machine.start();
-    machine.run(&["ws", "create", "demo", "--provider", "memory"]).expect_ok();
+    machine.run(&["ws", "create", "demo", "--provider", "memory", "--runtime", "external"]).expect_ok();
     machine.run(&["task", "send", "demo", "keep me", "--no-wait"]).expect_ok();
     for arguments in [
         &["queue", "rm", "demo", ".."][..],
