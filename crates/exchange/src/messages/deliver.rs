@@ -17,7 +17,9 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::info_span;
-use warren_model::{Delivery, DeliveryId, DeliveryReason, ErrorCode, Message, Principal, Task, TaskUpdate};
+use warren_model::{
+    Delivery, DeliveryId, DeliveryReason, ErrorCode, Message, Principal, Task, TaskState, TaskUpdate,
+};
 use warren_rules::messages::dispatch::{DeliveryEvent, Outcome};
 use warren_rules::messages::tasks;
 use warren_service::Error;
@@ -313,6 +315,10 @@ impl Heard {
     fn take(&mut self, one: AgentUpdate) {
         match one {
             AgentUpdate::RemoteId(id) => self.remote_id = Some(id),
+            // The agent has taken the message: to those who follow, the task works since it was claimed.
+            AgentUpdate::Task(TaskUpdate::Status { state: TaskState::Submitted, message, at }) => {
+                self.updates.push(TaskUpdate::Status { state: TaskState::Working, message, at });
+            }
             AgentUpdate::Task(update) => self.updates.push(update),
         }
     }

@@ -125,7 +125,7 @@ impl<T: FieldType> FieldType for Option<T> {
     fn schema() -> Value {
         let mut schema = T::schema();
         schema["type"] = json!([schema["type"], "null"]);
-        if let Some(spellings) = schema["enum"].as_array_mut() {
+        if let Some(spellings) = schema.get_mut("enum").and_then(Value::as_array_mut) {
             spellings.push(Value::Null);
         }
         schema

@@ -377,7 +377,7 @@ async fn a_hibernated_workspace_is_spoken_to_and_a_removed_one_is_not() {
     assert!(gone.status < 300, "{}", gone.text());
     clock.advance_ms(HOUR_MS);
     assert_eq!(count(&settle(&warren, &of_asleep).await, "fired"), 1, "a message wakes it");
-    warren.wait_for_status(asleep, warren_model::Status::Online).await;
+    warren.wait_for_status(asleep, warren_model::Status::AwaitingAgent).await;
     let stopped = warren.store.read::<_, warren_store::Error, _>({
         let id: ScheduleId = of_removed.parse().unwrap();
         move |tx| tx.schedule(id)
@@ -524,7 +524,7 @@ async fn the_schedules_of_a_template_become_schedules_of_its_workspaces() {
     let clock = clock();
     let warren = start(&clock).await;
     let template = json!({
-        "provider": memory(),
+        "provider": memory(), "runtime": "external",
         "schedules": [
             { "name": "morning", "cron": "0 9 * * *", "time_zone": "Europe/Zurich", "prompt": "What is new?" },
             { "name": "pulse", "every_seconds": 3_600, "prompt": "Go on." },

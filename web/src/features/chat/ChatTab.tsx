@@ -96,8 +96,8 @@ function NewConversation({ workspace, onBegun }: NewConversationProps) {
           <NoAgent workspace={workspace} />
         ) : (
           <p className="hint">
-            What you write goes to the agent of {workspace.name}. If it is busy or away, your message waits for
-            it.
+            What you write goes to the agent of {workspace.name}. If it is busy or away, your message waits
+            for it.
           </p>
         )}
       </div>

@@ -20,7 +20,8 @@ async fn names(warren: &Warren, id: WorkspaceId, query: &str) -> Vec<String> {
 }
 
 async fn place(warren: &Warren, name: &str, parent: Option<WorkspaceId>, role: Option<&str>) -> WorkspaceId {
-    let body = json!({ "name": name, "provider": memory(), "parent_id": parent.map(|id| id.to_string()), "role": role });
+    let body = json!({ "name": name, "provider": memory(), "parent_id": parent.map(|id| id.to_string()), "role": role,
+        "runtime": "external" });
     create(warren, &body).await
 }
 

@@ -22,10 +22,13 @@ const OF_PEERS: [&str; 10] = [
 
 async fn child(warren: &Warren, name: &str, parent: Option<WorkspaceId>) -> WorkspaceId {
     let parent = parent.map(|id| id.to_string());
-    let body = json!({ "name": name, "provider": memory(), "parent_id": parent, "role": format!("{name}s") });
+    let role = format!("{name}s");
+    let body = json!({
+        "name": name, "provider": memory(), "parent_id": parent, "role": role, "runtime": "external",
+    });
     let made = warren.post("/api/v1/workspaces", &body).await.json();
     let id = made["id"].as_str().unwrap_or_else(|| panic!("{made}")).parse().unwrap();
-    warren.wait_for_status(id, Status::Online).await;
+    warren.wait_for_status(id, Status::AwaitingAgent).await;
     id
 }
 
