@@ -75,7 +75,7 @@ impl Budgets {
         self.budget_of(&row).await
     }
 
-    /// Adds what a piece of work cost. The inputs the budget is used up is told once.
+    /// Adds what a piece of work cost. The moment the budget is used up is told once.
     #[tracing::instrument(name = "fleet.budgets.charge", skip_all, fields(workspace.id = %id))]
     pub async fn charge(&self, id: WorkspaceId, micros: u64) -> Result<(), Error> {
         let inputs = self.context.inputs(&Principal::system("budgets"), ());

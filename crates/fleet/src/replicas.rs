@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   start ──▶ lease `replica/<name>`, renewed while it lives, given back at the stop
-//!   first use, or a carrier ──▶ claim: the row of the workspace names us, or somebody who lives, and then it is theirs
+//!   first use, or a reconcile ──▶ claim: the row of the workspace names us, or somebody who lives, and then it is theirs
 //! ```
 //!
 //! A claim is a write only where the row names somebody else. What another replica has is left to it: its own sweep

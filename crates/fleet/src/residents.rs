@@ -44,7 +44,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Serves what runners ask, as those that they are.
 #[async_trait]
 pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
-    /// Until the runner ends; answers how. What it says is masked with its workspace's secrets.
+    /// Serves a runner until it ends, and returns how it ended. What it says is masked with its workspace's secrets.
     async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String;
 }
 

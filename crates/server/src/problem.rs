@@ -201,3 +201,56 @@ pub(crate) fn of_panic(panic: &(dyn std::any::Any + Send)) -> Failure {
         .unwrap_or("no message");
     Failure::internal(format!("panic: {message}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use super::*;
+
+    /// What is logged, as text.
+    #[derive(Debug, Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Log {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap()
+        }
+    }
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    // F34
+    #[test]
+    fn a_client_gets_the_fixed_sentence_of_the_code_and_the_log_the_cause_under_the_same_id() {
+        for code in ErrorCode::ALL.iter().copied() {
+            let failed = || warren_service::Error::new(code).caused_by("no route to 10.0.0.7:5432");
+            let log = Log::default();
+            let writer = log.clone();
+            let subscriber = tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::DEBUG)
+                .with_ansi(false)
+                .with_writer(move || writer.clone())
+                .finish();
+            let failure = Failure::from(failed());
+            tracing::subscriber::with_default(subscriber, || super::log(&failure, "req-7", "/api/v1/things"));
+            let problem = failure.to_problem("req-7");
+            assert_eq!(problem.title, code.entry().sentence, "{code:?}");
+            assert_eq!((problem.code.as_str(), problem.request_id.as_str()), (code.as_str(), "req-7"));
+            let told = serde_json::to_string(&problem).unwrap();
+            assert!(!told.contains("10.0.0.7"), "{code:?}: the client learns the cause: {told}");
+            let logged = log.text();
+            assert!(logged.contains("no route to 10.0.0.7:5432"), "{code:?}: {logged}");
+            assert!(logged.contains("req-7"), "{code:?}: {logged}");
+        }
+    }
+}

@@ -109,9 +109,9 @@ fn take_one(left: &AtomicU32) -> bool {
 
 /// A real provider with faults in front of it.
 #[derive(Debug)]
-pub(crate) struct Faulty {
-    pub(crate) inner: Arc<dyn Provider>,
-    pub(crate) faults: Arc<Faults>,
+pub struct Faulty {
+    pub inner: Arc<dyn Provider>,
+    pub faults: Arc<Faults>,
 }
 
 impl Faulty {

@@ -7,14 +7,20 @@
 //!   let warren = warren.crash().await;         // the same, without a stop (after `Builder::crashable`)
 //! ```
 
+#[cfg(feature = "warren")]
 mod agent;
 mod faults;
+#[cfg(feature = "warren")]
 mod http;
 mod postgres;
+#[cfg(feature = "warren")]
 mod warren;
 
+#[cfg(feature = "warren")]
 pub use agent::{Act, ScriptedAgent};
-pub use faults::Faults;
+pub use faults::{Faults, Faulty};
+#[cfg(feature = "warren")]
 pub use http::{Answer, Call};
 pub use postgres::{PostgresDatabase, PostgresServer};
+#[cfg(feature = "warren")]
 pub use warren::{Builder, Warren};

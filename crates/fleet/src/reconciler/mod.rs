@@ -88,7 +88,7 @@ impl Reconciler {
                 return Ok(());
             }
             let step = next_step(&row);
-            // Its own carrier is with its box, and finds it by the sweep `catching_up`.
+            // The replica that has the box finds it by the sweep `catching_up`.
             if step != Step::Rest && self.parts.replicas.is_elsewhere(id).await? {
                 return Ok(());
             }

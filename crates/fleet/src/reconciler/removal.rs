@@ -26,7 +26,7 @@ impl Reconciler {
                     None => {
                         row.reference = None;
                         row.observed_generation = row.generation;
-                        // A purge has a step to go; should this carrier die before it, somebody looks again.
+                        // A purge has a step to go; should this process die before it, the sweep looks again.
                         let next_at = row.is_purged.then(|| inputs.now.plus_ms(LOOK_AGAIN_MS));
                         row.mending = Mending { attempts: 0, next_at };
                     }

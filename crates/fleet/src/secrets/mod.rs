@@ -1,4 +1,4 @@
-//! Secrets: set, listed by name, removed, and opened in the inputs a command needs them (F32, F33).
+//! Secrets: set, listed by name, removed, and opened in the moment a command needs them (F32, F33).
 //!
 //! A value goes in and is never shown again; the only way out is the environment of the workspace's own commands. A
 //! change is written together with what it means for running workspaces: their generation goes up in the same

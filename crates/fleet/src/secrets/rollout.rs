@@ -60,7 +60,7 @@ impl Rollout {
         });
     }
 
-    /// Whoever is behind, whatever made it so: a change whose carrier died, or one that another process made. Counts
+    /// Whoever is behind, whatever made it so: a change whose process died, or one that another process made. Counts
     /// how many were looked at, and how many brought up.
     pub(crate) async fn catch_up(&self, tally: &mut Tally) -> Result<(), Error> {
         let (rows, vitals) = self.rows_behind(None).await?;

@@ -4,7 +4,7 @@
 //!   keys [old] ─▶ [new, old] on disk ─▶ rows in batches: open with old, seal with new, compare-and-set ─▶ [new, old]
 //! ```
 //!
-//! At every inputs each row names a key that is at hand, so that a crash in between costs nothing: the next start finds
+//! At every moment each row names a key that is at hand, so that a crash in between costs nothing: the next start finds
 //! rows under another key than the current and goes on. Values do not change, and neither do generations.
 
 use warren_model::event::SecretKeyRotated;

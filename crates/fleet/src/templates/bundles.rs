@@ -67,7 +67,7 @@ impl Bundles {
     }
 }
 
-/// Rows, parents first, as a tree. Brothers and sisters come in the order in which they were made.
+/// Rows, parents first, as a tree. Siblings come in the order in which they were made.
 fn node_of(rows: Vec<Workspace>) -> Result<BundleNode, Error> {
     let root_id = rows.first().map(|root| root.id);
     let mut below: BTreeMap<WorkspaceId, Vec<(Workspace, BundleNode)>> = BTreeMap::new();

@@ -302,7 +302,7 @@ fn insert_all(
     Ok(outcomes)
 }
 
-/// Brothers and sisters keep the order of their document: their moments differ by a microsecond.
+/// Siblings keep the order of their document: their times of creation differ by a microsecond.
 fn in_order(now: Timestamp, at: usize) -> Timestamp {
     Timestamp::from_micros(now.as_micros().saturating_add(i64::try_from(at).unwrap_or(i64::MAX)))
 }

@@ -31,7 +31,7 @@ pub struct MintToken {
     pub expires_in_ms: Option<i64>,
 }
 
-/// A new token with its secret, in the one inputs in which it exists.
+/// A new token with its secret, which is known only now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minted {
     pub token: Token,

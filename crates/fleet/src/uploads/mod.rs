@@ -251,7 +251,7 @@ impl Landing {
         &self.files
     }
 
-    /// All of it stays; answers with what there is.
+    /// Keeps all files and returns them.
     pub fn keep(self, by: &Principal) -> Vec<LandedFile> {
         let made = |file: &&LandedFile| self.made.iter().any(|path| path.as_str() == file.path);
         for file in self.files.iter().filter(made) {

@@ -181,7 +181,7 @@ impl Workspaces {
         Ok(workspace)
     }
 
-    /// Usable from the inputs it is acknowledged: whoever comes first opens it. What cannot be declared fails in the
+    /// Usable from the moment it is acknowledged: whoever comes first opens it. What cannot be declared fails in the
     /// background, with its reason.
     pub(crate) fn take_up_drafted(&self, workspace: &Workspace) {
         let _ = self.replicas.declare(workspace);
