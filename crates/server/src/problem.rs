@@ -9,9 +9,9 @@ use std::sync::Arc;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
-use tracing::Instrument as _;
+use http::{HeaderValue, Method, StatusCode, header};
 use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 use warren_api::{MissingEnv, PROBLEM_JSON, Problem};
 use warren_model::{ErrorCode, RequestId};
 
@@ -127,10 +127,7 @@ pub(crate) async fn write_problems(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
     let started = std::time::Instant::now();
-    // Of the highest level, so that a filter that lets only errors through still tells to which request one belongs.
-    let span = tracing::error_span!(
-        "http.request", request.id = %id, %method, route, principal.kind = Empty, principal.id = Empty
-    );
+    let span = request_span(&id, &method, &route);
     let mut response = next.run(request).instrument(span.clone()).await;
     let _entered = span.enter();
     let duration = started.elapsed();
@@ -148,6 +145,13 @@ pub(crate) async fn write_problems(
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
+}
+
+/// Of the highest level, so that a filter that lets only errors through still tells to which request one belongs.
+fn request_span(id: &str, method: &Method, route: &str) -> Span {
+    tracing::error_span!(
+        "http.request", request.id = %id, %method, route, principal.kind = Empty, principal.id = Empty
+    )
 }
 
 /// An error is logged once, where it stops travelling. Which request it was, the span says.
@@ -242,7 +246,9 @@ mod tests {
                 .with_writer(move || writer.clone())
                 .finish();
             let failure = Failure::from(failed());
-            tracing::subscriber::with_default(subscriber, || super::log(&failure, "req-7", "/api/v1/things"));
+            tracing::subscriber::with_default(subscriber, || {
+                request_span("req-7", &Method::GET, "/api/v1/things").in_scope(|| super::log(&failure));
+            });
             let problem = failure.to_problem("req-7");
             assert_eq!(problem.title, code.entry().sentence, "{code:?}");
             assert_eq!((problem.code.as_str(), problem.request_id.as_str()), (code.as_str(), "req-7"));

@@ -1,6 +1,8 @@
 //! The services of the fleet against real stores: SQLite in a temp folder, and PostgreSQL where `WARREN_TEST_POSTGRES`
 //! names one, as in `make test`.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
+
 mod bed;
 mod budgets;
 mod lifecycle;
