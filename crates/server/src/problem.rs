@@ -9,9 +9,9 @@ use std::sync::Arc;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
-use tracing::Instrument as _;
+use http::{HeaderValue, Method, StatusCode, header};
 use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 use warren_api::{MissingEnv, PROBLEM_JSON, Problem};
 use warren_model::{ErrorCode, RequestId};
 
