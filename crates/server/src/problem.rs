@@ -148,7 +148,7 @@ pub(crate) async fn write_problems(
 }
 
 /// Of the highest level, so that a filter that lets only errors through still tells to which request one belongs.
-fn request_span(id: &str, method: &http::Method, route: &str) -> tracing::Span {
+fn request_span(id: &str, method: &Method, route: &str) -> Span {
     tracing::error_span!(
         "http.request", request.id = %id, %method, route, principal.kind = Empty, principal.id = Empty
     )
@@ -247,7 +247,7 @@ mod tests {
                 .finish();
             let failure = Failure::from(failed());
             tracing::subscriber::with_default(subscriber, || {
-                request_span("req-7", &http::Method::GET, "/api/v1/things").in_scope(|| super::log(&failure));
+                request_span("req-7", &Method::GET, "/api/v1/things").in_scope(|| super::log(&failure));
             });
             let problem = failure.to_problem("req-7");
             assert_eq!(problem.title, code.entry().sentence, "{code:?}");
