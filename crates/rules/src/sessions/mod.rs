@@ -269,6 +269,8 @@ impl Change<'_> {
         };
         if !step.calls.iter().any(|call| is_under_way(&call.state)) {
             self.wait_for_people();
+            // A run that was to stop may go on with the message for which it was cut.
+            self.settle();
         }
     }
 

@@ -43,7 +43,8 @@ pub fn build(
     }
     push_user_turn(&mut turns, asking, messages)?;
     // The last word must not be an answer that asked for nothing. One that was only paused is sent back as it is.
-    let is_paused = || history.last().is_some_and(|step| step.stop_reason == Some(StopReason::PauseTurn));
+    let answered = || history.iter().rev().find(|step| step.stop_reason.is_some());
+    let is_paused = || answered().is_some_and(|step| step.stop_reason == Some(StopReason::PauseTurn));
     match turns.last() {
         None => return Err(BrokenHistory::NothingToAnswer),
         Some(Turn::Assistant { calls, .. }) if calls.is_empty() && !is_paused() => {
