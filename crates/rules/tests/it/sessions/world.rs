@@ -423,7 +423,7 @@ impl World {
     }
 
     fn advanced(&mut self, input: Input, is_owner: bool) -> Option<Advanced> {
-        let prices = [Some(TokenPrice { input: 10, output: 20 }), None];
+        let prices = [Some(TokenPrice { input: 10_000, output: 2_000 }), None];
         let facts = Facts {
             now: self.now,
             agent: &self.agent,
