@@ -137,7 +137,7 @@ impl Change<'_> {
     }
 
     /// What was set aside is replaced by what it cost.
-    fn spend(&mut self, cost_micros: u64) {
+    pub(super) fn spend(&mut self, cost_micros: u64) {
         let session = self.session();
         let reserved = std::mem::take(&mut session.reserved_micros);
         session.usage.cost_micros += cost_micros;

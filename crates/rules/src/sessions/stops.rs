@@ -54,6 +54,7 @@ impl Change<'_> {
             && step.phase == StepPhase::Asking
         {
             step.asked_under = None;
+            self.spend(0);
         }
         let is_for_message = self.open.queue.iter().any(|message| message.mode == BusyMode::Interrupt);
         let session = self.session();

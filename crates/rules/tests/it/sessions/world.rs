@@ -533,6 +533,11 @@ impl World {
             i64::try_from(expected).unwrap(),
             "the ledger is what was spent and set aside"
         );
+        let is_asked = self.open.step.as_ref().is_some_and(|step| step.asked_under.is_some());
+        assert!(
+            session.reserved_micros == 0 || is_asked,
+            "money is set aside only while an answer is waited for"
+        );
         for message in &self.open.queue {
             assert_eq!(self.messages.get(&message.id).map(|one| one.state), Some(QueuedState::Queued));
         }
