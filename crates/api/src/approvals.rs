@@ -11,6 +11,8 @@ pub enum ApprovalState {
     Denied,
     /// Nobody decided in time.
     Expired,
+    /// Withdrawn: the work went on without it.
+    Void,
 }
 
 /// A question to people.

@@ -73,7 +73,12 @@ pub(crate) fn unusable(error: &Error, address: &str) -> Report {
         Error::Newer { .. } => ErrorCode::DatabaseNewer,
         Error::ChecksumMismatch { .. } | Error::Corrupt(_) | Error::Refused(_) => ErrorCode::DatabaseDamaged,
         Error::Full => ErrorCode::StorageFull,
-        Error::Unavailable(_) | Error::Conflict | Error::AlreadyExists | Error::LeaseLost => {
+        Error::Unavailable(_)
+        | Error::Conflict
+        | Error::AlreadyExists
+        | Error::LeaseLost
+        | Error::InUse
+        | Error::TooLarge { .. } => {
             ErrorCode::PlatformUnavailable
         }
     };
@@ -82,7 +87,12 @@ pub(crate) fn unusable(error: &Error, address: &str) -> Report {
         Error::Corrupt(_) | Error::Refused(_) => report.hint(
             "Restore a backup, or check that `database.url` names a database that Warren made. Nothing was changed.",
         ),
-        Error::Unavailable(_) | Error::Conflict | Error::AlreadyExists | Error::LeaseLost => {
+        Error::Unavailable(_)
+        | Error::Conflict
+        | Error::AlreadyExists
+        | Error::LeaseLost
+        | Error::InUse
+        | Error::TooLarge { .. } => {
             report.hint("Check that the database runs and that `database.url` is right, then start again.")
         }
         Error::Newer { .. } | Error::ChecksumMismatch { .. } | Error::Full => report,

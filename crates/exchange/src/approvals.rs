@@ -77,11 +77,13 @@ impl Approvals {
             action: scrub(&ask.action, &known).text,
             reason: scrub(&ask.reason, &known).text,
             context: scrub_json(ask.context, &known),
+            subject: None,
             asked_by: who.principal.clone(),
             state: ApprovalState::Pending,
             decided_by: None,
             decided_at: None,
             note: None,
+            edited: None,
             created_at: now,
             expires_at: now.plus_ms(i64::from(wait) * 1_000),
         };

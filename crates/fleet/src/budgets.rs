@@ -83,7 +83,7 @@ impl Budgets {
         self.context
             .store()
             .write(move |tx| {
-                let spent = tx.add_spending(id, &month, micros)?;
+                let spent = tx.add_spending(id, &month, i64::try_from(micros).unwrap_or(i64::MAX))?;
                 let Some(row) = tx.workspace(id)? else { return Ok(()) };
                 let limit = row.spec.monthly_budget_micros;
                 let before = standing(limit, spent.saturating_sub(micros));

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::document::{DocumentError, read_document};
 use crate::session::{BusyMode, ModelName, RunLimits};
 use crate::text_enum::text_enum;
-use crate::{Timestamp, canonical_json};
+use crate::{OrgId, Principal, Timestamp, canonical_json};
 
 const MAX_SYSTEM_BYTES: usize = 256 << 10;
 const MAX_DESCRIPTION_CHARACTERS: usize = 1_000;
@@ -85,6 +85,17 @@ impl fmt::Display for AgentName {
 pub struct AgentVersion {
     pub name: AgentName,
     pub hash: String,
+}
+
+/// A version of an agent as it stands in the database. It never changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredAgent {
+    pub org_id: OrgId,
+    pub version: AgentVersion,
+    pub definition: AgentDefinition,
+    /// When this content was stored first, and by whom.
+    pub created_at: Timestamp,
+    pub created_by: Principal,
 }
 
 text_enum! {

@@ -2,13 +2,18 @@
 //!
 //! ```text
 //!   pending ─▶ approved | denied      by a person or a policy, never by a workspace
-//!        └───▶ expired                nobody decided in time
+//!        ├───▶ expired                nobody decided in time
+//!        └───▶ void                   withdrawn: the work went on without it
 //! ```
+//!
+//! A question about a tool call of a session has a [`ApprovalSubject`]: what was asked about, exactly. A decision counts
+//! for that and for nothing else (A30).
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::text_enum::text_enum;
-use crate::{ApprovalId, OrgId, Principal, TaskId, Timestamp, WorkspaceId};
+use crate::{ApprovalId, OrgId, Principal, SessionId, TaskId, Timestamp, WorkspaceId};
 
 text_enum! {
     ApprovalState {
@@ -16,7 +21,25 @@ text_enum! {
         Approved = "approved",
         Denied = "denied",
         Expired = "expired",
+        /// Withdrawn: the run went on without it, or ended.
+        Void = "void",
     }
+}
+
+/// The tool call that a question is about, as it stood when it was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalSubject {
+    pub session_id: SessionId,
+    pub step: u32,
+    pub call_id: String,
+    pub tool: String,
+    /// As the model wrote them.
+    pub arguments: Value,
+    pub arguments_hash: String,
+    /// Of the agent's version.
+    pub agent_hash: String,
+    /// The session's.
+    pub generation: u64,
 }
 
 /// A question of a workspace, with its answer once there is one.
@@ -33,12 +56,16 @@ pub struct Approval {
     pub reason: String,
     /// What else they should see. A JSON object.
     pub context: Value,
+    /// The tool call that it is about, if it is about one.
+    pub subject: Option<ApprovalSubject>,
     pub asked_by: Principal,
     pub state: ApprovalState,
     pub decided_by: Option<Principal>,
     pub decided_at: Option<Timestamp>,
     /// What the person said with it.
     pub note: Option<String>,
+    /// What the person changed the call's arguments to, where they did.
+    pub edited: Option<Value>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }

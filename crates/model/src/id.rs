@@ -72,6 +72,8 @@ id_kinds! {
     SessionKind, SessionId, "session";
     /// One message to a session.
     SessionMessageKind, SessionMessageId, "message";
+    /// A rule about tool calls that a person made.
+    ToolRuleKind, ToolRuleId, "rule";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

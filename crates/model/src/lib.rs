@@ -33,15 +33,16 @@ mod text;
 mod text_enum;
 mod time;
 mod token;
+mod tool_rule;
 mod vitals;
 mod webhook;
 mod workspace;
 
 pub use agent::{
     AgentDefinition, AgentLimits, AgentName, AgentTools, AgentVersion, ClientTool, InvalidAgentName, Merge,
-    PolicyDecision, PolicyRule, StateField,
+    PolicyDecision, PolicyRule, StateField, StoredAgent,
 };
-pub use approval::{Approval, ApprovalState};
+pub use approval::{Approval, ApprovalState, ApprovalSubject};
 pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
     canonical_json,
@@ -60,8 +61,8 @@ pub use id::{
     ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
     DeliveryKind, Id, IdKind, InvalidId, MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind,
     ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, SessionId, SessionKind, SessionMessageId,
-    SessionMessageKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId, WebhookCallId, WebhookCallKind,
-    WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
+    SessionMessageKind, TaskId, TaskKind, TokenId, TokenIdKind, ToolRuleId, ToolRuleKind, UserId,
+    WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};
@@ -93,6 +94,7 @@ pub use template::{
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
+pub use tool_rule::{RuleScope, ToolRule};
 pub use vitals::{
     Displaced, Displacement, Outcomes, ReportDoubt, RuntimeReport, RuntimeState, Vitals, WorkOutcome,
 };

@@ -14,6 +14,12 @@ pub enum Error {
     /// The lease is no longer held under this fence: stop, somebody else owns the work.
     #[error("the lease is no longer held")]
     LeaseLost,
+    /// Other rows still need this one: they have to go first.
+    #[error("the row is still needed by others")]
+    InUse,
+    /// More than is kept in one place. The database was not asked.
+    #[error("{bytes} bytes are more than the {limit} that are kept")]
+    TooLarge { bytes: usize, limit: usize },
     /// The database forbids it, such as a way out of `removed`.
     #[error("the database refused the change: {0}")]
     Refused(String),
@@ -39,7 +45,8 @@ impl PublicFailure for Error {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Conflict | Self::AlreadyExists | Self::LeaseLost => ErrorCode::VersionConflict,
-            Self::Refused(_) => ErrorCode::TransitionRefused,
+            Self::Refused(_) | Self::InUse => ErrorCode::TransitionRefused,
+            Self::TooLarge { .. } => ErrorCode::PayloadTooLarge,
             Self::Full => ErrorCode::StorageFull,
             Self::Unavailable(_) => ErrorCode::PlatformUnavailable,
             Self::Newer { .. } => ErrorCode::DatabaseNewer,

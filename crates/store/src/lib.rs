@@ -11,6 +11,7 @@
 //! again when the database asks for it (a deadlock in Postgres), so it must have no effect but on the transaction.
 //! `write` answers only when the work is on disk.
 
+mod agents;
 mod approvals;
 mod audit;
 mod box_holders;
@@ -29,16 +30,25 @@ mod registrations;
 mod repeats;
 mod schedules;
 mod secrets;
+mod session_keys;
+mod session_leases;
+mod session_messages;
+mod session_results;
+mod session_steps;
+mod session_stream;
+mod sessions;
 mod spending;
 mod tasks;
 mod templates;
 mod tokens;
+mod tool_rules;
 mod transaction;
 mod vitals;
 mod waker;
 mod webhooks;
 mod workspaces;
 
+pub use agents::{AgentVersionMark, AgentVersionQuery};
 pub use approvals::ApprovalQuery;
 pub use audit::AuditQuery;
 pub use box_holders::BoxHolder;
@@ -53,8 +63,13 @@ pub use pages::{Batch, Page, Unreadable};
 pub use repeats::Repeat;
 pub use schedules::{ScheduleQuery, ScheduleRunQuery};
 pub use secrets::{Reach, SecretKey, SecretQuery};
+pub use session_keys::{KeyScope, SessionKey};
+pub use session_messages::SessionMessageQuery;
+pub use session_results::{MAX_RESULT_BYTES, ResultPart};
+pub use sessions::SessionQuery;
 pub use tasks::{TaskMark, TaskQuery};
 pub use tokens::TokenQuery;
+pub use tool_rules::ToolRuleQuery;
 pub use transaction::*;
 pub use vitals::Due;
 pub use waker::{WakeUps, Waker};

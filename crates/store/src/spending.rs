@@ -10,6 +10,10 @@ pub trait SpendingReads {
 }
 
 pub trait SpendingWrites {
-    /// Adds to what was spent and answers with the sum. Of many at once, none is lost.
-    fn add_spending(&mut self, id: WorkspaceId, month: &str, micros: u64) -> Result<u64, Error>;
+    /// Adds a difference to what was spent, and returns the sum. Of many at once, none is lost.
+    ///
+    /// Work of which the cost is not known yet reserves the most it may cost, and later settles the difference to what it
+    /// did cost, which may be negative, in the transaction that ends it (A14). Whoever may not go over a limit compares the
+    /// sum after adding, and rolls back. The sum never goes below zero.
+    fn add_spending(&mut self, id: WorkspaceId, month: &str, difference_micros: i64) -> Result<u64, Error>;
 }

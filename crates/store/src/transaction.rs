@@ -37,5 +37,14 @@ transactions! {
     schedules: ScheduleReads, ScheduleWrites;
     memory: MemoryReads, MemoryWrites;
     approvals: ApprovalReads, ApprovalWrites;
+    agents: AgentReads, AgentWrites;
+    sessions: SessionReads, SessionWrites;
+    session_leases: SessionLeaseReads, SessionLeaseWrites;
+    session_steps: StepReads, StepWrites;
+    session_messages: SessionMessageReads, SessionMessageWrites;
+    session_stream: SessionStreamReads, SessionStreamWrites;
+    session_results: SessionResultReads, SessionResultWrites;
+    session_keys: SessionKeyReads, SessionKeyWrites;
+    tool_rules: ToolRuleReads, ToolRuleWrites;
     box_holders: BoxHolderReads, BoxHolderWrites;
 }

@@ -174,19 +174,35 @@ pub enum Phase {
 
 impl Phase {
     pub const fn as_str(&self) -> &'static str {
+        self.kind().as_str()
+    }
+
+    pub const fn kind(&self) -> PhaseKind {
         match self {
-            Self::Idle => "idle",
-            Self::Active => "active",
-            Self::Suspended { .. } => "suspended",
-            Self::Completed { .. } => "completed",
-            Self::Failed { .. } => "failed",
-            Self::Interrupted => "interrupted",
+            Self::Idle => PhaseKind::Idle,
+            Self::Active => PhaseKind::Active,
+            Self::Suspended { .. } => PhaseKind::Suspended,
+            Self::Completed { .. } => PhaseKind::Completed,
+            Self::Failed { .. } => PhaseKind::Failed,
+            Self::Interrupted => PhaseKind::Interrupted,
         }
     }
 
     /// Whether a run is under way, working or waiting.
     pub const fn has_run(&self) -> bool {
         matches!(self, Self::Active | Self::Suspended { .. })
+    }
+}
+
+text_enum! {
+    /// The word of a [`Phase`], by which sessions are listed.
+    PhaseKind {
+        Idle = "idle",
+        Active = "active",
+        Suspended = "suspended",
+        Completed = "completed",
+        Failed = "failed",
+        Interrupted = "interrupted",
     }
 }
 

@@ -114,11 +114,13 @@ mod tests {
             action: "deploy".into(),
             reason: "it is done".into(),
             context: serde_json::json!({}),
+            subject: None,
             asked_by: Principal::workspace(WorkspaceId::from_bytes([2; 16])),
             state: ApprovalState::Pending,
             decided_by: None,
             decided_at: None,
             note: None,
+            edited: None,
             created_at: NOW,
             expires_at: NOW.plus_ms(1_000),
         }

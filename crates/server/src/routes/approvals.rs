@@ -188,6 +188,7 @@ fn told(row: &model::Approval) -> Approval {
             model::ApprovalState::Approved => ApprovalState::Approved,
             model::ApprovalState::Denied => ApprovalState::Denied,
             model::ApprovalState::Expired => ApprovalState::Expired,
+            model::ApprovalState::Void => ApprovalState::Void,
         },
         asked_by: convert::principal(&row.asked_by),
         decided_by: row.decided_by.as_ref().map(convert::principal),
@@ -204,5 +205,6 @@ fn state_from(state: ApprovalState) -> model::ApprovalState {
         ApprovalState::Approved => model::ApprovalState::Approved,
         ApprovalState::Denied => model::ApprovalState::Denied,
         ApprovalState::Expired => model::ApprovalState::Expired,
+        ApprovalState::Void => model::ApprovalState::Void,
     }
 }

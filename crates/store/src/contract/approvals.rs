@@ -17,11 +17,13 @@ fn approval(workspace_id: WorkspaceId) -> Approval {
         action: "deploy".into(),
         reason: "it is \"done\" — 日本".into(),
         context: json!({ "version": 7, "notes": ["x", null] }),
+        subject: None,
         asked_by: Principal::workspace(workspace_id),
         state: ApprovalState::Pending,
         decided_by: None,
         decided_at: None,
         note: None,
+        edited: None,
         created_at: NOW,
         expires_at: NOW.plus_ms(1_000),
     }

@@ -9,7 +9,7 @@ use crate::{Error, Store};
 pub async fn spending_adds_up_by_workspace_and_month(store: Arc<dyn Store>) {
     let (one, other) = (id(), id());
     let mut adders = tokio::task::JoinSet::new();
-    for micros in 1..=20_u64 {
+    for micros in 1..=20_i64 {
         let store = Arc::clone(&store);
         adders.spawn(async move { store.write(move |tx| tx.add_spending(one, "2026-11", micros)).await });
     }

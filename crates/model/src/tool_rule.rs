@@ -1,0 +1,33 @@
+//! Rules about tool calls that people made, such as "always allow" (A23).
+
+use crate::{AgentName, OrgId, PolicyRule, Principal, SessionId, Timestamp, ToolRuleId, WorkspaceId};
+
+/// Where a rule counts. A narrower one is asked first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum RuleScope {
+    /// In one session.
+    Session(SessionId),
+    /// In every session of one workspace.
+    Workspace(WorkspaceId),
+    /// In every session of one agent, within the rule's org.
+    Agent(AgentName),
+}
+
+/// A rule that a person made. It counts until it expires (`rule.expires_at`) or is revoked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRule {
+    pub id: ToolRuleId,
+    pub org_id: OrgId,
+    pub scope: RuleScope,
+    pub rule: PolicyRule,
+    pub created_by: Principal,
+    pub created_at: Timestamp,
+    pub revoked_by: Option<Principal>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl ToolRule {
+    pub fn is_in_force(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.rule.expires_at.is_none_or(|at| at > now)
+    }
+}

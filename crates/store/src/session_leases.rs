@@ -1,0 +1,58 @@
+//! Who works on a session: its lease and its epoch (A2, A3).
+//!
+//! ```text
+//!   free ── claim ──▶ held by (owner, epoch + 1) until expires_at ── release ──▶ free
+//!                        │   ▲ renew                     │
+//!                        └───┘                           └── expired: anybody may claim
+//! ```
+//!
+//! These columns are written by the statements below and by no other, and raise no version. Time is the caller's:
+//! a lease is live as long as it expires after `now`.
+
+use warren_model::session::Session;
+use warren_model::{SessionId, Timestamp};
+
+use crate::{Batch, Error};
+
+pub trait SessionLeaseReads {
+    /// Active sessions without a live lease; those that nobody worked on for the longest time come first.
+    fn claimable_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error>;
+    /// Sessions of which `wake_at` has come, the longest overdue first.
+    fn due_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error>;
+    /// When the next of them is due or may be claimed; a moment in the past where one is now.
+    fn next_session_due(&mut self) -> Result<Option<Timestamp>, Error>;
+}
+
+pub trait SessionLeaseWrites {
+    /// Takes an active session that is free, or of which the lease has expired at `now`, and raises its epoch. Of two at
+    /// once, one gets it; `None` for the other, also if that is the same owner.
+    fn claim_session(
+        &mut self,
+        id: SessionId,
+        owner: &str,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<Option<Session>, Error>;
+    /// The same for up to `limit` sessions that are claimable now. Two who claim at once do not wait for each other and
+    /// get different ones. One that cannot be read is claimed too, so that it stands in nobody's way until its lease ends.
+    fn claim_sessions(
+        &mut self,
+        owner: &str,
+        now: Timestamp,
+        expires_at: Timestamp,
+        limit: u32,
+    ) -> Result<Batch<Session>, Error>;
+    /// Moves the end of a lease. Returns false if it was taken over or released. One that has expired is renewed as long
+    /// as nobody took it over: its epoch is still the newest, and so nothing was done in between.
+    fn renew_session_lease(
+        &mut self,
+        id: SessionId,
+        epoch: u64,
+        expires_at: Timestamp,
+    ) -> Result<bool, Error>;
+    /// Gives it back; without effect if it was taken over.
+    fn release_session(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error>;
+    /// Fails with `LeaseLost` unless the session is held under this epoch and the lease is live at `now`. Called in the
+    /// same transaction as the writes that it guards: nobody can take the session over before they are committed.
+    fn check_session_epoch(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error>;
+}
