@@ -1,0 +1,31 @@
+//! Model APIs: one request in Warren's own words goes out on a provider's wire, and an answer comes back piece by piece.
+//!
+//! ```text
+//!   ModelRequest ──▶ ModelClient::start ──▶ AnswerStream::next ──▶ text, reasoning, calls … and one ModelAnswer
+//!                       │
+//!                       ├── Models         by the provider of the model's name                      client.rs
+//!                       │     └── wires    Anthropic Messages, OpenAI Responses, Chat Completions   wires/ ──▶ outbound
+//!                       └── ScriptedModel  answers from a script, without any network              scripted/
+//! ```
+//!
+//! - Nothing is kept here between two calls, and nothing is called twice: what an error asks for ([`Advice`]) is done by
+//!   the caller, who keeps the ledger.
+//! - A stream that ends without its closing event is an error. There is no half answer.
+//! - What only its provider understands goes back to the same provider, account and model, and to no other (A13).
+
+mod answer;
+mod builder;
+mod client;
+mod error;
+pub mod estimate;
+pub mod retry;
+pub mod scripted;
+mod timers;
+mod turns;
+
+pub use answer::{AnswerEvent, AnswerSource, AnswerStream, AnsweredCall, ModelAnswer};
+pub use builder::AnswerLimits;
+pub use client::{ApiKey, CallOptions, ModelClient};
+pub use error::{Advice, ModelError};
+pub use scripted::{Script, ScriptedModel};
+pub use timers::Timers;
