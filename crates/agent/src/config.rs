@@ -1,0 +1,32 @@
+//! How the engine works. The config tree's `[sessions]` table has these names.
+
+use std::time::Duration;
+
+/// How sessions are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Sessions that this process works on at once; others wait for their turn.
+    pub max_running: usize,
+    /// How long a lease lasts that nobody renews. A session whose owner died is taken over after this.
+    pub lease: Duration,
+    /// How often a lease is renewed.
+    pub renew_every: Duration,
+    /// How often the database is looked at for sessions that nobody works on.
+    pub look_every: Duration,
+    /// Pieces of an answer are put together for as long, or until they have `pack_bytes`.
+    pub pack_for: Duration,
+    pub pack_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_running: 256,
+            lease: Duration::from_secs(15),
+            renew_every: Duration::from_secs(5),
+            look_every: Duration::from_secs(2),
+            pack_for: Duration::from_millis(50),
+            pack_bytes: 4 << 10,
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Asking a model for the answer of a step, and showing it as it comes (A10, A62).
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+use warren_llm::{Advice, AnswerEvent, AnswerStream, ModelAnswer, ModelError};
+use warren_model::session::{ModelName, ModelRequest, StreamItem, TokenUsage};
+use warren_rules::sessions::{Effect, Input, ModelFailure, ModelTrouble, ReceivedAnswer, request};
+use warren_service::Error;
+
+use super::history::{History, SharedHistory};
+use super::owner::Work;
+use crate::models::ModelCaller;
+use crate::tools::Tools;
+
+/// Events of an answer that may wait to be packed.
+const EVENTS: usize = 256;
+
+/// Asks, shows what comes, and ends with the whole answer or with why there is none.
+pub(super) async fn ask(work: Work, shared: SharedHistory) {
+    let Effect::AskModel { step, attempt, model_index } = work.effect else { return };
+    let model = work.agent.models().nth(model_index as usize).cloned();
+    let Some(model) = model else { return };
+    let (deltas, outcome) = match prepare(&work, &shared, &model).await {
+        Ok((request, tools)) => {
+            let mut packer = Packer::new(&work, step);
+            match packer.receive(&work, &request).await {
+                Ok(answer) => (packer.take(), Ok((answer, tools))),
+                Err(error) => (packer.take(), Err(failure_of(&error))),
+            }
+        }
+        Err(failure) => (Vec::new(), Err(failure)),
+    };
+    let input = match outcome {
+        Ok((answer, tools)) => {
+            Input::Answered { step, attempt, answer: received(&work, &model, answer, &tools) }
+        }
+        Err(failure) => Input::AskFailed { step, attempt, failure },
+    };
+    work.end(deltas, None, input).await;
+}
+
+/// The request and the tools that it offers.
+async fn prepare(
+    work: &Work,
+    shared: &SharedHistory,
+    model: &ModelName,
+) -> Result<(ModelRequest, Tools), ModelFailure> {
+    let failed = |error: Error| {
+        tracing::warn!(%error, "what a model is to be shown could not be read");
+        passing("what the model is to be shown could not be read")
+    };
+    let tools = work.tools().await.map_err(failed)?;
+    let history = history(work, shared).await.map_err(failed)?;
+    let system = [work.agent.system.as_str(), tools.workspace_prompt.as_str()]
+        .iter()
+        .filter(|text| !text.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join("\n\n");
+    let built = request::build(
+        &work.agent,
+        model,
+        system,
+        tools.offers(),
+        &history.steps,
+        &work.step,
+        &history.parts,
+    );
+    shared.put(history);
+    let request = built.map_err(|broken| {
+        tracing::error!(%broken, "the history of a session cannot be shown to a model");
+        ModelFailure { trouble: ModelTrouble::Refused, ..passing("the session's history is damaged") }
+    })?;
+    Ok((request, tools))
+}
+
+/// The owner's history, read when it is first needed.
+async fn history(work: &Work, shared: &SharedHistory) -> Result<History, Error> {
+    let kept = shared.take();
+    let (lineage, step) = (work.session.lineage.clone(), work.step.clone());
+    let store = work.engine.context().store();
+    store
+        .read(move |tx| {
+            let mut history = match &kept {
+                Some(history) => history.clone(),
+                None => History::read(tx, &lineage)?,
+            };
+            history.read_messages(tx, &step)?;
+            Ok(history)
+        })
+        .await
+}
+
+/// Puts pieces together: the first is shown at once, the others after a moment or when there are enough.
+struct Packer {
+    step: u32,
+    waiting: Vec<StreamItem>,
+    waiting_bytes: usize,
+    pack_for: Duration,
+    pack_bytes: usize,
+    shown_at: Option<Instant>,
+    /// The tool of the call that each block begins.
+    tools: std::collections::HashMap<u32, (String, String)>,
+    calls: u32,
+}
+
+impl Packer {
+    fn new(work: &Work, step: u32) -> Self {
+        let config = work.engine.0.config;
+        Self {
+            step,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            pack_for: config.pack_for,
+            pack_bytes: config.pack_bytes,
+            shown_at: None,
+            tools: Default::default(),
+            calls: 0,
+        }
+    }
+
+    fn take(self) -> Vec<StreamItem> {
+        self.waiting
+    }
+
+    async fn receive(&mut self, work: &Work, request: &ModelRequest) -> Result<ModelAnswer, ModelError> {
+        let caller =
+            ModelCaller { org_id: work.session.org_id, workspace_id: work.session.workspace_id };
+        let models = &work.engine.0.surroundings.models;
+        let stream = models.start(caller, request, work.step.resume_token.clone()).await?;
+        let mut events = read(work, stream);
+        loop {
+            // Whatever has come already is one piece.
+            let next = match events.try_recv() {
+                Ok(event) => Some(event),
+                Err(mpsc::error::TryRecvError::Disconnected) => None,
+                Err(mpsc::error::TryRecvError::Empty) => {
+                    self.wait(work, &mut events).await
+                }
+            };
+            match next {
+                Some(Ok(AnswerEvent::Done(answer))) => return Ok(*answer),
+                Some(Ok(event)) => self.add(event),
+                Some(Err(error)) => return Err(error),
+                None => return Err(ModelError::truncated()),
+            }
+            if self.waiting_bytes >= self.pack_bytes {
+                self.show(work).await;
+            }
+        }
+    }
+
+    /// Nothing more is there for now: what waits is shown when its moment has come.
+    async fn wait(
+        &mut self,
+        work: &Work,
+        events: &mut mpsc::Receiver<Result<AnswerEvent, ModelError>>,
+    ) -> Option<Result<AnswerEvent, ModelError>> {
+        if !self.waiting.is_empty() {
+            // A model that answers at once is given the chance to end before anything is written.
+            let due = self.shown_at.map_or_else(
+                || Instant::now() + Duration::from_millis(1),
+                |shown| shown + self.pack_for,
+            );
+            if let Ok(event) = timeout_at(due, events.recv()).await {
+                return event;
+            }
+            self.show(work).await;
+        }
+        events.recv().await
+    }
+
+    async fn show(&mut self, work: &Work) {
+        self.waiting_bytes = 0;
+        self.shown_at = Some(Instant::now());
+        work.show(std::mem::take(&mut self.waiting)).await;
+    }
+
+    fn add(&mut self, event: AnswerEvent) {
+        let step = self.step;
+        let item = match event {
+            AnswerEvent::Text { block, delta } => {
+                self.waiting_bytes += delta.len();
+                if let Some(StreamItem::TextDelta { block: last, text, .. }) = self.waiting.last_mut()
+                    && *last == block
+                {
+                    text.push_str(&delta);
+                    return;
+                }
+                StreamItem::TextDelta { step, block, text: delta }
+            }
+            AnswerEvent::Reasoning { block, delta } => {
+                self.waiting_bytes += delta.len();
+                if let Some(StreamItem::ReasoningDelta { block: last, text, .. }) = self.waiting.last_mut()
+                    && *last == block
+                {
+                    text.push_str(&delta);
+                    return;
+                }
+                StreamItem::ReasoningDelta { step, block, text: delta }
+            }
+            AnswerEvent::CallBegun { block, tool, .. } => {
+                // The same name as the rules give it.
+                let call_id = format!("call_{step}_{}", self.calls);
+                self.calls += 1;
+                self.tools.insert(block, (call_id.clone(), tool.clone()));
+                StreamItem::CallDelta { step, block, call_id, tool, arguments: String::new() }
+            }
+            AnswerEvent::CallArguments { block, delta, .. } => {
+                self.waiting_bytes += delta.len();
+                if let Some(StreamItem::CallDelta { block: last, arguments, .. }) = self.waiting.last_mut()
+                    && *last == block
+                {
+                    arguments.push_str(&delta);
+                    return;
+                }
+                let Some((call_id, tool)) = self.tools.get(&block).cloned() else { return };
+                StreamItem::CallDelta { step, block, call_id, tool, arguments: delta }
+            }
+            AnswerEvent::Resumable(_) | AnswerEvent::Done(_) => return,
+        };
+        self.waiting.push(item);
+    }
+}
+
+/// Reads an answer in a task of its own, so that packing never cuts a read in half. It ends with its receiver.
+fn read(work: &Work, mut stream: AnswerStream) -> mpsc::Receiver<Result<AnswerEvent, ModelError>> {
+    let (sender, receiver) = mpsc::channel(EVENTS);
+    let reading = async move {
+        loop {
+            let next = tokio::select! {
+                next = stream.next() => next,
+                () = sender.closed() => return,
+            };
+            let Some(event) = next.transpose() else { return };
+            let is_last = matches!(event, Ok(AnswerEvent::Done(_)) | Err(_));
+            if sender.send(event).await.is_err() || is_last {
+                return;
+            }
+        }
+    };
+    work.engine.context().spawn(tracing::Span::current(), reading);
+    receiver
+}
+
+fn received(work: &Work, model: &ModelName, answer: ModelAnswer, tools: &Tools) -> ReceivedAnswer {
+    let context = work.engine.context();
+    let models = &work.engine.0.surroundings.models;
+    let cost_micros = models.cost_micros(model, &answer.usage);
+    let propose = |call| tools.propose(call, context.new_id());
+    ReceivedAnswer {
+        origin: answer.origin,
+        blocks: answer.blocks,
+        calls: answer.calls.into_iter().map(propose).collect(),
+        stop_reason: answer.stop_reason,
+        usage: answer.usage,
+        cost_micros,
+        deltas: Vec::new(),
+        problem: None,
+    }
+}
+
+fn failure_of(error: &ModelError) -> ModelFailure {
+    let trouble = match error.advice {
+        Advice::Retry { after } => ModelTrouble::Passing {
+            after_ms: after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+        },
+        Advice::Fallback | Advice::Refused { .. } => ModelTrouble::Refused,
+        Advice::NoKey | Advice::Unauthorized => ModelTrouble::NotConfigured,
+    };
+    if let Some(cause) = &error.cause {
+        tracing::warn!(cause, "a model did not answer: {}", error.sentence);
+    }
+    ModelFailure { trouble, ..passing(&error.sentence) }
+}
+
+fn passing(message: &str) -> ModelFailure {
+    ModelFailure {
+        trouble: ModelTrouble::Passing { after_ms: None },
+        message: message.to_owned(),
+        usage: TokenUsage::default(),
+        cost_micros: 0,
+    }
+}

@@ -1,0 +1,172 @@
+//! Carrying out a tool call: in the workspace through `operations`, or from what the session holds.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use warren_model::session::{CallOutcome, ToolCall, ToolPlace, ToolResult};
+use warren_operations::ToolOutcome;
+use warren_rules::sessions::{CallFinding, Effect, Input};
+use warren_service::{Error, Identity};
+
+use super::owner::Work;
+use crate::tools::{READ_RESULT, Tools, UPDATE_STATE};
+
+/// What `read_result` hands out at most, unless asked for less.
+const MAX_READ_BYTES: u64 = 32 << 10;
+/// What is kept of a result; the store takes no more.
+const MAX_KEPT_BYTES: usize = 16 << 20;
+
+/// A result, and the whole of it where only its beginning is shown.
+type Ended = (CallOutcome, Option<Vec<u8>>);
+
+impl Work {
+    /// The tools of the session, with those of its workspace.
+    pub(super) async fn tools(&self) -> Result<Tools, Error> {
+        let who = self.identity();
+        let catalog = self.engine.0.operations.tools.catalog(&who, self.session.workspace_id).await?;
+        Ok(Tools::new(&self.agent, Some(&catalog)))
+    }
+
+    /// The agent acts as its workspace, with no more rights than that.
+    fn identity(&self) -> Identity {
+        Identity::of_workspace(self.session.workspace_id, self.session.org_id, self.session.created_at)
+    }
+}
+
+/// Carries a call out and ends with its outcome.
+pub(super) async fn call(work: Work) {
+    let (step, index, attempt) = match work.effect {
+        Effect::RunCall { step, index, attempt } => (step, index, attempt),
+        Effect::ProbeCall { step, index, attempt } => {
+            // No tool of today's can tell; none says that it can.
+            let evidence = "the tool cannot say how far it came".to_owned();
+            let finding = CallFinding::Unknown { evidence };
+            let input = Input::CallProbed { step, index, attempt, finding };
+            return work.end(Vec::new(), None, input).await;
+        }
+        Effect::AttachCall { step, index, attempt } => {
+            let outcome = CallOutcome::Unknown { evidence: "nobody waits for its end any more".to_owned() };
+            let input = Input::CallEnded { step, index, attempt, outcome };
+            return work.end(Vec::new(), None, input).await;
+        }
+        Effect::AskModel { .. } => return,
+    };
+    let Some(call) = work.step.calls.get(index as usize).cloned() else { return };
+    let patience = Duration::from_secs(u64::from(work.agent.limits.call_seconds));
+    let (outcome, whole) = match tokio::time::timeout(patience, carry_out(&work, &call)).await {
+        Ok(ended) => ended,
+        Err(_) => {
+            let sentence = format!("it took longer than {} s and was ended", patience.as_secs());
+            (CallOutcome::failed(sentence), None)
+        }
+    };
+    let result = whole.map(|bytes| (call.id.clone(), bytes));
+    work.end(Vec::new(), result, Input::CallEnded { step, index, attempt, outcome }).await;
+}
+
+async fn carry_out(work: &Work, call: &ToolCall) -> Ended {
+    match call.place {
+        ToolPlace::Workspace => in_workspace(work, call).await,
+        ToolPlace::Session => (in_session(work, call).await, None),
+        ToolPlace::Client | ToolPlace::Person | ToolPlace::Unknown => {
+            (CallOutcome::failed("nobody carries this tool out here"), None)
+        }
+    }
+}
+
+async fn in_workspace(work: &Work, call: &ToolCall) -> Ended {
+    let who = work.identity();
+    let tools = &work.engine.0.operations.tools;
+    let called = tools.call(&who, work.session.workspace_id, &call.tool, call.effective().clone()).await;
+    match called {
+        Ok(ToolOutcome::Answered(answer)) => {
+            let (result, whole) = bounded(answer, &call.id, work.agent.limits.result_bytes as usize);
+            (CallOutcome::Done { result }, whole)
+        }
+        Ok(ToolOutcome::Refused(refusal)) => {
+            let told = json!({ "refused": refusal.sentence, "allowed": refusal.allowed });
+            (CallOutcome::Failed { result: ToolResult::new(told) }, None)
+        }
+        Err(error) => {
+            let entry = error.code.entry();
+            let sentence = error.detail.unwrap_or_else(|| entry.sentence.to_owned());
+            let told = json!({ "error": { "code": entry.code, "message": sentence, "remedy": entry.remedy } });
+            (CallOutcome::Failed { result: ToolResult::new(told) }, None)
+        }
+    }
+}
+
+/// What the model is shown of a result, and the whole where that is longer (A20).
+fn bounded(answer: Value, call_id: &str, most: usize) -> (ToolResult, Option<Vec<u8>>) {
+    let text = match &answer {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.len() <= most {
+        return (ToolResult::new(answer), None);
+    }
+    let total = text.len();
+    let beginning = warren_model::truncate_utf8(&text, most);
+    let rest = format!(
+        "\n[{} of {total} bytes are shown; read on with read_result, call \"{call_id}\", offset {}]",
+        beginning.len(),
+        beginning.len()
+    );
+    let shown = format!("{beginning}{rest}");
+    let mut whole = text.into_bytes();
+    whole.truncate(MAX_KEPT_BYTES);
+    let result = ToolResult { whole_bytes: Some(total as u64), ..ToolResult::text(shown) };
+    (result, Some(whole))
+}
+
+async fn in_session(work: &Work, call: &ToolCall) -> CallOutcome {
+    let arguments = call.effective();
+    match call.tool.as_str() {
+        READ_RESULT => read_result(work, arguments).await,
+        UPDATE_STATE => update_state(work, arguments),
+        other => CallOutcome::failed(format!("there is no tool `{other}`")),
+    }
+}
+
+async fn read_result(work: &Work, arguments: &Value) -> CallOutcome {
+    let Some(call_id) = arguments.get("call").and_then(Value::as_str).map(str::to_owned) else {
+        return CallOutcome::failed("call: expected the id of a call");
+    };
+    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    let offset = number("offset").unwrap_or(0);
+    let limit = number("limit").unwrap_or(MAX_READ_BYTES).clamp(1, MAX_READ_BYTES);
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+    // A call of a session from which this one was branched has its result there.
+    let step = call_id.split('_').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
+    let session_id = work.session.lineage.session_of(step).unwrap_or(work.session.id);
+    let store = work.engine.context().store();
+    let read = store
+        .read(move |tx| tx.read_result(session_id, &call_id, offset, limit).map_err(Error::from))
+        .await;
+    match read {
+        Ok(Some(part)) => {
+            let text = String::from_utf8_lossy(&part.bytes).into_owned();
+            let next = offset + part.bytes.len() as u64;
+            let next_offset = (next < part.total_bytes).then_some(next);
+            let told = json!({ "text": text, "next_offset": next_offset, "total_bytes": part.total_bytes });
+            CallOutcome::Done { result: ToolResult::new(told) }
+        }
+        Ok(None) => CallOutcome::failed("no longer result of that call is kept; it was shown as a whole"),
+        Err(error) => {
+            tracing::warn!(%error, "a result could not be read");
+            CallOutcome::failed("the result could not be read; try again")
+        }
+    }
+}
+
+fn update_state(work: &Work, arguments: &Value) -> CallOutcome {
+    let Some(fields) = arguments.as_object() else {
+        return CallOutcome::failed("expected an object with the fields to change");
+    };
+    if let Some(unknown) = fields.keys().find(|name| !work.agent.state.contains_key(*name)) {
+        let known: Vec<_> = work.agent.state.keys().map(String::as_str).collect();
+        return CallOutcome::failed(format!("there is no field `{unknown}`; there are: {}", known.join(", ")));
+    }
+    let state = fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    CallOutcome::Done { result: ToolResult { state, ..ToolResult::text("noted") } }
+}

@@ -1,0 +1,216 @@
+//! Carries out what `rules::sessions` decides: claims sessions, asks models, calls tools (A2, A5).
+//!
+//! ```text
+//!   message, decision … ─ commit ─▶ rows ─ wake ─▶ claim (lease, epoch) ─▶ Owner: effects ─▶ results ─ commit ─▶ rows
+//!                                    ▲                                        │ nothing left to do, or a wait
+//!                                    └──────── look, every few seconds ◀──────┴─ lease given back, task gone
+//! ```
+//!
+//! A wake-up is a hint; the look over the database finds whatever it missed, also what another process left behind. A
+//! session that waits is a row and nothing else.
+
+mod asking;
+mod calling;
+mod history;
+mod owner;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Notify, Semaphore};
+use tracing::Instrument as _;
+use warren_model::session::Session;
+use warren_model::{Principal, SessionId, Timestamp};
+use warren_operations::Operations;
+use warren_rules::sessions::Input;
+use warren_service::{Context, Error};
+use warren_store::Store;
+
+use crate::commit::{self, Change, Changed, Surroundings};
+use crate::config::Config;
+use crate::streams::Streams;
+use owner::Owner;
+
+const BATCH: u32 = 64;
+
+/// The engine of one process. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct Engine(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    context: Context,
+    config: Config,
+    surroundings: Surroundings,
+    operations: Operations,
+    streams: Streams,
+    places: Arc<Semaphore>,
+    /// Sessions that this process works on, each with the bell that tells its owner to look again.
+    owned: Mutex<std::collections::HashMap<SessionId, Arc<Notify>>>,
+    /// Claims under way, so that two wake-ups do not both try.
+    claiming: Mutex<HashSet<SessionId>>,
+    look: Notify,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        context: Context,
+        config: Config,
+        surroundings: Surroundings,
+        operations: Operations,
+        streams: Streams,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            places: Arc::new(Semaphore::new(config.max_running)),
+            context,
+            config,
+            surroundings,
+            operations,
+            streams,
+            owned: Mutex::default(),
+            claiming: Mutex::default(),
+            look: Notify::new(),
+        }))
+    }
+
+    /// Begins to look for sessions that nobody works on.
+    pub(crate) fn start(&self) {
+        let engine = self.clone();
+        let span = tracing::info_span!("agent.engine.look");
+        self.0.context.spawn(span, async move { engine.look_again_and_again().await });
+    }
+
+    /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
+    pub(crate) async fn change(&self, change: Change) -> Result<Changed, Error> {
+        let surroundings = self.0.surroundings.clone();
+        let changed =
+            self.store().write(move |tx| commit::apply(tx, &surroundings, &change)).await?;
+        self.tell(&changed);
+        self.wake(&changed.open.session);
+        Ok(changed)
+    }
+
+    /// Tells whoever follows the session what was written.
+    pub(crate) fn tell(&self, changed: &Changed) {
+        self.0.streams.publish(changed.open.session.id, &changed.entries);
+    }
+
+    /// After a change: its owner looks again, or somebody claims it.
+    pub(crate) fn wake(&self, session: &Session) {
+        if let Some(bell) = self.owned().get(&session.id) {
+            bell.notify_one();
+        } else if session.is_due(self.0.context.now()) {
+            self.claim_soon(session.id);
+        }
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        self.0.context.store()
+    }
+
+    fn owned(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<SessionId, Arc<Notify>>> {
+        self.0.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims a session in the background, when there is a place for it.
+    fn claim_soon(&self, id: SessionId) {
+        let is_new = self.0.claiming.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        if !is_new || self.0.context.is_stopping() {
+            return;
+        }
+        let engine = self.clone();
+        let span = tracing::info_span!(parent: None, "agent.engine.own", session.id = %id);
+        self.0.context.spawn(span.clone(), async move { engine.claim_and_own(id).instrument(span).await });
+    }
+
+    async fn claim_and_own(&self, id: SessionId) {
+        let place = tokio::select! {
+            place = Arc::clone(&self.0.places).acquire_owned() => place,
+            () = self.0.context.stopping().cancelled() => return,
+        };
+        let Ok(_place) = place else { return };
+        let bell = Arc::new(Notify::new());
+        let claimed = self.claim(id).await;
+        self.0.claiming.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        match claimed {
+            Ok(Some(changed)) => {
+                self.owned().insert(id, Arc::clone(&bell));
+                self.tell(&changed);
+                Owner::new(self.clone(), bell, changed).run().await;
+                self.owned().remove(&id);
+                self.look_at_again(id).await;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "a session could not be taken up; it is tried again"),
+        }
+    }
+
+    /// What came between the owner's last look and its end is not left lying.
+    async fn look_at_again(&self, id: SessionId) {
+        let session = self.store().glance(move |tx| tx.session(id).map_err(Error::from)).await;
+        if let Ok(Some(session)) = session {
+            self.wake(&session);
+        }
+    }
+
+    /// The lease, and the first look of its owner, in one transaction.
+    async fn claim(&self, id: SessionId) -> Result<Option<Changed>, Error> {
+        let (now, owner) = (self.0.context.now(), self.0.context.instance().to_owned());
+        let expires_at = self.lease_end(now);
+        let surroundings = self.0.surroundings.clone();
+        self.store()
+            .write(move |tx| {
+                let Some(session) = tx.claim_session(id, &owner, now, expires_at)? else { return Ok(None) };
+                let change = Change::by_owner(&session, now, vec![Input::Time, Input::Continue]);
+                let changed = commit::apply(tx, &surroundings, &change)?;
+                if changed.effects.is_empty() {
+                    tx.release_session(id, session.epoch, now)?;
+                }
+                Ok(Some(changed))
+            })
+            .await
+    }
+
+    fn lease_end(&self, now: Timestamp) -> Timestamp {
+        now.plus_ms(i64::try_from(self.0.config.lease.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    async fn look_again_and_again(&self) {
+        loop {
+            if let Err(error) = self.look_once().await {
+                tracing::warn!(%error, "sessions could not be looked for; it is tried again");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.0.config.look_every) => {}
+                () = self.0.look.notified() => {}
+                () = self.0.context.stopping().cancelled() => return,
+            }
+        }
+    }
+
+    /// Takes up sessions whose time has come, and those that nobody works on.
+    async fn look_once(&self) -> Result<(), Error> {
+        let now = self.0.context.now();
+        let read = move |tx: &mut dyn warren_store::ReadTx| {
+            Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))
+        };
+        let (due, claimable) = self.store().read(read).await?;
+        for id in due {
+            let by = Principal::system("sessions");
+            let change = Change::new(id, self.0.context.now(), by, vec![Input::Time]);
+            if let Err(error) = self.change(change).await {
+                tracing::warn!(session.id = %id, %error, "a session's time has come, and it could not be told");
+            }
+        }
+        for id in claimable {
+            if !self.owned().contains_key(&id) {
+                self.claim_soon(id);
+            }
+        }
+        Ok(())
+    }
+}

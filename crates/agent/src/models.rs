@@ -1,0 +1,32 @@
+//! The models that sessions ask: who answers for a name, and what it costs.
+
+use async_trait::async_trait;
+use warren_llm::{AnswerStream, ModelError};
+use warren_model::session::{ModelName, ModelRequest, TokenUsage};
+use warren_model::{OrgId, WorkspaceId};
+use warren_rules::sessions::TokenPrice;
+
+/// For whom a model is asked; decides which key is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelCaller {
+    pub org_id: OrgId,
+    pub workspace_id: WorkspaceId,
+}
+
+/// Whoever answers requests of sessions.
+#[async_trait]
+pub trait Models: std::fmt::Debug + Send + Sync {
+    /// Sends a request to the model that it names, with the key that is kept for it.
+    async fn start(
+        &self,
+        caller: ModelCaller,
+        request: &ModelRequest,
+        resume: Option<serde_json::Value>,
+    ) -> Result<AnswerStream, ModelError>;
+
+    /// What it costs, if that is known.
+    fn price(&self, model: &ModelName) -> Option<TokenPrice>;
+
+    /// What an answer cost, in millionths; nothing where no price is known.
+    fn cost_micros(&self, model: &ModelName, usage: &TokenUsage) -> u64;
+}
