@@ -78,9 +78,7 @@ pub(crate) fn unusable(error: &Error, address: &str) -> Report {
         | Error::AlreadyExists
         | Error::LeaseLost
         | Error::InUse
-        | Error::TooLarge { .. } => {
-            ErrorCode::PlatformUnavailable
-        }
+        | Error::TooLarge { .. } => ErrorCode::PlatformUnavailable,
     };
     let report = Report::new(code).because(format!("{}: {}", redacted_url(address), why(error)));
     match error {

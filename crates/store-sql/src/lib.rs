@@ -18,17 +18,18 @@
 //!
 //! # How to add a table
 //!
-//! For a new noun, say `sessions`:
+//! For a new noun, say `parcels`:
 //!
-//! 1. `store/src/sessions.rs`: its traits `SessionReads` and `SessionWrites` with their queries; declared in `lib.rs`, and
+//! 1. `store/src/parcels.rs`: its traits `ParcelReads` and `ParcelWrites` with their queries; declared in `lib.rs`, and
 //!    one line in the list in `store/src/transaction.rs`, which makes it part of `ReadTx` and `WriteTx`.
-//! 2. `store/src/contract/sessions.rs`: what must hold on every engine, with its cases in `contract_tests!`. A case that is
+//! 2. `store/src/contract/parcels.rs`: what must hold on every engine, with its cases in `contract_tests!`. A case that is
 //!    written and not listed fails a test.
-//! 3. `store-sql/migrations/{sqlite,postgres}/NNNN_sessions.sql`, with one line for each engine in `migrations.rs`.
-//! 4. `store-sql/src/sessions.rs`: the columns by `table!`, the statements that follow from them, and the two traits for
+//! 3. `store-sql/migrations/{sqlite,postgres}/NNNN_parcels.sql`, with one line for each engine in `migrations.rs`.
+//! 4. `store-sql/src/parcels.rs`: the columns by `table!`, the statements that follow from them, and the two traits for
 //!    `Transaction`. A field whose type is not stored anywhere yet gets a line in `stored.rs`.
 //! 5. If its rows belong to a workspace, the statement that deletes them in `ERASE` of `workspaces.rs`.
 
+mod agents;
 mod approvals;
 mod audit;
 mod box_holders;
@@ -38,6 +39,7 @@ mod delegations;
 mod deliveries;
 mod events;
 mod leases;
+mod many;
 mod memory;
 pub mod migrations;
 
@@ -52,6 +54,13 @@ mod row;
 mod schedules;
 mod secrets;
 mod select;
+mod session_keys;
+mod session_leases;
+mod session_messages;
+mod session_results;
+mod session_steps;
+mod session_stream;
+mod sessions;
 mod spending;
 pub mod sqlite;
 mod stored;
@@ -59,6 +68,7 @@ mod table;
 mod tasks;
 mod templates;
 mod tokens;
+mod tool_rules;
 mod transaction;
 mod value;
 mod vitals;

@@ -54,6 +54,11 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     18 "0018_notice_keys",
     19 "0019_lean_indexes",
     20 "0020_secrets_since",
+    21 "0021_agents",
+    22 "0022_sessions",
+    23 "0023_session_steps",
+    24 "0024_session_stream",
+    25 "0025_tool_rules",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -77,6 +82,11 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     18 "0018_notice_keys",
     19 "0019_lean_indexes",
     20 "0020_secrets_since",
+    21 "0021_agents",
+    22 "0022_sessions",
+    23 "0023_session_steps",
+    24 "0024_session_stream",
+    25 "0025_tool_rules",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -9,8 +9,10 @@ use crate::value::Value;
 
 const SPENT: &str = "SELECT micros FROM spending WHERE workspace_id = $1 AND month = $2";
 /// One statement, so that of many at once none is lost.
-const ADD: &str = "INSERT INTO spending (workspace_id, month, micros) VALUES ($1, $2, $3) \
-     ON CONFLICT (workspace_id, month) DO UPDATE SET micros = spending.micros + excluded.micros RETURNING micros";
+const ADD: &str = "INSERT INTO spending (workspace_id, month, micros) \
+     VALUES ($1, $2, CASE WHEN $3 < 0 THEN 0 ELSE $3 END) \
+     ON CONFLICT (workspace_id, month) DO UPDATE SET \
+       micros = CASE WHEN spending.micros + $3 < 0 THEN 0 ELSE spending.micros + $3 END RETURNING micros";
 
 impl SpendingReads for Transaction<'_> {
     fn spent(&mut self, id: WorkspaceId, month: &str) -> Result<u64, Error> {
@@ -19,8 +21,9 @@ impl SpendingReads for Transaction<'_> {
 }
 
 impl SpendingWrites for Transaction<'_> {
-    fn add_spending(&mut self, id: WorkspaceId, month: &str, micros: u64) -> Result<u64, Error> {
-        let values = [id.into(), month.into(), Value::count(micros)?];
-        Ok(self.first("spending", ADD, &values, read_count)?.unwrap_or(micros))
+    fn add_spending(&mut self, id: WorkspaceId, month: &str, difference_micros: i64) -> Result<u64, Error> {
+        let values = [id.into(), month.into(), Value::Int(Some(difference_micros))];
+        let sum = self.first("spending", ADD, &values, read_count)?;
+        sum.ok_or_else(|| Error::Corrupt("spending: a row that was written is not there".into()))
     }
 }

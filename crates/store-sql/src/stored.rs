@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use warren_model::session::{BusyMode, SessionName};
 use warren_model::{
-    ApprovalState, DelegationState, DeliveryEnd, DeliveryReason, DeliveryState, EventKind, Id, IdKind, KeyId,
-    MissedPolicy, Network, OverlapPolicy, Principal, Role, RunCause, RunState, SecretName, Status,
-    StatusReason, TaskState, TemplateName, Timestamp, TokenKind, WebhookCallState, WorkspaceName,
+    AgentName, ApprovalState, DelegationState, DeliveryEnd, DeliveryReason, DeliveryState, EventKind, Id,
+    IdKind, KeyId, MissedPolicy, Network, OverlapPolicy, Principal, Role, RunCause, RunState, SecretName,
+    Status, StatusReason, TaskState, TemplateName, Timestamp, TokenKind, WebhookCallState, WorkspaceName,
 };
 use warren_store::Error;
 
@@ -48,6 +49,20 @@ pub(crate) struct Json;
 impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
     fn write<'a>(field: &'a T, values: &mut Vec<Value<'a>>) -> Result<(), Error> {
         values.push(Value::json(field)?);
+        Ok(())
+    }
+
+    fn read(row: &mut Columns<'_>) -> Result<T, Error> {
+        row.json()
+    }
+}
+
+/// As JSON, of which there may be so much that it is refused; see [`Value::bounded_json`].
+pub(crate) struct BoundedJson;
+
+impl<T: Serialize + DeserializeOwned> Codec<T> for BoundedJson {
+    fn write<'a>(field: &'a T, values: &mut Vec<Value<'a>>) -> Result<(), Error> {
+        values.push(Value::bounded_json(field)?);
         Ok(())
     }
 
@@ -111,6 +126,8 @@ stored! {
     WorkspaceName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
     TemplateName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
     SecretName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
+    SessionName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
+    AgentName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
     KeyId: |id| id.as_str().into(), |row| row.word(KeyId::parse)?;
 }
 
@@ -142,7 +159,7 @@ macro_rules! words {
 }
 
 words! {
-    ApprovalState DelegationState DeliveryState EventKind MissedPolicy Network OverlapPolicy Role RunCause RunState
+    ApprovalState BusyMode DelegationState DeliveryState EventKind MissedPolicy Network OverlapPolicy Role RunCause RunState
     Status TaskState TokenKind WebhookCallState
 }
 
@@ -157,7 +174,20 @@ impl<const N: usize> Stored for [u8; N] {
     }
 }
 
+/// What one value of a session may have at most: both engines take more, and would suffer from it.
+const MAX_JSON_BYTES: usize = 16 << 20;
+
 impl Value<'_> {
+    /// As `json`, for what comes from models, tools and callers: too much of it never reaches the database (A20).
+    pub(crate) fn bounded_json(value: &impl Serialize) -> Result<Self, Error> {
+        match Self::json(value)? {
+            Self::Json(Some(text)) if text.len() > MAX_JSON_BYTES => {
+                Err(Error::TooLarge { bytes: text.len(), limit: MAX_JSON_BYTES })
+            }
+            json => Ok(json),
+        }
+    }
+
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, Error> {
         let text = serde_json::to_string(value)
             .map_err(|problem| Error::Refused(format!("a value cannot be written as JSON: {problem}")))?;

@@ -26,7 +26,10 @@ const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND statu
 static INSERT: Statement = Statement::new(|| WORKSPACES.insert("ON CONFLICT (id) DO NOTHING"));
 static UPDATE: Statement = Statement::new(|| WORKSPACES.update_versioned(&["id", "version"]));
 /// In this order, since rows point to the last one.
-const ERASE: [&str; 15] = [
+const ERASE: [&str; 18] = [
+    "DELETE FROM session_keys WHERE scope_id IN (SELECT id FROM sessions WHERE workspace_id = $1)",
+    "DELETE FROM session_sources WHERE session_id IN (SELECT id FROM sessions WHERE workspace_id = $1)",
+    "DELETE FROM sessions WHERE workspace_id = $1",
     "DELETE FROM notice_keys WHERE workspace_id = $1",
     "DELETE FROM chat_messages WHERE workspace_id = $1",
     "DELETE FROM conversations WHERE workspace_id = $1",

@@ -111,6 +111,15 @@ impl SqlConnection for PostgresConnection {
     fn row_lock(&self) -> &'static str {
         " FOR SHARE"
     }
+
+    /// Rows that point to this one may still be inserted.
+    fn row_hold(&self) -> &'static str {
+        " FOR NO KEY UPDATE"
+    }
+
+    fn row_hold_free(&self) -> &'static str {
+        " FOR NO KEY UPDATE SKIP LOCKED"
+    }
 }
 
 /// One array per column.

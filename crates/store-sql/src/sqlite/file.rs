@@ -20,7 +20,7 @@ use crate::transaction::Transaction;
 pub(super) const DURABILITY: &str = "wal, synchronous=FULL";
 
 /// More than the distinct statements of the nouns; lists with filters share the rest.
-const CACHED_STATEMENTS: usize = 128;
+const CACHED_STATEMENTS: usize = 256;
 
 const NOW: &str = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)";
 

@@ -1,0 +1,138 @@
+//! Who works on a session, in SQL. No statement here raises a version.
+
+use warren_model::session::Session;
+use warren_model::{SessionId, Timestamp};
+use warren_store::{Batch, Error, SessionLeaseReads, SessionLeaseWrites};
+
+use crate::row::{Columns, read_count, read_id};
+use crate::sessions::{columns, read_session};
+use crate::table::Statement;
+use crate::transaction::Transaction;
+use crate::value::Value;
+
+macro_rules! claimable {
+    ($now:literal, $limit:literal) => {
+        concat!(
+            "SELECT id FROM sessions WHERE phase = 'active' AND lease_until <= ",
+            $now,
+            " ORDER BY lease_until, id LIMIT ",
+            $limit
+        )
+    };
+}
+const CLAIMABLE: &str = claimable!("$1", "$2");
+const DUE: &str = "SELECT id FROM sessions WHERE wake_at <= $1 ORDER BY wake_at, id LIMIT $2";
+const NEXT_DUE: &str = "SELECT min(at) FROM (\
+     SELECT min(wake_at) AS at FROM sessions WHERE wake_at IS NOT NULL \
+     UNION ALL SELECT min(lease_until) AS at FROM sessions WHERE phase = 'active') AS next";
+/// One statement, so that of many who try at once exactly one gets a row back.
+static CLAIM: Statement = Statement::new(|| {
+    format!(
+        "UPDATE sessions SET lease_owner = $1, lease_until = $2, epoch = epoch + 1 \
+         WHERE id = $3 AND phase = 'active' AND (lease_owner IS NULL OR lease_until <= $4) RETURNING {}",
+        columns()
+    )
+});
+const RENEW: &str =
+    "UPDATE sessions SET lease_until = $1 WHERE id = $2 AND epoch = $3 AND lease_owner IS NOT NULL";
+const RELEASE: &str = "UPDATE sessions SET lease_owner = NULL, lease_until = $1 \
+     WHERE id = $2 AND epoch = $3 AND lease_owner IS NOT NULL";
+const CHECK: &str = "SELECT epoch FROM sessions \
+     WHERE id = $1 AND epoch = $2 AND lease_owner IS NOT NULL AND lease_until > $3";
+
+/// `hold` keeps the rows that are chosen, and passes over those that somebody else is about to claim.
+fn claim_many(hold: &str) -> String {
+    format!(
+        "WITH free AS ({}{hold}) UPDATE sessions SET lease_owner = $3, lease_until = $4, epoch = epoch + 1 \
+         WHERE id IN (SELECT free.id FROM free) RETURNING {}",
+        claimable!("$1", "$2"),
+        columns()
+    )
+}
+
+impl SessionLeaseReads for Transaction<'_> {
+    fn claimable_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error> {
+        self.rows("sessions", CLAIMABLE, &[now.into(), Value::count(limit.into())?], read_id)
+    }
+
+    fn due_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error> {
+        self.rows("sessions", DUE, &[now.into(), Value::count(limit.into())?], read_id)
+    }
+
+    fn next_session_due(&mut self) -> Result<Option<Timestamp>, Error> {
+        let read = |row: &mut Columns<'_>| row.optional_time();
+        Ok(self.first("sessions", NEXT_DUE, &[], read)?.flatten())
+    }
+}
+
+impl SessionLeaseWrites for Transaction<'_> {
+    fn claim_session(
+        &mut self,
+        id: SessionId,
+        owner: &str,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<Option<Session>, Error> {
+        let values = [owner.into(), expires_at.into(), id.into(), now.into()];
+        self.first("sessions", &CLAIM, &values, read_session)
+    }
+
+    fn claim_sessions(
+        &mut self,
+        owner: &str,
+        now: Timestamp,
+        expires_at: Timestamp,
+        limit: u32,
+    ) -> Result<Batch<Session>, Error> {
+        let sql = claim_many(self.row_hold_free());
+        let values = [now.into(), Value::count(limit.into())?, owner.into(), expires_at.into()];
+        self.batch("sessions", &sql, &values, read_session)
+    }
+
+    fn renew_session_lease(
+        &mut self,
+        id: SessionId,
+        epoch: u64,
+        expires_at: Timestamp,
+    ) -> Result<bool, Error> {
+        Ok(self.execute(RENEW, &[expires_at.into(), id.into(), Value::count(epoch)?])? > 0)
+    }
+
+    fn release_session(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error> {
+        self.execute(RELEASE, &[now.into(), id.into(), Value::count(epoch)?]).map(drop)
+    }
+
+    /// The row is held and not only kept as it is: two who share it and then both write it would wait for each other.
+    fn check_session_epoch(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error> {
+        let sql = format!("{CHECK}{}", self.row_hold());
+        let held =
+            self.first("sessions", &sql, &[id.into(), Value::count(epoch)?, now.into()], read_count)?;
+        held.map(drop).ok_or(Error::LeaseLost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plans::plan_of;
+
+    // P17
+    #[test]
+    fn what_is_due_is_found_however_many_sessions_rest() {
+        let claim_many = claim_many("");
+        for (sql, index) in [
+            (CLAIMABLE, "sessions_claimable (lease_until<?)"),
+            (claim_many.as_str(), "sessions_claimable (lease_until<?)"),
+            (DUE, "sessions_due (wake_at<?)"),
+            (NEXT_DUE, "sessions_claimable"),
+            (NEXT_DUE, "sessions_due"),
+        ] {
+            let plan = plan_of(sql);
+            assert!(plan.contains(index), "{sql}: {plan}");
+            assert!(!plan.contains("ORDER BY") && !plan.contains("SCAN sessions\n"), "{sql}: {plan}");
+        }
+        for sql in [CLAIM.as_str(), RENEW, RELEASE, CHECK] {
+            assert!(plan_of(sql).contains("(id=?)"), "{sql}: {}", plan_of(sql));
+        }
+    }
+}
