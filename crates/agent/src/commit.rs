@@ -23,7 +23,8 @@ use warren_model::{
 };
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_rules::sessions::{
-    self, Advanced, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance, effects,
+    self, Advanced, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance,
+    effects,
 };
 use warren_service::Error;
 use warren_store::WriteTx;
@@ -159,8 +160,9 @@ pub(crate) fn apply(
         if let Input::Message(message) = input {
             new_messages.push(message.clone());
         }
-        let advanced = advance(&facts, open, with_marks(input, before.session.latest_sequence, &outputs.told))
-            .map_err(of_refusal)?;
+        let advanced =
+            advance(&facts, open, with_marks(input, before.session.latest_sequence, &outputs.told))
+                .map_err(of_refusal)?;
         open = advanced.open.clone();
         merge(&mut outputs, advanced);
     }
@@ -211,7 +213,9 @@ fn with_marks(input: &Input, latest: u64, told: &[StreamItem]) -> Input {
             ends.insert(mark.block, mark.end);
         }
         for (sequence, item) in (latest + 1..).zip(told) {
-            if let StreamItem::TextDelta { block, text, .. } | StreamItem::ReasoningDelta { block, text, .. } = item {
+            if let StreamItem::TextDelta { block, text, .. }
+            | StreamItem::ReasoningDelta { block, text, .. } = item
+            {
                 let end = ends.entry(*block).or_default();
                 *end += u32::try_from(text.len()).unwrap_or(u32::MAX);
                 answer.deltas.push(DeltaMark { sequence, block: *block, end: *end });
@@ -266,7 +270,7 @@ fn write(
     }
     write_stream(tx, change, before, open, outputs)?;
     if open.session.phase != before.session.phase || open.session.run != before.session.run {
-        tell(tx, change, &open.session)?;
+        tell(tx, change.now, &change.by, &open.session)?;
     }
     if open.session.title.is_empty() {
         open.session.title = title_of(new_messages);
@@ -339,7 +343,8 @@ fn write_stream(
     if !kept.is_empty() {
         tx.append_stream(session_id, &kept)?;
     }
-    let answered = before.step.as_ref().filter(|step| step.phase == StepPhase::Asking && has_answer(step.number));
+    let answered =
+        before.step.as_ref().filter(|step| step.phase == StepPhase::Asking && has_answer(step.number));
     if let Some(step) = answered {
         tx.delete_stream_deltas(session_id, step.number)?;
     }
@@ -381,27 +386,30 @@ fn approval_of(session: &Session, question: &Question, now: Timestamp) -> Approv
     }
 }
 
-fn tell(tx: &mut dyn WriteTx, change: &Change, session: &Session) -> Result<(), Error> {
+pub(crate) fn tell(
+    tx: &mut dyn WriteTx,
+    at: Timestamp,
+    by: &Principal,
+    session: &Session,
+) -> Result<(), Error> {
     let suspended_by = match &session.phase {
         Phase::Suspended { by, .. } => Some(*by),
-        Phase::Idle
-        | Phase::Active
-        | Phase::Completed { .. }
-        | Phase::Failed { .. }
-        | Phase::Interrupted => None,
+        Phase::Idle | Phase::Active | Phase::Completed { .. } | Phase::Failed { .. } | Phase::Interrupted => {
+            None
+        }
     };
     let data = SessionChanged {
         session_id: session.id,
         name: session.name.to_string(),
-        phase: session.phase.as_str().to_owned(),
+        phase: session.phase.kind(),
         suspended_by,
         run: session.run,
     };
     let event = NewEvent {
-        at: change.now,
+        at,
         org_id: session.org_id,
         workspace_id: Some(session.workspace_id),
-        principal: change.by.clone(),
+        principal: by.clone(),
         data: data.into(),
     };
     Ok(tx.append_event(&event)?)
@@ -411,7 +419,9 @@ fn tell(tx: &mut dyn WriteTx, change: &Change, session: &Session) -> Result<(), 
 fn title_of(messages: &[SessionMessage]) -> String {
     let text = messages.iter().flat_map(|message| &message.parts).find_map(|part| match &part.content {
         warren_model::Content::Text(text) => Some(text.as_str()),
-        warren_model::Content::Raw(_) | warren_model::Content::Url(_) | warren_model::Content::Data(_) => None,
+        warren_model::Content::Raw(_) | warren_model::Content::Url(_) | warren_model::Content::Data(_) => {
+            None
+        }
     });
     let line = text.unwrap_or_default().lines().next().unwrap_or_default();
     line.chars().filter(|one| !one.is_control()).take(Session::MAX_TITLE_CHARACTERS).collect()

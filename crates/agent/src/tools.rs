@@ -45,7 +45,7 @@ struct Tool {
 pub(crate) struct Tools {
     tools: BTreeMap<String, Tool>,
     /// What the model is told about its workspace.
-    pub(crate) workspace_prompt: String,
+    workspace_prompt: String,
 }
 
 impl Tools {
@@ -79,6 +79,12 @@ impl Tools {
     fn add(&mut self, name: &str, description: &str, input_schema: Value, place: ToolPlace) {
         let offer = ToolOffer { name: name.to_owned(), description: description.to_owned(), input_schema };
         self.tools.insert(name.to_owned(), Tool { offer, place });
+    }
+
+    /// What the model is told to be, and what it can do in its workspace.
+    pub(crate) fn system(&self, agent: &AgentDefinition) -> String {
+        let texts = [agent.system.as_str(), self.workspace_prompt.as_str()];
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
     pub(crate) fn offers(&self) -> Vec<ToolOffer> {

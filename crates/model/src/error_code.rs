@@ -93,6 +93,16 @@ error_codes! {
     ParentNotCreated = "parent_not_created", 422, "The workspace above it could not be created.", "See the problem of the one above; import again below an existing workspace.";
     InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
     BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
+    // Agents and sessions
+    InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; `warren agent check FILE` tells the same without a server.";
+    AgentNotFound = "agent_not_found", 404, "There is no such agent, or no such version of it.", "List agents with `warren agent ls`, or GET /api/v1/agents.";
+    SessionNotFound = "session_not_found", 404, "There is no such session.", "List sessions with `warren session ls`, or GET /api/v1/sessions.";
+    SessionExists = "session_exists", 409, "The org already has a session of this name.", "Choose another name, or go on with the one that is there.";
+    SessionBusy = "session_busy", 409, "A run of the session is under way.", "Wait for its end, send the message with `mode` queue, steer or interrupt, or stop the run.";
+    StaleRun = "stale_run", 409, "That run is not under way.", "Read the session again; `run` is the number of its latest run.";
+    NotPending = "not_pending", 409, "Nothing waits for this: it was decided, handed in or delivered already.", "See what waits with GET …/pending.";
+    NothingToResume = "nothing_to_resume", 409, "The session is not one that can be resumed now.", "Send it a message, or decide what it waits for.";
+    StepNotFound = "step_not_found", 404, "The session has no such step.", "List its steps with GET …/steps.";
     // Files
     InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";

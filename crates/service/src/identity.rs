@@ -1,6 +1,8 @@
 //! Who asks, proven by a token, and what they may do.
 
-use warren_model::{ErrorCode, OrgId, Principal, Token, TokenKind, WorkspaceId};
+use warren_model::{
+    ErrorCode, OrgId, Principal, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId,
+};
 use warren_rules::access::{self, Access, Action, Caller, Target};
 
 use crate::Error;
@@ -17,6 +19,26 @@ pub struct Identity {
 impl Identity {
     pub fn new(token: Token) -> Self {
         Self { principal: token.owner.clone(), token, request_id: None }
+    }
+
+    /// A workspace's own agent, run by Warren: it may do what a token of the workspace may, and nobody holds that token.
+    pub fn of_workspace(id: WorkspaceId, org_id: OrgId, since: Timestamp) -> Self {
+        Self::new(Token {
+            id: TokenId::from_bytes(*id.as_bytes()),
+            kind: TokenKind::Workspace,
+            hash: TokenHash([0; 32]),
+            prefix: String::new(),
+            name: "agent".to_owned(),
+            owner: Principal::workspace(id),
+            org_id,
+            workspace_id: Some(id),
+            scopes: ScopeSet::EMPTY,
+            created_at: since,
+            expires_at: None,
+            last_used_at: None,
+            revoked_at: None,
+            used_at: None,
+        })
     }
 
     /// Who asks, as far as the access rule needs to know.

@@ -100,7 +100,17 @@ const ROOMS: &[Room] = &[
     Room { name: "llm", may_use: Only(&["doors", "model", "outbound"]), never_sees: DATABASES_AND_WEB },
     Room {
         name: "agent",
-        may_use: Only(&["doors", "exchange", "llm", "model", "operations", "rules", "service", "store"]),
+        may_use: Only(&[
+            "doors",
+            "exchange",
+            "fleet",
+            "llm",
+            "model",
+            "operations",
+            "rules",
+            "service",
+            "store",
+        ]),
         never_sees: DATABASES_AND_WEB,
     },
     Room { name: "api", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },

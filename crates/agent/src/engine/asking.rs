@@ -53,12 +53,7 @@ async fn prepare(
     };
     let tools = work.tools().await.map_err(failed)?;
     let history = history(work, shared).await.map_err(failed)?;
-    let system = [work.agent.system.as_str(), tools.workspace_prompt.as_str()]
-        .iter()
-        .filter(|text| !text.is_empty())
-        .copied()
-        .collect::<Vec<_>>()
-        .join("\n\n");
+    let system = tools.system(&work.agent);
     let built = request::build(
         &work.agent,
         model,
@@ -126,8 +121,7 @@ impl Packer {
     }
 
     async fn receive(&mut self, work: &Work, request: &ModelRequest) -> Result<ModelAnswer, ModelError> {
-        let caller =
-            ModelCaller { org_id: work.session.org_id, workspace_id: work.session.workspace_id };
+        let caller = ModelCaller { org_id: work.session.org_id, workspace_id: work.session.workspace_id };
         let models = &work.engine.0.surroundings.models;
         let stream = models.start(caller, request, work.step.resume_token.clone()).await?;
         let mut events = read(work, stream);
@@ -136,9 +130,7 @@ impl Packer {
             let next = match events.try_recv() {
                 Ok(event) => Some(event),
                 Err(mpsc::error::TryRecvError::Disconnected) => None,
-                Err(mpsc::error::TryRecvError::Empty) => {
-                    self.wait(work, &mut events).await
-                }
+                Err(mpsc::error::TryRecvError::Empty) => self.wait(work, &mut events).await,
             };
             match next {
                 Some(Ok(AnswerEvent::Done(answer))) => return Ok(*answer),
@@ -160,10 +152,9 @@ impl Packer {
     ) -> Option<Result<AnswerEvent, ModelError>> {
         if !self.waiting.is_empty() {
             // A model that answers at once is given the chance to end before anything is written.
-            let due = self.shown_at.map_or_else(
-                || Instant::now() + Duration::from_millis(1),
-                |shown| shown + self.pack_for,
-            );
+            let due = self
+                .shown_at
+                .map_or_else(|| Instant::now() + Duration::from_millis(1), |shown| shown + self.pack_for);
             if let Ok(event) = timeout_at(due, events.recv()).await {
                 return event;
             }

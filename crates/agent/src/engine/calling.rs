@@ -90,7 +90,8 @@ async fn in_workspace(work: &Work, call: &ToolCall) -> Ended {
         Err(error) => {
             let entry = error.code.entry();
             let sentence = error.detail.unwrap_or_else(|| entry.sentence.to_owned());
-            let told = json!({ "error": { "code": entry.code, "message": sentence, "remedy": entry.remedy } });
+            let told =
+                json!({ "error": { "code": entry.code, "message": sentence, "remedy": entry.remedy } });
             (CallOutcome::Failed { result: ToolResult::new(told) }, None)
         }
     }
@@ -140,9 +141,8 @@ async fn read_result(work: &Work, arguments: &Value) -> CallOutcome {
     let step = call_id.split('_').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
     let session_id = work.session.lineage.session_of(step).unwrap_or(work.session.id);
     let store = work.engine.context().store();
-    let read = store
-        .read(move |tx| tx.read_result(session_id, &call_id, offset, limit).map_err(Error::from))
-        .await;
+    let read =
+        store.read(move |tx| tx.read_result(session_id, &call_id, offset, limit).map_err(Error::from)).await;
     match read {
         Ok(Some(part)) => {
             let text = String::from_utf8_lossy(&part.bytes).into_owned();
@@ -165,7 +165,10 @@ fn update_state(work: &Work, arguments: &Value) -> CallOutcome {
     };
     if let Some(unknown) = fields.keys().find(|name| !work.agent.state.contains_key(*name)) {
         let known: Vec<_> = work.agent.state.keys().map(String::as_str).collect();
-        return CallOutcome::failed(format!("there is no field `{unknown}`; there are: {}", known.join(", ")));
+        return CallOutcome::failed(format!(
+            "there is no field `{unknown}`; there are: {}",
+            known.join(", ")
+        ));
     }
     let state = fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     CallOutcome::Done { result: ToolResult { state, ..ToolResult::text("noted") } }

@@ -26,7 +26,8 @@ impl History {
         }
         let mut parts = MessageParts::new();
         for (session_id, ids) in by_session {
-            parts.extend(tx.session_messages_of(session_id, &ids)?.into_iter().map(|one| (one.id, one.parts)));
+            parts
+                .extend(tx.session_messages_of(session_id, &ids)?.into_iter().map(|one| (one.id, one.parts)));
         }
         Ok(Self { steps, parts })
     }

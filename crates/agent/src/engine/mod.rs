@@ -29,6 +29,7 @@ use warren_store::Store;
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
 use crate::streams::Streams;
+pub(crate) use history::History;
 use owner::Owner;
 
 const BATCH: u32 = 64;
@@ -83,8 +84,7 @@ impl Engine {
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
     pub(crate) async fn change(&self, change: Change) -> Result<Changed, Error> {
         let surroundings = self.0.surroundings.clone();
-        let changed =
-            self.store().write(move |tx| commit::apply(tx, &surroundings, &change)).await?;
+        let changed = self.store().write(move |tx| commit::apply(tx, &surroundings, &change)).await?;
         self.tell(&changed);
         self.wake(&changed.open.session);
         Ok(changed)

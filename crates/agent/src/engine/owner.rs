@@ -143,10 +143,11 @@ impl Owner {
 
     fn mark(&mut self, entries: &[StreamEntry]) {
         for entry in entries {
-            if let StreamItem::TextDelta { block, text, .. } | StreamItem::ReasoningDelta { block, text, .. } =
-                &entry.item
+            if let StreamItem::TextDelta { block, text, .. }
+            | StreamItem::ReasoningDelta { block, text, .. } = &entry.item
             {
-                let before = self.marks.iter().rev().find(|mark| mark.block == *block).map_or(0, |mark| mark.end);
+                let before =
+                    self.marks.iter().rev().find(|mark| mark.block == *block).map_or(0, |mark| mark.end);
                 let end = before.saturating_add(u32::try_from(text.len()).unwrap_or(u32::MAX));
                 self.marks.push(DeltaMark { sequence: entry.sequence, block: *block, end });
             }
@@ -205,7 +206,7 @@ impl Owner {
             .await;
         match renewed {
             Ok(true) => self.look_for_changes().await,
-            Ok(false) => Err(Error::new(ErrorCode::LeaseLost)),
+            Ok(false) => Err(Error::new(ErrorCode::VersionConflict)),
             // The database may be back before the lease ends; every write asks for the epoch anyway.
             Err(error) => {
                 tracing::warn!(%error, "a session's lease could not be renewed; it is tried again");
@@ -232,7 +233,8 @@ impl Owner {
         for work in self.under_way.values() {
             work.abort();
         }
-        if error.code == ErrorCode::LeaseLost {
+        // The row is held while it is changed, so that the only conflict there can be is about the lease.
+        if error.code == ErrorCode::VersionConflict {
             tracing::warn!("a session was taken over by somebody else");
         } else {
             tracing::warn!(%error, "a session cannot be worked on; it is taken up again when its lease ends");
@@ -247,10 +249,12 @@ impl Owner {
         if self.open.session.phase != Phase::Active || self.under_way.is_empty() {
             return;
         }
-        let (id, epoch, now) =
-            (self.open.session.id, self.open.session.epoch, self.engine.0.context.now());
-        let released =
-            self.engine.store().write(move |tx| tx.release_session(id, epoch, now).map_err(Error::from)).await;
+        let (id, epoch, now) = (self.open.session.id, self.open.session.epoch, self.engine.0.context.now());
+        let released = self
+            .engine
+            .store()
+            .write(move |tx| tx.release_session(id, epoch, now).map_err(Error::from))
+            .await;
         if let Err(error) = released {
             tracing::warn!(%error, "a session's lease could not be given back; it ends by itself");
         }
@@ -275,12 +279,7 @@ impl Work {
         }
     }
 
-    pub(super) async fn end(
-        self,
-        deltas: Vec<StreamItem>,
-        result: Option<(String, Vec<u8>)>,
-        input: Input,
-    ) {
+    pub(super) async fn end(self, deltas: Vec<StreamItem>, result: Option<(String, Vec<u8>)>, input: Input) {
         let report = Report::Ended { effect: self.effect, deltas, result, input: Box::new(input) };
         let _ = self.reporter.send(report).await;
     }

@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{EventField, FieldType};
+use crate::session::{PhaseKind, Suspension};
 use crate::{
     ApprovalId, ApprovalState, ChannelId, ChatMessageId, ConversationId, DelegationId, DelegationState,
     DeliveryId, DeliveryReason, MemoryId, MemoryScope, Principal, ProviderKind, RunCause, ScheduleChange,
-    ScheduleId, ScheduleRunId, SecretOwnerKind, SkipReason, Status, TaskId, TaskState, TemplateName, Tier,
-    Timestamp, TokenId, TokenKind, WebhookCallId, WebhookId, WebhookStopReason, WorkspaceId,
+    ScheduleId, ScheduleRunId, SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState,
+    TemplateName, Tier, Timestamp, TokenId, TokenKind, WebhookCallId, WebhookId, WebhookStopReason,
+    WorkspaceId,
 };
 
 /// Makes of the table: `EventKind`, one struct per kind, and `EventData`, which holds any of them. Fields behind `;`
@@ -291,6 +293,15 @@ events! {
         approval_id: ApprovalId,
         action: String,
         state: ApprovalState,
+    }
+    /// A session with an agent went on, waits, or ended; `phase` is idle, active, suspended, completed, failed or
+    /// interrupted.
+    SessionChanged = "agent.session.changed" {
+        session_id: SessionId,
+        name: String,
+        phase: PhaseKind,
+        suspended_by: Option<Suspension>,
+        run: u32,
     }
     /// A token was made.
     TokenCreated = "identity.token.created" { token_id: TokenId, kind: TokenKind, name: String }

@@ -1,0 +1,83 @@
+//! Sessions with agents: carries out what `rules::sessions` decides.
+//!
+//! ```text
+//!   Definitions   agents as people store them
+//!   Sessions      begin, speak to, decide, stop, resume, go back, branch
+//!   Engine        claims sessions by lease, asks models (llm), calls tools (operations)
+//!   commit        the one way in which a session changes: load, decide, write, in one transaction
+//!   streams       what happens in a session, from any entry on
+//! ```
+//!
+//! - Nothing but the database holds the truth. A session that waits is a row; no task, timer or socket belongs to it.
+//! - Whoever works on a session holds its lease. Every write names the lease's epoch, so that an owner who froze and was
+//!   replaced cannot write late.
+//! - That a call is begun is on disk before it is begun.
+
+mod commit;
+mod config;
+mod definitions;
+mod engine;
+mod models;
+mod sessions;
+mod streams;
+mod tools;
+
+pub use config::Config;
+pub use definitions::Definitions;
+pub use engine::Engine;
+pub use models::{ModelCaller, Models};
+pub use sessions::{
+    DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
+};
+pub use streams::Follower;
+
+use std::sync::Arc;
+
+use warren_fleet::Fleet;
+use warren_operations::Operations;
+use warren_service::Context;
+
+use commit::Surroundings;
+use streams::Streams;
+
+/// What agents are hosted with. Everything comes from outside.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    pub fleet: Fleet,
+    pub operations: Operations,
+    pub models: Arc<dyn Models>,
+    pub config: Config,
+}
+
+/// The services of hosted agents, put together. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct AgentHost {
+    pub definitions: Definitions,
+    pub sessions: Sessions,
+    pub engine: Engine,
+    context: Context,
+}
+
+impl AgentHost {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { fleet, operations, models, config } = parts;
+        // It stops before the fleet does.
+        let context = fleet.context.with_own_work();
+        let surroundings = Surroundings::new(models);
+        let streams = Streams::new(context.clone());
+        let engine = Engine::new(context.clone(), config, surroundings.clone(), operations, streams.clone());
+        let sessions = Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams);
+        Self { definitions: Definitions::new(context.clone()), sessions, engine, context }
+    }
+
+    /// Takes up what an earlier process left.
+    pub fn start(&self) {
+        self.engine.start();
+    }
+
+    /// Gives leases back and waits for what is under way.
+    pub async fn stop(&self) {
+        self.context.begin_stop();
+        self.context.wait_for_background_work().await;
+    }
+}

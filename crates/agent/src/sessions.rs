@@ -1,0 +1,661 @@
+//! Sessions: begun, spoken to, decided about, stopped, resumed, gone back in, branched.
+//!
+//! Every change is one transaction with its key, so that the same request again gets the same answer (A7).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use warren_fleet::Fleet;
+use warren_model::session::{
+    BusyMode, CallOutcome, CallState, CallWait, LoopWatch, ModelRequest, Phase, QueuedState, RunLimits,
+    RunUsage, Session, SessionMessage, SessionName, Step, StopKind, StopRequest, ToolCall,
+};
+use warren_model::{
+    AgentName, Approval, ErrorCode, Part, SessionId, SessionMessageId, Timestamp, WorkspaceId, fingerprint,
+};
+use warren_rules::sessions::{Input, request};
+use warren_service::{Action, Context, Error, Identity};
+use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
+
+use crate::commit::{self, Change, Surroundings};
+use crate::engine::{Engine, History};
+use crate::streams::{Follower, Streams};
+use crate::tools::Tools;
+
+/// How long calls that run may still take after an interrupt, unless told.
+pub const DEFAULT_STOP_SECONDS: u32 = 10;
+pub const MAX_STOP_SECONDS: u32 = 600;
+const MAX_KEY_BYTES: usize = 256;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+const MAX_PARTS: usize = 100;
+/// What a caller's tool may hand in (A31).
+const MAX_RESULT_BYTES: usize = 1 << 20;
+const MAX_ERROR_BYTES: usize = 8 << 10;
+/// A key is remembered for so long.
+const KEY_MS: i64 = 24 * 3_600_000;
+
+/// A session to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewSession {
+    pub workspace_id: WorkspaceId,
+    pub agent: AgentName,
+    /// Absent: its id.
+    pub name: Option<SessionName>,
+    pub title: Option<String>,
+    /// Fields of the state that begin with something else than the agent says (A72).
+    pub initial_state: BTreeMap<String, Value>,
+}
+
+/// A message to a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewSessionMessage {
+    pub parts: Vec<Part>,
+    /// Absent: as the agent says.
+    pub mode: Option<BusyMode>,
+    pub client_id: Option<String>,
+    /// The same again is the same message.
+    pub key: Option<String>,
+}
+
+/// What waits for somebody outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    pub approvals: Vec<Approval>,
+    /// Calls that the caller runs, and questions to the user.
+    pub calls: Vec<ToolCall>,
+    pub messages: Vec<SessionMessage>,
+}
+
+/// What a caller's tool gave, or a user answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HandedIn {
+    Output(Value),
+    Error(String),
+}
+
+/// The services of sessions. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    context: Context,
+    fleet: Fleet,
+    engine: Engine,
+    surroundings: Surroundings,
+    streams: Streams,
+}
+
+impl Sessions {
+    pub(crate) fn new(
+        context: Context,
+        fleet: Fleet,
+        engine: Engine,
+        surroundings: Surroundings,
+        streams: Streams,
+    ) -> Self {
+        Self { context, fleet, engine, surroundings, streams }
+    }
+
+    /// Begins a session. It waits for its first message.
+    #[tracing::instrument(name = "agent.sessions.create", skip_all, fields(workspace.id = %new.workspace_id))]
+    pub async fn create(
+        &self,
+        who: &Identity,
+        new: NewSession,
+        key: Option<String>,
+    ) -> Result<Session, Error> {
+        let workspace = self.fleet.workspaces.get(who, Action::UseWorkspace, new.workspace_id).await?;
+        check_key(key.as_deref())?;
+        let now = self.context.now();
+        let id: SessionId = self.context.new_id();
+        let by = who.principal.clone();
+        let asked = fingerprint(&serde_json::json!({
+            "workspace": new.workspace_id.to_string(), "agent": new.agent.as_str(),
+            "name": new.name.as_ref().map(SessionName::as_str), "state": new.initial_state,
+        }));
+        let key = key.map(|key| Key { scope: KeyScope::Org(workspace.org_id), key, asked });
+        self.context
+            .store()
+            .write(move |tx| {
+                if let Some(answer) = repeated(tx, &by, key.as_ref(), now)? {
+                    return session_of_answer(tx, &answer);
+                }
+                let agent = tx.agent(workspace.org_id, &new.agent)?;
+                let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?;
+                let mut state = agent.definition.initial_state();
+                for (name, value) in &new.initial_state {
+                    if !state.contains_key(name) {
+                        let detail = format!("initial_state.{name}: the agent declares no such field");
+                        return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+                    }
+                    state.insert(name.clone(), value.clone());
+                }
+                let session = Session {
+                    id,
+                    org_id: workspace.org_id,
+                    workspace_id: workspace.id,
+                    name: new.name.clone().unwrap_or_else(|| SessionName::from(id)),
+                    title: new.title.clone().unwrap_or_default(),
+                    created_by: by.clone(),
+                    agent: agent.version.clone(),
+                    phase: Phase::Idle,
+                    generation: 1,
+                    run: 0,
+                    last_step: 0,
+                    open_step: None,
+                    lineage: warren_model::session::Lineage::default(),
+                    state,
+                    stop: None,
+                    limits: agent.definition.limits.run,
+                    usage: RunUsage::default(),
+                    total_usage: RunUsage::default(),
+                    reserved_micros: 0,
+                    loop_watch: LoopWatch::default(),
+                    wake_at: None,
+                    lease: None,
+                    epoch: 0,
+                    latest_sequence: 0,
+                    branched_from: None,
+                    version: 1,
+                    created_at: now,
+                    updated_at: now,
+                };
+                insert(tx, &session)?;
+                remember(
+                    tx,
+                    &by,
+                    key.as_ref(),
+                    now,
+                    &serde_json::json!({ "session": session.id.to_string() }),
+                )?;
+                Ok(session)
+            })
+            .await
+    }
+
+    /// A session by its name, or its id, as far as the caller may know it.
+    pub async fn get(&self, who: &Identity, name: &SessionName) -> Result<Session, Error> {
+        self.find(who, Action::ReadWorkspaces, name).await
+    }
+
+    pub async fn list(
+        &self,
+        who: &Identity,
+        mut query: SessionQuery,
+    ) -> Result<Page<Session, SessionId>, Error> {
+        match query.workspace_id {
+            Some(id) => drop(self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?),
+            None => who.may_in_own_org(Action::ReadWorkspaces)?,
+        }
+        query.org_id = who.visible_org();
+        query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
+        let page = self.context.store().read(move |tx| tx.sessions(&query).map_err(Error::from)).await?;
+        Ok(self.context.listed(page))
+    }
+
+    /// Says something to the agent. What was accepted is on disk, and ends as delivered or dropped (A34).
+    #[tracing::instrument(name = "agent.sessions.send", skip_all, fields(session.name = %name))]
+    pub async fn send(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        new: NewSessionMessage,
+    ) -> Result<SessionMessage, Error> {
+        let session = self.find(who, Action::UseWorkspace, name).await?;
+        check_parts(&new.parts)?;
+        check_key(new.key.as_deref())?;
+        let now = self.context.now();
+        let id: SessionMessageId = self.context.new_id();
+        let asked = fingerprint(&serde_json::to_value(&new.parts).unwrap_or_default());
+        let key = new.key.clone().map(|key| Key { scope: KeyScope::Session(session.id), key, asked });
+        let by = who.principal.clone();
+        let surroundings = self.surroundings.clone();
+        let session_id = session.id;
+        let sent = move |tx: &mut dyn WriteTx| {
+            if let Some(answer) = repeated(tx, &by, key.as_ref(), now)? {
+                return Ok((message_of_answer(tx, session_id, &answer)?, None));
+            }
+            let agent = surroundings.agent(tx, session.org_id, &session.agent)?;
+            let message = SessionMessage {
+                id,
+                session_id,
+                author: by.clone(),
+                parts: new.parts.clone(),
+                mode: new.mode.unwrap_or(agent.busy),
+                state: QueuedState::Queued,
+                client_id: new.client_id.clone(),
+                created_at: now,
+            };
+            let change = Change::new(session_id, now, by.clone(), vec![Input::Message(message)]);
+            let changed = commit::apply(tx, &surroundings, &change)?;
+            remember(tx, &by, key.as_ref(), now, &serde_json::json!({ "message": id.to_string() }))?;
+            let written = tx.session_message(session_id, id)?;
+            Ok::<_, Error>((written.ok_or_else(|| Error::new(ErrorCode::Internal))?, Some(changed)))
+        };
+        let (message, changed) = self.context.store().write(sent).await?;
+        if let Some(changed) = changed {
+            self.engine.tell(&changed);
+            self.engine.wake(&changed.open.session);
+        }
+        Ok(message)
+    }
+
+    /// Takes back a message that the model has not seen.
+    pub async fn cancel_message(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        id: SessionMessageId,
+    ) -> Result<SessionMessage, Error> {
+        let session = self.find(who, Action::UseWorkspace, name).await?;
+        self.input(who, &session, Input::CancelMessage(id)).await?;
+        let session_id = session.id;
+        let read = move |tx: &mut dyn ReadTx| tx.session_message(session_id, id).map_err(Error::from);
+        let message = self.context.store().read(read).await?;
+        message.ok_or_else(|| Error::new(ErrorCode::NotPending))
+    }
+
+    /// Hands in what a caller's tool gave, or what the user answered. The same again is answered the same.
+    pub async fn hand_in(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        call_id: String,
+        handed_in: HandedIn,
+    ) -> Result<Session, Error> {
+        let session = self.find(who, Action::UseWorkspace, name).await?;
+        let outcome = outcome_of(&call_id, handed_in)?;
+        let session_id = session.id;
+        let asked = call_id.clone();
+        let read = move |tx: &mut dyn ReadTx| tx.call(session_id, &asked).map_err(Error::from);
+        if let Some((_, call)) = self.context.store().read(read).await?
+            && call.outcome() == Some(&outcome)
+        {
+            return Ok(session);
+        }
+        self.input(who, &session, Input::HandedIn { call_id, outcome }).await
+    }
+
+    /// Asks the run to stop at the next safe point, or fails it now (A32).
+    pub async fn stop(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        run: u32,
+        kind: StopKind,
+        within_seconds: Option<u32>,
+    ) -> Result<Session, Error> {
+        let session = self.find(who, Action::UseWorkspace, name).await?;
+        let seconds = within_seconds.unwrap_or(DEFAULT_STOP_SECONDS);
+        if seconds > MAX_STOP_SECONDS {
+            let detail = format!("within_seconds: expected at most {MAX_STOP_SECONDS}");
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+        }
+        let deadline = self.context.now().plus_ms(i64::from(seconds) * 1_000);
+        let request = StopRequest { kind, deadline, by: who.principal.clone() };
+        self.input(who, &session, Input::Stop { run, request }).await
+    }
+
+    /// Goes on after an interrupt, an exhausted budget or a circle. Only people give a run more to spend.
+    pub async fn resume(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        limits: Option<RunLimits>,
+    ) -> Result<Session, Error> {
+        let action = if limits.is_some() { Action::DecideApprovals } else { Action::UseWorkspace };
+        let session = self.find(who, action, name).await?;
+        self.input(who, &session, Input::Resume { limits }).await
+    }
+
+    /// Goes back to the end of a step, in place (A70).
+    pub async fn rewind(&self, who: &Identity, name: &SessionName, step: u32) -> Result<Session, Error> {
+        let session = self.find(who, Action::UseWorkspace, name).await?;
+        let (now, id, by) = (self.context.now(), session.id, who.principal.clone());
+        let surroundings = self.surroundings.clone();
+        self.context
+            .store()
+            .write(move |tx| {
+                let held = tx.hold_session(id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+                let agent = surroundings.agent(tx, held.org_id, &held.agent)?;
+                let state = state_after(tx, &held, step, agent.initial_state())?;
+                let open = commit::load(tx, held)?;
+                let back = commit::rewind(&open, step, state, now).map_err(commit::of_refusal)?;
+                for message in &back.dropped {
+                    tx.settle_session_message(id, message.id, message.state)?;
+                }
+                let mut session = back.session;
+                session.version = tx.update_session(&open.session, &session)?;
+                commit::tell(tx, now, &by, &session)?;
+                Ok(session)
+            })
+            .await
+    }
+
+    /// A new session with the steps of this one up to one of them.
+    pub async fn branch(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        step: Option<u32>,
+        new_name: Option<SessionName>,
+    ) -> Result<Session, Error> {
+        let from = self.find(who, Action::UseWorkspace, name).await?;
+        let (now, id, by) = (self.context.now(), self.context.new_id(), who.principal.clone());
+        let surroundings = self.surroundings.clone();
+        self.context
+            .store()
+            .write(move |tx| {
+                let from = tx.session(from.id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+                let agent = surroundings.agent(tx, from.org_id, &from.agent)?;
+                let step = step.unwrap_or_else(|| from.lineage.last());
+                let state = state_after(tx, &from, step, agent.initial_state())?;
+                let new_name = new_name.clone().unwrap_or_else(|| SessionName::from(id));
+                let made = commit::branch(&from, step, id, new_name, state, &by, now);
+                let session = made.map_err(commit::of_refusal)?;
+                insert(tx, &session)?;
+                Ok(session)
+            })
+            .await
+    }
+
+    /// Moves the session to the version that its agent's name stands for now (A6). Returns the session and what it had.
+    pub async fn upgrade(&self, who: &Identity, name: &SessionName) -> Result<(Session, String), Error> {
+        let session = self.find(who, Action::UseWorkspace, name).await?;
+        let (now, id) = (self.context.now(), session.id);
+        self.context
+            .store()
+            .write(move |tx| {
+                let held = tx.hold_session(id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+                if held.phase.has_run() || held.open_step.is_some() {
+                    return Err(Error::new(ErrorCode::SessionBusy));
+                }
+                let agent = tx.agent(held.org_id, &held.agent.name)?;
+                let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?;
+                let before = held.agent.hash.clone();
+                let mut session = held.clone();
+                for (name, value) in agent.definition.initial_state() {
+                    session.state.entry(name).or_insert(value);
+                }
+                session.agent = agent.version;
+                session.generation += 1;
+                session.updated_at = now;
+                session.version = tx.update_session(&held, &session)?;
+                Ok((session, before))
+            })
+            .await
+    }
+
+    /// What waits for somebody outside.
+    pub async fn pending(&self, who: &Identity, name: &SessionName) -> Result<Pending, Error> {
+        let session = self.find(who, Action::ReadWorkspaces, name).await?;
+        self.context
+            .store()
+            .read(move |tx| {
+                let approvals = tx.pending_approvals_of(session.id)?;
+                let step = match session.open_step {
+                    Some(number) => tx.step(session.id, number)?,
+                    None => None,
+                };
+                let waits = |call: &ToolCall| {
+                    matches!(call.state, CallState::Waiting(CallWait::Client | CallWait::Answer))
+                };
+                let calls = step.map_or_else(Vec::new, |step| step.calls);
+                let calls = calls.into_iter().filter(waits).collect();
+                let messages = tx.queued_messages(session.id)?;
+                Ok(Pending { approvals, calls, messages })
+            })
+            .await
+    }
+
+    /// Steps that the model is shown, in their order, and the open one.
+    pub async fn steps(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<Step>, Error> {
+        let session = self.find(who, Action::ReadWorkspaces, name).await?;
+        let limit = limit.clamp(1, self.context.limits().max_page_size) as usize;
+        self.context
+            .store()
+            .read(move |tx| {
+                let mut steps = tx.steps_of(&session.lineage)?;
+                if let Some(number) = session.open_step {
+                    steps.extend(tx.step(session.id, number)?);
+                }
+                steps.retain(|step| step.number > after);
+                steps.truncate(limit);
+                Ok(steps)
+            })
+            .await
+    }
+
+    /// What the model was shown for a step (A19).
+    pub async fn context_of(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        number: u32,
+        tools: &Tools,
+    ) -> Result<ModelRequest, Error> {
+        let session = self.find(who, Action::ReadWorkspaces, name).await?;
+        let missing = || Error::new(ErrorCode::StepNotFound);
+        let owner = match session.open_step {
+            Some(open) if open == number => session.id,
+            _ => session.lineage.session_of(number).ok_or_else(missing)?,
+        };
+        let lineage = session.lineage.up_to(previous(&session, number)).ok_or_else(missing)?;
+        let read = move |tx: &mut dyn ReadTx| {
+            let step = tx.step(owner, number)?.ok_or_else(missing)?;
+            let mut history = History::read(tx, &lineage)?;
+            history.read_messages(tx, &step)?;
+            let agent = tx.agent_version(session.org_id, &session.agent)?;
+            let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?.definition;
+            Ok::<_, Error>((agent, history, step))
+        };
+        let (agent, history, step) = self.context.store().read(read).await?;
+        let model = agent.models().nth(step.model_index as usize).unwrap_or(&agent.model);
+        let system = tools.system(&agent);
+        let built =
+            request::build(&agent, model, system, tools.offers(), &history.steps, &step, &history.parts);
+        built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))
+    }
+
+    /// Follows the session from behind an entry of its stream.
+    pub async fn follow(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        after: u64,
+    ) -> Result<(Session, Follower), Error> {
+        let session = self.find(who, Action::ReadWorkspaces, name).await?;
+        let follower = self.streams.follow(session.id, after);
+        Ok((session, follower))
+    }
+
+    async fn input(&self, who: &Identity, session: &Session, input: Input) -> Result<Session, Error> {
+        let change = Change::new(session.id, self.context.now(), who.principal.clone(), vec![input]);
+        Ok(self.engine.change(change).await?.open.session)
+    }
+
+    /// To those who may not know its workspace, a session does not exist.
+    pub(crate) async fn find(
+        &self,
+        who: &Identity,
+        action: Action,
+        name: &SessionName,
+    ) -> Result<Session, Error> {
+        let (org_id, name) = (who.token.org_id, name.clone());
+        let session = self
+            .context
+            .store()
+            .glance(move |tx| {
+                let found = tx.session_by_name(org_id, &name)?;
+                match (found, name.as_str().parse::<SessionId>()) {
+                    (None, Ok(id)) => tx.session(id).map_err(Error::from),
+                    (found, _) => Ok(found),
+                }
+            })
+            .await?;
+        let session = session.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+        match self.fleet.workspaces.get(who, action, session.workspace_id).await {
+            Ok(_) => Ok(session),
+            Err(error) if error.code == ErrorCode::WorkspaceNotFound => {
+                Err(Error::new(ErrorCode::SessionNotFound))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The step before this one in what the model is shown.
+fn previous(session: &Session, number: u32) -> u32 {
+    let spans = session.lineage.spans().iter();
+    spans.flat_map(|span| span.first..=span.last).take_while(|one| *one < number).last().unwrap_or(0)
+}
+
+/// The state at the end of a step: that of the last step before it which changed something.
+fn state_after(
+    tx: &mut dyn WriteTx,
+    session: &Session,
+    step: u32,
+    initial: BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, Value>, Error> {
+    let lineage = session.lineage.up_to(step);
+    let lineage = lineage.ok_or_else(|| Error::new(ErrorCode::StepNotFound))?;
+    let steps = tx.steps_of(&lineage)?;
+    Ok(steps.into_iter().rev().find_map(|step| step.state).unwrap_or(initial))
+}
+
+fn insert(tx: &mut dyn WriteTx, session: &Session) -> Result<(), Error> {
+    match tx.insert_session(session) {
+        Err(warren_store::Error::AlreadyExists) => Err(Error::new(ErrorCode::SessionExists)),
+        other => Ok(other?),
+    }
+}
+
+fn outcome_of(call_id: &str, handed_in: HandedIn) -> Result<CallOutcome, Error> {
+    let too_large = |field: &str, bytes: usize, most: usize| {
+        let detail = format!("{field}: it has {bytes} bytes, and may have {most}");
+        Error::with_detail(ErrorCode::PayloadTooLarge, detail)
+    };
+    if call_id.is_empty() || call_id.len() > ToolCall::MAX_ID_BYTES {
+        let detail = format!("call_id: expected 1 to {} bytes", ToolCall::MAX_ID_BYTES);
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+    }
+    match handed_in {
+        HandedIn::Output(value) => {
+            let bytes = value.to_string().len();
+            if bytes > MAX_RESULT_BYTES {
+                return Err(too_large("output", bytes, MAX_RESULT_BYTES));
+            }
+            Ok(CallOutcome::Done { result: warren_model::session::ToolResult::new(value) })
+        }
+        HandedIn::Error(text) if text.len() > MAX_ERROR_BYTES => {
+            Err(too_large("error", text.len(), MAX_ERROR_BYTES))
+        }
+        HandedIn::Error(text) => Ok(CallOutcome::failed(text)),
+    }
+}
+
+fn check_parts(parts: &[Part]) -> Result<(), Error> {
+    let invalid = |detail: String| Err(Error::with_detail(ErrorCode::InvalidMessage, detail));
+    if parts.is_empty() || parts.len() > MAX_PARTS {
+        return invalid(format!("parts: expected 1 to {MAX_PARTS}"));
+    }
+    let bytes = serde_json::to_vec(parts).map_or(0, |json| json.len());
+    if bytes > MAX_MESSAGE_BYTES {
+        let detail = format!("parts: they have {bytes} bytes, and may have {MAX_MESSAGE_BYTES}");
+        return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
+    }
+    let is_blank = |part: &Part| match &part.content {
+        warren_model::Content::Text(text) => text.is_empty() || text.contains('\0'),
+        warren_model::Content::Raw(_) | warren_model::Content::Url(_) | warren_model::Content::Data(_) => {
+            false
+        }
+    };
+    match parts.iter().position(is_blank) {
+        Some(at) => invalid(format!("parts[{at}].text: expected some text, without NUL")),
+        None => Ok(()),
+    }
+}
+
+fn check_key(key: Option<&str>) -> Result<(), Error> {
+    match key {
+        Some(key) if key.is_empty() || key.len() > MAX_KEY_BYTES || key.chars().any(char::is_control) => {
+            let detail = format!("key: expected 1 to {MAX_KEY_BYTES} bytes without control characters");
+            Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A key under which something is asked for.
+#[derive(Debug, Clone)]
+struct Key {
+    scope: KeyScope,
+    key: String,
+    /// A fingerprint of what is asked.
+    asked: String,
+}
+
+/// What the same request was answered before.
+fn repeated(
+    tx: &mut dyn WriteTx,
+    by: &warren_model::Principal,
+    key: Option<&Key>,
+    now: Timestamp,
+) -> Result<Option<Value>, Error> {
+    let Some(key) = key else { return Ok(None) };
+    let before = tx.session_key(key.scope, by, &key.key)?;
+    match before.filter(|before| before.at > now.plus_ms(-KEY_MS)) {
+        Some(before) if before.fingerprint == key.asked => Ok(Some(before.answer)),
+        Some(_) => Err(Error::new(ErrorCode::KeyReused)),
+        None => Ok(None),
+    }
+}
+
+fn remember(
+    tx: &mut dyn WriteTx,
+    by: &warren_model::Principal,
+    key: Option<&Key>,
+    now: Timestamp,
+    answer: &Value,
+) -> Result<(), Error> {
+    let Some(key) = key else { return Ok(()) };
+    let row = SessionKey {
+        scope: key.scope,
+        sender: by.clone(),
+        key: key.key.clone(),
+        fingerprint: key.asked.clone(),
+        answer: answer.clone(),
+        at: now,
+    };
+    match tx.insert_session_key(&row, now.plus_ms(-KEY_MS))? {
+        true => Ok(()),
+        // Another request with the same key was faster; this one is decided anew.
+        false => Err(Error::new(ErrorCode::VersionConflict)),
+    }
+}
+
+fn session_of_answer(tx: &mut dyn WriteTx, answer: &Value) -> Result<Session, Error> {
+    let id = answer.get("session").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let found = match id {
+        Some(id) => tx.session(id)?,
+        None => None,
+    };
+    found.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))
+}
+
+fn message_of_answer(
+    tx: &mut dyn WriteTx,
+    session_id: SessionId,
+    answer: &Value,
+) -> Result<SessionMessage, Error> {
+    let id = answer.get("message").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let found = match id {
+        Some(id) => tx.session_message(session_id, id)?,
+        None => None,
+    };
+    found.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))
+}

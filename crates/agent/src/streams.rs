@@ -1,0 +1,162 @@
+//! Following a session: its stream from any entry on, and then as it grows (A60, A61).
+//!
+//! ```text
+//!   commit ─▶ publish ─▶ readers of this process, at once
+//!      └───▶ rows and steps ─▶ readers that come later, or sit at another process: they look every moment
+//! ```
+//!
+//! Pieces of an answer are rows until the step has its answer; from then on they are cut out of the step again, by the
+//! marks that it keeps, so that a reader who comes back in the middle sees the same pieces with the same numbers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+use warren_model::SessionId;
+use warren_model::session::{Block, Step, StreamEntry, StreamItem};
+use warren_service::{Context, Error};
+use warren_store::ReadTx;
+
+/// Commits that a reader may be behind before it reads from the database again.
+const BEHIND: usize = 64;
+const PAGE: u32 = 500;
+/// How often a reader looks when another process may be writing, and when not.
+const LOOK_SHARED: Duration = Duration::from_millis(200);
+const LOOK_ALONE: Duration = Duration::from_secs(5);
+
+type Entries = Arc<Vec<StreamEntry>>;
+
+/// The streams of all sessions. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Streams {
+    context: Context,
+    readers: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Entries>>>>,
+}
+
+impl Streams {
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context, readers: Arc::default() }
+    }
+
+    /// Tells the readers of this process what was committed. Where there are none, it costs a look.
+    pub(crate) fn publish(&self, id: SessionId, entries: &[StreamEntry]) {
+        if entries.is_empty() {
+            return;
+        }
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = readers.get(&id)
+            && sender.send(Arc::new(entries.to_vec())).is_err()
+        {
+            readers.remove(&id);
+        }
+    }
+
+    /// Entries behind `after`, from the database first and then as they come.
+    pub(crate) fn follow(&self, id: SessionId, after: u64) -> Follower {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = readers.entry(id).or_insert_with(|| broadcast::channel(BEHIND).0);
+        Follower { context: self.context.clone(), id, after, live: sender.subscribe(), is_caught_up: false }
+    }
+}
+
+/// One reader of one session.
+#[derive(Debug)]
+pub struct Follower {
+    context: Context,
+    id: SessionId,
+    after: u64,
+    live: broadcast::Receiver<Entries>,
+    is_caught_up: bool,
+}
+
+impl Follower {
+    /// The sequence of the last entry that was handed out.
+    pub fn position(&self) -> u64 {
+        self.after
+    }
+
+    /// The next entries, at least one; waits for them. The stream of a session has no end: who reads decides when they
+    /// have seen enough.
+    pub async fn next(&mut self) -> Result<Vec<StreamEntry>, Error> {
+        let look = if self.context.store().is_shared() { LOOK_SHARED } else { LOOK_ALONE };
+        loop {
+            if !self.is_caught_up {
+                let entries = self.read().await?;
+                if entries.is_empty() {
+                    self.is_caught_up = true;
+                } else {
+                    return Ok(self.hand_out(entries));
+                }
+            }
+            match tokio::time::timeout(look, self.live.recv()).await {
+                Ok(Ok(entries)) => {
+                    let new: Vec<_> =
+                        entries.iter().filter(|entry| entry.sequence > self.after).cloned().collect();
+                    match new.first() {
+                        Some(first) if first.sequence == self.after + 1 => return Ok(self.hand_out(new)),
+                        // Something between was not heard.
+                        Some(_) => self.is_caught_up = false,
+                        None => {}
+                    }
+                }
+                Ok(Err(_)) | Err(_) => self.is_caught_up = false,
+            }
+        }
+    }
+
+    /// What is there already, without waiting.
+    pub async fn read(&self) -> Result<Vec<StreamEntry>, Error> {
+        let (id, after) = (self.id, self.after);
+        self.context.store().read(move |tx| read_after(tx, id, after)).await
+    }
+
+    fn hand_out(&mut self, entries: Vec<StreamEntry>) -> Vec<StreamEntry> {
+        if let Some(last) = entries.last() {
+            self.after = last.sequence;
+        }
+        entries
+    }
+}
+
+/// A page of a session's entries behind a sequence, pieces of answers included.
+pub(crate) fn read_after(tx: &mut dyn ReadTx, id: SessionId, after: u64) -> Result<Vec<StreamEntry>, Error> {
+    let rows = tx.stream_after(id, after, PAGE)?;
+    let Some(last) = rows.last().map(|entry| entry.sequence) else { return Ok(rows) };
+    // Every step of which something stands here may have pieces in front of it.
+    let mut steps: BTreeMap<u32, Option<Step>> = BTreeMap::new();
+    for number in rows.iter().filter_map(|entry| entry.item.step()) {
+        if let std::collections::btree_map::Entry::Vacant(place) = steps.entry(number) {
+            place.insert(tx.step(id, number)?);
+        }
+    }
+    let mut all: BTreeMap<u64, StreamEntry> = rows.into_iter().map(|entry| (entry.sequence, entry)).collect();
+    for step in steps.into_values().flatten() {
+        for entry in pieces(&step) {
+            if entry.sequence > after && entry.sequence <= last {
+                all.entry(entry.sequence).or_insert(entry);
+            }
+        }
+    }
+    Ok(all.into_values().collect())
+}
+
+/// The pieces of a step's answer as they were told.
+pub(crate) fn pieces(step: &Step) -> Vec<StreamEntry> {
+    let mut begins: HashMap<u32, usize> = HashMap::new();
+    let at = step.answered_at.unwrap_or(step.started_at);
+    let piece = |mark: &warren_model::session::DeltaMark| {
+        let begin = begins.insert(mark.block, mark.end as usize).unwrap_or(0);
+        let (number, block) = (step.number, mark.block);
+        let cut = |text: &str| text.get(begin..mark.end as usize).unwrap_or_default().to_owned();
+        let item = match step.blocks.get(mark.block as usize)? {
+            Block::Text { text } => StreamItem::TextDelta { step: number, block, text: cut(text) },
+            Block::Reasoning { text, .. } => {
+                StreamItem::ReasoningDelta { step: number, block, text: cut(text) }
+            }
+            Block::Call { .. } | Block::Other { .. } => return None,
+        };
+        Some(StreamEntry { sequence: mark.sequence, at, item })
+    };
+    step.deltas.iter().filter_map(piece).collect()
+}
