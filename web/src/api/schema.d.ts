@@ -1865,7 +1865,7 @@ export interface components {
                 /** Format: uuid */
                 approval_id: string;
                 /** @enum {string} */
-                state: "pending" | "approved" | "denied" | "expired";
+                state: "pending" | "approved" | "denied" | "expired" | "void";
             };
             /** @enum {string} */
             kind: "exchange.approval.decided";
@@ -1902,7 +1902,7 @@ export interface components {
             kind: "exchange.approval.requested";
         };
         /** @enum {string} */
-        ApprovalState: "pending" | "approved" | "denied" | "expired";
+        ApprovalState: "pending" | "approved" | "denied" | "expired" | "void";
         /** @description A new artifact, or a piece of one. */
         ArtifactUpdate: {
             artifact: components["schemas"]["TaskArtifact"];
@@ -6280,7 +6280,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only in this state; absent: in any. */
-                state?: "pending" | "approved" | "denied" | "expired";
+                state?: "pending" | "approved" | "denied" | "expired" | "void";
                 /** @description From `next_cursor` of the page before. */
                 cursor?: string;
                 /** @description At most so many; 100 unless told, 500 at most. */
@@ -6349,7 +6349,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only in this state; absent: in any. */
-                state?: "pending" | "approved" | "denied" | "expired";
+                state?: "pending" | "approved" | "denied" | "expired" | "void";
                 /** @description From `next_cursor` of the page before. */
                 cursor?: string;
                 /** @description At most so many; 100 unless told, 500 at most. */

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use warren_model::{Approval, ApprovalState, OrgId, Principal, Status, WorkspaceId};
+use warren_model::{Approval, ApprovalState, ApprovalSubject, OrgId, Principal, Status, WorkspaceId};
 
 use super::samples::{NOW, id, insert, update, workspace};
+use super::session_samples::new_session;
 use crate::{ApprovalQuery, Error, Store};
 
 fn approval(workspace_id: WorkspaceId) -> Approval {
@@ -141,4 +142,43 @@ pub async fn what_was_decided_goes_after_its_time_and_all_with_the_workspace(sto
     let (of, left) = (place.id, open.id);
     assert_eq!(store.write(move |tx| tx.erase_workspace(of)).await, Ok(true));
     assert_eq!(store.read::<_, Error, _>(move |tx| tx.approval(left)).await, Ok(None));
+}
+
+// A30
+pub async fn a_question_about_a_call_comes_back_with_what_it_is_about(store: Arc<dyn Store>) {
+    let session = new_session(&*store).await;
+    let subject = ApprovalSubject {
+        session_id: session.id,
+        step: 2,
+        call_id: "c".into(),
+        tool: "workspace_run".into(),
+        arguments: json!({ "command": "rm — 日本" }),
+        arguments_hash: "h".into(),
+        agent_hash: "ab".into(),
+        generation: 3,
+    };
+    let ask = || Approval { subject: Some(subject.clone()), ..approval(session.workspace_id) };
+    let (first, second, third) = (ask(), ask(), approval(session.workspace_id));
+    for row in [&first, &second, &third] {
+        assert_eq!(put(&*store, row).await, Ok(()));
+    }
+    let of = session.id;
+    let pending = || store.read::<_, Error, _>(move |tx| tx.pending_approvals_of(of));
+    assert_eq!(pending().await, Ok(vec![first.clone(), second.clone()]));
+    let edited =
+        Approval { edited: Some(json!({ "command": "ls" })), ..decided(&first, ApprovalState::Approved) };
+    let void = Approval { decided_by: None, note: None, ..decided(&second, ApprovalState::Void) };
+    for row in [&edited, &void] {
+        let answer = row.clone();
+        assert_eq!(store.write::<_, Error, _>(move |tx| tx.settle_approval(&answer)).await, Ok(true));
+        let of = row.id;
+        assert_eq!(store.read::<_, Error, _>(move |tx| tx.approval(of)).await, Ok(Some(row.clone())));
+    }
+    let late = decided(&second, ApprovalState::Approved);
+    assert_eq!(
+        store.write::<_, Error, _>(move |tx| tx.settle_approval(&late)).await,
+        Ok(false),
+        "it is void"
+    );
+    assert_eq!(pending().await, Ok(vec![]));
 }

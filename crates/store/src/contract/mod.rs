@@ -4,6 +4,7 @@
 //! function that opens a fresh, empty database, and gets one test per case. What that function returns must have
 //! a method `store(&self) -> Arc<dyn Store>`; it is dropped at the end of the case, and may then clear up.
 
+pub mod agents;
 pub mod approvals;
 pub mod audit;
 pub mod box_holders;
@@ -20,10 +21,19 @@ pub mod repeats;
 mod samples;
 pub mod schedules;
 pub mod secrets;
+pub mod session_keys;
+pub mod session_leases;
+pub mod session_messages;
+pub mod session_results;
+mod session_samples;
+pub mod session_steps;
+pub mod session_stream;
+pub mod sessions;
 pub mod spending;
 pub mod tasks;
 pub mod templates;
 pub mod tokens;
+pub mod tool_rules;
 pub mod transactions;
 pub mod vitals;
 pub mod webhooks;
@@ -88,6 +98,7 @@ macro_rules! contract_tests {
             }
             spending {
                 spending_adds_up_by_workspace_and_month
+                reservations_are_settled_and_the_sum_never_goes_below_zero
             }
             leases {
                 a_lease_is_taken_once_of_many
@@ -191,8 +202,57 @@ macro_rules! contract_tests {
             approvals {
                 a_question_comes_back_as_it_was_written_and_with_its_answer
                 of_many_that_decide_one_does
+                a_question_about_a_call_comes_back_with_what_it_is_about
                 questions_are_listed_newest_first_and_late_ones_are_found
                 what_was_decided_goes_after_its_time_and_all_with_the_workspace
+            }
+            agents {
+                a_name_stands_for_what_was_stored_last_and_every_version_stays
+                agents_are_listed_by_name_each_once
+            }
+            sessions {
+                a_session_comes_back_as_it_was_written_in_every_phase
+                a_name_is_taken_once_in_an_org
+                an_update_writes_what_differs_at_its_version_and_leaves_the_lease
+                those_who_hold_a_session_write_one_after_the_other
+                sessions_are_listed_newest_first_filtered_and_in_pages
+                a_session_goes_with_all_its_rows_but_not_before_those_that_show_its_steps
+                a_branch_stays_in_its_workspace
+                sessions_go_with_their_workspace
+            }
+            session_leases {
+                a_session_is_claimed_by_one_of_many
+                only_an_active_session_without_a_live_lease_is_claimed
+                an_owner_who_was_taken_over_cannot_write_or_renew
+                a_takeover_and_a_guarded_write_do_not_pass_each_other
+                many_who_claim_what_is_free_get_each_session_once
+                what_is_due_is_found_the_longest_waiting_first
+            }
+            session_steps {
+                a_step_and_its_calls_come_back_as_they_were_written
+                a_call_gets_one_outcome_and_a_closed_step_does_not_change
+                a_calls_name_is_used_once_in_a_session
+                a_lineage_is_read_in_its_order_over_sessions
+            }
+            session_messages {
+                a_message_is_delivered_or_dropped_once
+                messages_are_found_queued_by_ids_and_in_pages
+            }
+            session_stream {
+                a_stream_is_read_on_from_any_sequence
+                the_pieces_of_a_step_go_and_nothing_else
+                old_entries_are_cleared_and_open_pieces_stay
+            }
+            session_results {
+                any_part_of_a_result_is_read
+                a_result_that_is_too_long_never_reaches_the_database
+            }
+            session_keys {
+                a_session_key_is_taken_once_and_forgotten_after_its_time
+            }
+            tool_rules {
+                the_rules_in_force_come_from_the_narrowest_scope_to_the_widest
+                rules_are_listed_newest_first_and_go_with_what_they_are_for
             }
             box_holders {
                 a_box_has_one_holder_and_a_late_claim_is_refused
