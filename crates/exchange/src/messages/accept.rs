@@ -36,12 +36,8 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
     if row.org_id != submission.sender.org_id && submission.sender.principal.kind != PrincipalKind::User {
         return Err(Error::new(ErrorCode::WorkspaceNotFound));
     }
-    let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
-    let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card };
-    let reach = submission.agents.reach(&agent);
-    if reach == Reach::NoAgent {
-        return Err(Error::new(ErrorCode::NoAgent));
-    }
+    let agent = AgentAddress::of(tx, &row)?;
+    let reach = submission.agents.require_reach(&agent)?;
     // Told now rather than by work that waits for a month and expires (F36).
     require_budget(tx, &row, submission.now)?;
     let vitals = tx.vitals(id)?;

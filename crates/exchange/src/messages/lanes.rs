@@ -204,8 +204,7 @@ fn claim_next(
     let Some(row) = tx.workspace(id)?.filter(|row| queue::may_be_called(row.status)) else {
         return Ok(Claim::NotNow);
     };
-    let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
-    let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card };
+    let agent = AgentAddress::of(tx, &row)?;
     match inputs.agents.reach(&agent) {
         Reach::Called => {}
         Reach::Asks | Reach::NoAgent => return Ok(Claim::NotNow),
