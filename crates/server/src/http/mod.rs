@@ -48,6 +48,16 @@ pub enum ServerError {
 
 /// What a server is put together from.
 #[derive(Debug)]
+pub struct Parts {
+    pub exchange: Exchange,
+    pub operations: Operations,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub telemetry: Arc<Telemetry>,
+}
+
+/// A server that has its address.
+#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -57,13 +67,8 @@ pub struct Server {
 
 impl Server {
     /// Binds the address. Connections wait in the kernel until `run`.
-    pub async fn bind(
-        listen: SocketAddr,
-        config: ServerConfig,
-        exchange: Exchange,
-        doors: (Arc<dyn Clock>, Arc<dyn Entropy>),
-        telemetry: Arc<Telemetry>,
-    ) -> Result<Self, ServerError> {
+    pub async fn bind(listen: SocketAddr, config: ServerConfig, parts: Parts) -> Result<Self, ServerError> {
+        let Parts { exchange, operations, clock, entropy, telemetry } = parts;
         let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => ServerError::AddressInUse(listen),
             _ => ServerError::Listen(listen, error),
@@ -77,10 +82,10 @@ impl Server {
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
-            operations: Operations::new(fleet.clone()),
             stopping: CancellationToken::new(),
-            clock: doors.0,
-            entropy: doors.1,
+            operations,
+            clock,
+            entropy,
             telemetry,
             exchange,
             fleet,
