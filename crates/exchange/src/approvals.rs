@@ -8,12 +8,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use warren_fleet::Fleet;
 use warren_model::event::{ApprovalDecided, ApprovalRequested};
 use warren_model::{
-    Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent,
-    Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
+    Approval, ApprovalId, ApprovalState, AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData,
+    NewEvent, Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
 };
 use warren_rules::messages::approvals::{
     self, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS, Refusal,
@@ -216,10 +216,12 @@ impl Approvals {
                     Decision::Approve => AuditAction::ApprovalApproved,
                     Decision::Deny => AuditAction::ApprovalDenied,
                 };
-                let details =
-                    json!({ "action": decided.action, "workspace_id": decided.workspace_id.to_string() });
+                let details = AuditDetails::ApprovalDecided {
+                    action: decided.action.clone(),
+                    workspace_id: decided.workspace_id,
+                };
                 let kind = AuditTargetKind::Approval;
-                tx.append_audit(&actor.did(now, action, kind, &id.to_string(), details))?;
+                tx.append_audit(&actor.did(now, action, kind, &id.to_string(), &details))?;
                 Ok(decided)
             })
             .await

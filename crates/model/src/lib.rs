@@ -19,6 +19,7 @@ mod limits;
 mod memory;
 mod message;
 mod principal;
+mod probe;
 mod provider_config;
 mod push_config;
 mod reference;
@@ -31,14 +32,15 @@ mod text;
 mod text_enum;
 mod time;
 mod token;
+mod tool;
 mod vitals;
 mod webhook;
 mod workspace;
 
 pub use approval::{Approval, ApprovalState};
 pub use audit::{
-    AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
-    canonical_json,
+    AuditAction, AuditDetails, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind,
+    NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
 pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
@@ -60,6 +62,7 @@ pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
 pub use principal::{Principal, PrincipalKind};
+pub use probe::{Finding, ProbeWay};
 pub use provider_config::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
@@ -86,6 +89,7 @@ pub use template::{
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
+pub use tool::{FileChange, RefusalKind};
 pub use vitals::{
     Displaced, Displacement, Outcomes, ReportDoubt, RuntimeReport, RuntimeState, Vitals, WorkOutcome,
 };

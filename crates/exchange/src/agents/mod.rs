@@ -22,10 +22,10 @@ use asking::Asking;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use warren_fleet::RuntimeProbe;
+pub use warren_model::Finding;
 use warren_model::{
     DeliveryId, ErrorCode, Message, Principal, Runtime, TaskId, TaskUpdate, Timestamp, Workspace, WorkspaceId,
 };
-pub use warren_rules::lifecycle::probes::Finding;
 pub use warren_rules::messages::dispatch::Outcome;
 use warren_service::Error;
 use warren_store::ReadTx;

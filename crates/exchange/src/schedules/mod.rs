@@ -5,13 +5,12 @@ mod scheduler;
 
 pub use scheduler::{Rest, Scheduler};
 
-use serde_json::json;
 use warren_fleet::Fleet;
 use warren_model::event::ScheduleChanged;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy, Principal,
-    RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp,
-    Timing, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy,
+    Principal, RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status,
+    Timestamp, Timing, WorkspaceId,
 };
 use warren_rules::messages::schedules::{self as schedule_rules, Clockwork, FIRE_LEASE_MS, Making};
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -201,9 +200,9 @@ impl Schedules {
                     ..new_run(run_id, &row, None, now)
                 };
                 tx.insert_schedule_run(&run)?;
-                let details = json!({ "run_id": run.id.to_string(), "name": row.name });
+                let details = AuditDetails::ScheduleRun { run_id: run.id, name: row.name };
                 let target = (AuditTargetKind::Schedule, id.to_string());
-                tx.append_audit(&actor.did(now, AuditAction::ScheduleRun, target.0, &target.1, details))?;
+                tx.append_audit(&actor.did(now, AuditAction::ScheduleRun, target.0, &target.1, &details))?;
                 Ok::<_, Error>(run)
             })
             .await?;
@@ -328,10 +327,13 @@ impl Changed {
 
     fn tell(&self, tx: &mut dyn WriteTx, row: &Schedule, action: AuditAction) -> Result<(), Error> {
         tx.append_event(&event_of(row, &self.by, self.now, change_of(row, self.change)))?;
-        let details =
-            json!({ "name": row.name, "change": self.change, "workspace_id": row.workspace_id.to_string() });
+        let details = AuditDetails::ScheduleChanged {
+            name: row.name.clone(),
+            change: self.change,
+            workspace_id: row.workspace_id,
+        };
         let kind = AuditTargetKind::Schedule;
-        tx.append_audit(&self.actor.did(self.now, action, kind, &row.id.to_string(), details))?;
+        tx.append_audit(&self.actor.did(self.now, action, kind, &row.id.to_string(), &details))?;
         Ok(())
     }
 }

@@ -5,11 +5,11 @@ mod probes;
 pub(crate) use probes::Probes;
 pub use probes::{NoProbe, RuntimeProbe};
 
-use serde_json::json;
 use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::{
-    AuditAction, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport, ScopeSet, Status,
-    Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
+    AuditAction, AuditDetails, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport,
+    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId,
+    truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
@@ -110,9 +110,9 @@ impl Runtimes {
                 })?;
                 let data = WorkspaceRegistered { boots, version: version.map(str::to_owned) };
                 tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
-                let (action, details) =
-                    (AuditAction::RuntimeRegistered, json!({ "boots": boots, "token_id": row_token.id }));
-                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                let details = AuditDetails::RuntimeRegistered { boots, token_id: row_token.id };
+                let action = AuditAction::RuntimeRegistered;
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                 let heard = hear(tx, row, &register.report, &inputs)?;
                 Ok((heard.workspace, boots, heard.doubt))
             })

@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    BehindOf, Capability, ProviderConfig, Reuse, Runtime, SealedSecret, SecretName, Status, Workspace,
-    WorkspaceId, WorkspaceSpec,
+    BehindOf, Capability, ProviderConfig, RefusalKind, Reuse, Runtime, SealedSecret, SecretName, Status,
+    Workspace, WorkspaceId, WorkspaceSpec,
 };
 
 use crate::boxes::command_policy::{Refusal, RefusalKind, is_reserved_variable};

@@ -12,7 +12,7 @@
 mod arguments;
 mod split;
 
-use warren_model::{CommandMode, ProviderKind, RunPolicy};
+use warren_model::{CommandMode, ProviderKind, RefusalKind, RunPolicy};
 
 /// Bytes of all words together.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024;

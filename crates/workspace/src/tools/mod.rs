@@ -22,7 +22,7 @@ use warren_model::{Capability, CapabilitySet, ErrorCode, ProviderConfig, RunPoli
 use warren_rules::boxes::command_policy::{self, Refusal, RefusalKind};
 
 use self::arguments::Arguments;
-pub use self::effect::{FileChange, ToolEffect, ToolOutput};
+pub use self::effect::{ToolEffect, ToolOutput};
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
 use crate::registry::OperationError;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
