@@ -16,7 +16,7 @@ use warren_model::{
     NewEvent, Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
 };
 use warren_rules::messages::approvals::{
-    self, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS, Refusal,
+    self, ApprovalRefusal, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS,
 };
 use warren_rules::messages::memory::scrub;
 use warren_rules::text::redaction::Redactor;
@@ -268,17 +268,17 @@ impl Approvals {
 }
 
 fn is_person(who: &Identity) -> bool {
-    let is_persons = matches!(who.token.kind, TokenKind::Admin | TokenKind::Session | TokenKind::User);
+    let is_persons = matches!(who.token.kind, TokenKind::Admin | TokenKind::SignIn | TokenKind::User);
     is_persons && who.principal.kind == PrincipalKind::User
 }
 
-fn of_refusal(refusal: Refusal) -> Error {
+fn of_refusal(refusal: ApprovalRefusal) -> Error {
     match refusal {
-        Refusal::NotAPerson => Error::new(ErrorCode::NotAPerson),
-        Refusal::OwnQuestion => {
+        ApprovalRefusal::NotAPerson => Error::new(ErrorCode::NotAPerson),
+        ApprovalRefusal::OwnQuestion => {
             Error::with_detail(ErrorCode::Forbidden, "nobody decides a question of their own")
         }
-        Refusal::Over(state) => {
+        ApprovalRefusal::Over(state) => {
             Error::with_detail(ErrorCode::ApprovalOver, format!("the question is {state}"))
         }
     }

@@ -104,7 +104,7 @@ impl Budgets {
             return Ok(());
         }
         let (row, now) = (row.clone(), self.context.now());
-        self.context.store().glance(move |tx| require_budget(tx, &row, now)).await
+        self.context.store().read_few(move |tx| require_budget(tx, &row, now)).await
     }
 
     async fn budget_of(&self, row: &Workspace) -> Result<Budget, Error> {

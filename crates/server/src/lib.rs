@@ -26,7 +26,7 @@ mod openapi;
 mod page;
 mod problem;
 mod routes;
-mod runner_door;
+mod runner_gateway;
 mod telemetry;
 
 pub use a2a::{A2aRoute, routes as a2a_routes};

@@ -26,8 +26,8 @@ pub(crate) enum Admission {
 /// Accepts a message inside a transaction.
 pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Admission, Error> {
     let id = submission.new.workspace_id;
-    let lane = tx.hold_lane(id)?;
-    // Only now: of two at once, the second waits at the lane and then finds the first.
+    let queue_state = tx.lock_queue(id)?;
+    // Only now: of two at once, the second waits for the lock and then finds the first.
     if let Some(repeated) = find_repeat(tx, submission)? {
         return Ok(Admission::Repeated(repeated));
     }
@@ -50,14 +50,14 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
         running,
         waiting,
         max_waiting: submission.config.max_waiting,
-        not_before: lane.not_before,
+        not_before: queue_state.not_before,
         now: submission.now,
     });
     match verdict {
         Verdict::Busy => Err(Error::new(ErrorCode::RuntimeBusy)),
         Verdict::Full => Err(Error::new(ErrorCode::QueueFull)),
         Verdict::Start | Verdict::Queue | Verdict::QueueAndWake => {
-            write(tx, submission, verdict, Recipient { row, vitals, turn: lane.turn, agent })
+            write(tx, submission, verdict, Recipient { row, vitals, turn: queue_state.turn, agent })
         }
     }
 }

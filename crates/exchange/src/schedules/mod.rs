@@ -16,7 +16,9 @@ use warren_rules::messages::schedules::{self as schedule_rules, Clockwork, FIRE_
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, ReadTx, ScheduleQuery, ScheduleRunQuery, WriteTx};
 
-pub use warren_rules::messages::schedules::Wish as NewSchedule;
+use crate::agents::{AgentAddress, Agents};
+
+pub use warren_rules::messages::schedules::NewSchedule;
 
 /// Slots of one preview.
 pub const MAX_PREVIEW: u32 = 100;
@@ -36,8 +38,8 @@ pub struct PatchSchedule {
 pub struct Schedules {
     context: Context,
     fleet: Fleet,
-    scheduler: Scheduler,
     agents: Agents,
+    scheduler: Scheduler,
 }
 
 impl Schedules {
@@ -45,8 +47,8 @@ impl Schedules {
         Self { context, fleet, agents, scheduler }
     }
 
-    #[tracing::instrument(name = "exchange.schedules.create", skip_all, fields(workspace.id = %workspace_id))]
     /// Refused where no agent could answer: every slot would fail.
+    #[tracing::instrument(name = "exchange.schedules.create", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn create(
         &self,
         who: &Identity,
@@ -65,8 +67,8 @@ impl Schedules {
         };
         let schedule = schedule_rules::draft(new, making).map_err(|problem| Error::from(&problem))?;
         let (row, changed) = (schedule.clone(), Changed::by(who, ScheduleChange::Created, now));
-        self.context
         let agents = self.agents.clone();
+        self.context
             .store()
             .write(move |tx| {
                 require_agent(tx, &agents, row.workspace_id)?;
@@ -184,14 +186,14 @@ impl Schedules {
         self.visible(who, Action::UseWorkspace, id).await?;
         let now = self.context.now();
         let (run_id, actor, by) = (self.context.entropy().id(now), Actor::of(who), who.principal.clone());
-        let run = self
         let agents = self.agents.clone();
+        let run = self
             .context
             .store()
             .write(move |tx| {
                 let row = readable(tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?)?;
-                let run = ScheduleRun {
                 require_agent(tx, &agents, row.workspace_id)?;
+                let run = ScheduleRun {
                     asked_by: Some(by.clone()),
                     cause: RunCause::Manual,
                     state: RunState::Claimed,
@@ -296,7 +298,6 @@ impl Schedules {
     }
 }
 
-/// What cannot be read is not written over, and says nothing.
 /// Refuses what could only fail: the workspace is gone, or nobody in it could answer.
 fn require_agent(tx: &mut dyn ReadTx, agents: &Agents, id: WorkspaceId) -> Result<(), Error> {
     let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
@@ -304,6 +305,7 @@ fn require_agent(tx: &mut dyn ReadTx, agents: &Agents, id: WorkspaceId) -> Resul
     agents.require_reach(&AgentAddress::of(tx, &row)?).map(drop)
 }
 
+/// What cannot be read is not written over, and says nothing.
 fn readable(schedule: Schedule) -> Result<Schedule, Error> {
     match &schedule.unreadable {
         None => Ok(schedule),

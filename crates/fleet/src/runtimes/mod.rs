@@ -153,7 +153,7 @@ impl Runtimes {
             return;
         }
         let org_id = who.token.org_id;
-        match self.context.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
+        match self.context.store().read_few(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
             Ok(secrets) => {
                 if let Some(known) = self.redactors.from_rows(id, secrets) {
                     mask_report(report, &known);
@@ -184,7 +184,7 @@ impl Runtimes {
         let news = self
             .context
             .store()
-            .glance(move |tx| {
+            .read_few(move |tx| {
                 let Some(row) = tx.workspace(id)? else { return Ok(false) };
                 Ok::<_, Error>(is_news(&row, &tx.vitals(id)?))
             })

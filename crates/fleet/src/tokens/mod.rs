@@ -57,7 +57,7 @@ impl Tokens {
         let token = self
             .context
             .store()
-            .glance(move |tx| {
+            .read_few(move |tx| {
                 let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
                 if access::has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
@@ -184,7 +184,7 @@ impl Tokens {
         self.context
             .store()
             .write(move |tx| {
-                let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::Session);
+                let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::SignIn);
                 if is_counted && tx.count_tokens(&row.owner, now)? >= max {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }

@@ -139,8 +139,8 @@ impl Workspaces {
         initial_schedules::check(&request.agent.schedules, self.context.now(), self.context.limits())?;
         let tier = tier::decide(request.tier, &request.provider, who.is_operator()).map_err(|refusal| {
             let code = match refusal {
-                tier::Refusal::TooLow { .. } => ErrorCode::InvalidRequest,
-                tier::Refusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
+                tier::TierRefusal::TooLow { .. } => ErrorCode::InvalidRequest,
+                tier::TierRefusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
             };
             Error::with_detail(code, refusal.sentence())
         })?;

@@ -26,7 +26,7 @@ use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
-use crate::runner_door::Door;
+use crate::runner_gateway::RouterGateway;
 use crate::telemetry::Telemetry;
 use crate::{VERSION, routes};
 
@@ -93,7 +93,7 @@ impl Server {
         let router = routes::router(&app);
         app.fleet
             .residents
-            .open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
+            .set_gateway(Arc::new(RouterGateway::new(router.clone(), address).telling(app.exchange.clone())));
         Ok(Self { listener, address, app, router })
     }
 
