@@ -39,8 +39,8 @@ async fn a_schedule_of_a_hosted_workspace_is_refused_with_what_to_do_about_it() 
     stage.warren.wait_for_status(hosted, Status::Online).await;
     let refused = stage.warren.post(&format!("/api/v1/workspaces/{hosted}/schedules"), &nightly()).await;
     assert_eq!((refused.status, refused.code().as_str()), (409, "no_agent"), "{}", refused.text());
-    let hint = refused.json()["hint"].as_str().unwrap().to_owned();
-    assert!(hint.contains("--runtime resident"), "{hint}");
+    let remedy = refused.json()["remedy"].as_str().unwrap().to_owned();
+    assert!(remedy.contains("--runtime resident"), "{remedy}");
     let none = stage.warren.get(&format!("/api/v1/workspaces/{hosted}/schedules")).await.json();
     assert_eq!(none["items"], json!([]));
     // Control

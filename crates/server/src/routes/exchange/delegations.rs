@@ -47,13 +47,13 @@ pub(crate) async fn create(
         expires_at: moment(&app, "expires_in_ms", body.expires_in_ms)?,
         ..NewMessage::new(to, convert::message_from(body.message, new_id, "message")?)
     };
-    let wish_for = exchange::Delegate {
+    let delegate = exchange::Delegate {
         from: id,
         message: send,
         parent_task: id_in_body("parent_task", body.parent_task.as_deref())?,
         is_told: body.tell,
     };
-    let made = app.exchange.delegations.create(&who, wish_for).await?;
+    let made = app.exchange.delegations.create(&who, delegate).await?;
     let (mut row, mut task, position) = (made.delegation, made.task, made.position);
     if body.wait_ms > 0 {
         let until = app.clock.now().plus_ms(i64::try_from(body.wait_ms).unwrap_or(i64::MAX));
