@@ -138,7 +138,7 @@ pub async fn a_delivery_ends_once_whatever_a_program_believes(store: Arc<dyn Sto
 }
 
 // X14: with the queue locked, of many who claim at once no two get the same, and no more than there is room for
-pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
+pub async fn a_locked_queue_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
     let home = new_workspace(&*store).await;
     let job = task(home);
     let rows: Vec<_> = (0..20).map(|_| Delivery { id: id(), ..delivery(&job) }).collect();
