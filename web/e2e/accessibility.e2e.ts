@@ -15,6 +15,7 @@ let warren: Warren;
 let browser: Browser;
 let workspace: Workspace;
 let talk: string;
+let schedules: string;
 beforeAll(async () => {
   warren = await Warren.start();
   browser = await launch();
@@ -36,7 +37,8 @@ beforeAll(async () => {
   await say([{ text: "and this" }, { data: { key: "value" } }]);
   await agent.ask("deploy", "All tests pass.", { version: "1.2" });
   const schedule = { name: "pulse", prompt: "Go on.", every_seconds: 3_600 };
-  await warren.api("POST", `/workspaces/${workspace.id}/schedules`, schedule);
+  schedules = `/workspaces/${agent.workspace.id}/schedules`;
+  await warren.api("POST", schedules, schedule);
 });
 afterAll(async () => {
   await browser?.close();
@@ -69,7 +71,7 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       "/events",
       talk,
       `${base}/chat`,
-      `${base}/schedules`,
+      schedules,
       `${base}/files?path=notes/a.txt`,
       `${base}/run`,
       `${base}/terminal`,

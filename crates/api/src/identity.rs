@@ -11,7 +11,9 @@ pub enum TokenKind {
     Join,
     Runner,
     Login,
-    Session,
+    /// A browser that signed in.
+    #[serde(rename = "session")]
+    SignIn,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

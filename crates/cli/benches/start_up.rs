@@ -11,7 +11,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 21;
-const GOAL: &str = "goals: under 100 ms, under 40 MB";
+/// Of S3: from the start of the binary to the first page, on a data folder that is there already or not.
+const GOAL_MS: f64 = 100.0;
+/// Of S3: what an idle server holds.
+const GOAL_MB: f64 = 40.0;
+/// After the last request, so that what it needed is let go of.
+const IDLE: Duration = Duration::from_millis(500);
 
 struct Measured {
     first_answer: Duration,
@@ -27,14 +32,21 @@ fn main() {
         again.push(start_once(folder.path()));
     }
     let bytes = std::fs::metadata(env!("CARGO_BIN_EXE_warren")).expect("the binary is there").len();
-    println!("from the start of the process to the first answered request, {ROUNDS} rounds ({GOAL})");
-    println!("{:<24} {:>10} {:>10} {:>10} {:>12}", "", "median ms", "lowest", "highest", "resident MB");
+    println!(
+        "from the start of the process to the first page, {ROUNDS} rounds, and memory after half a second of rest"
+    );
+    println!("S3 asks for under {GOAL_MS} ms in the median, and under {GOAL_MB} MB in every round");
+    println!(
+        "{:<24} {:>10} {:>10} {:>10} {:>12}  {}",
+        "", "median ms", "lowest", "highest", "resident MB", "S3"
+    );
     report("new data folder", &fresh);
     report("existing data folder", &again);
     println!("binary: {:.1} MB", as_f64(bytes) / 1e6);
 }
 
 /// Starts, asks for the page once, reads the memory, and stops as a person would.
+#[expect(clippy::disallowed_methods, reason = "an idle server is measured")]
 fn start_once(data: &Path) -> Measured {
     let started = Instant::now();
     let mut server = spawn(data);
@@ -49,6 +61,7 @@ fn start_once(data: &Path) -> Measured {
     for _ in 0..20 {
         ask(address, "/healthz");
     }
+    std::thread::sleep(IDLE);
     let resident_kb = resident_kb(server.id());
     let id = rustix::process::Pid::from_child(&server);
     rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("the server is alive");
@@ -87,12 +100,14 @@ fn report(label: &str, measured: &[Measured]) {
     let mut times: Vec<f64> = measured.iter().map(|one| one.first_answer.as_secs_f64() * 1e3).collect();
     times.sort_by(f64::total_cmp);
     let most_kb = measured.iter().map(|one| one.resident_kb).max().unwrap_or_default();
+    let (median, resident_mb) = (times[times.len() / 2], as_f64(most_kb) * 1.024 / 1e3);
+    let verdict = |is_met: bool| if is_met { "met" } else { "missed" };
     println!(
-        "{label:<24} {:>10.1} {:>10.1} {:>10.1} {:>12.1}",
-        times[times.len() / 2],
+        "{label:<24} {median:>10.1} {:>10.1} {:>10.1} {resident_mb:>12.1}  time {}, memory {}",
         times[0],
         times[times.len() - 1],
-        as_f64(most_kb) * 1.024 / 1e3
+        verdict(median < GOAL_MS),
+        verdict(resident_mb < GOAL_MB),
     );
 }
 

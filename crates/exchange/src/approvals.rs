@@ -8,15 +8,15 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use warren_fleet::Fleet;
 use warren_model::event::{ApprovalDecided, ApprovalRequested};
 use warren_model::{
-    Approval, ApprovalId, ApprovalState, AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent,
-    Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
+    Approval, ApprovalId, ApprovalState, AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData,
+    NewEvent, Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
 };
 use warren_rules::messages::approvals::{
-    self, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS, Refusal,
+    self, ApprovalRefusal, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS,
 };
 use warren_rules::messages::memory::scrub;
 use warren_rules::text::redaction::Redactor;
@@ -218,10 +218,12 @@ impl Approvals {
                     Decision::Approve => AuditAction::ApprovalApproved,
                     Decision::Deny => AuditAction::ApprovalDenied,
                 };
-                let details =
-                    json!({ "action": decided.action, "workspace_id": decided.workspace_id.to_string() });
+                let details = AuditDetails::ApprovalDecided {
+                    action: decided.action.clone(),
+                    workspace_id: decided.workspace_id,
+                };
                 let kind = AuditTargetKind::Approval;
-                tx.append_audit(&actor.did(now, action, kind, &id.to_string(), details))?;
+                tx.append_audit(&actor.did(now, action, kind, &id.to_string(), &details))?;
                 Ok(decided)
             })
             .await
@@ -268,17 +270,17 @@ impl Approvals {
 }
 
 fn is_person(who: &Identity) -> bool {
-    let is_persons = matches!(who.token.kind, TokenKind::Admin | TokenKind::Session | TokenKind::User);
+    let is_persons = matches!(who.token.kind, TokenKind::Admin | TokenKind::SignIn | TokenKind::User);
     is_persons && who.principal.kind == PrincipalKind::User
 }
 
-fn of_refusal(refusal: Refusal) -> Error {
+fn of_refusal(refusal: ApprovalRefusal) -> Error {
     match refusal {
-        Refusal::NotAPerson => Error::new(ErrorCode::NotAPerson),
-        Refusal::OwnQuestion => {
+        ApprovalRefusal::NotAPerson => Error::new(ErrorCode::NotAPerson),
+        ApprovalRefusal::OwnQuestion => {
             Error::with_detail(ErrorCode::Forbidden, "nobody decides a question of their own")
         }
-        Refusal::Over(state) => {
+        ApprovalRefusal::Over(state) => {
             Error::with_detail(ErrorCode::ApprovalOver, format!("the question is {state}"))
         }
     }

@@ -5,7 +5,7 @@ use warren_model::{
     Delegation, DelegationId, DelegationState, DeliveryState, ErrorCode, Principal, Task, TaskId, TaskOrigin,
     Workspace, WorkspaceId,
 };
-use warren_rules::messages::delegation::{self, Refusal};
+use warren_rules::messages::delegation::{self, DelegationRefusal};
 use warren_rules::messages::uploads;
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::{DelegationQuery, DeliveryQuery, Page, ReadTx};
@@ -205,10 +205,10 @@ impl Delegations {
     }
 }
 
-fn refused(refusal: Refusal) -> Error {
+fn refused(refusal: DelegationRefusal) -> Error {
     match refusal {
-        Refusal::Cycle => Error::new(ErrorCode::DelegationCycle),
-        Refusal::TooDeep => Error::new(ErrorCode::DelegationTooDeep),
+        DelegationRefusal::Cycle => Error::new(ErrorCode::DelegationCycle),
+        DelegationRefusal::TooDeep => Error::new(ErrorCode::DelegationTooDeep),
     }
 }
 

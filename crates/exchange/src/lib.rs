@@ -125,7 +125,7 @@ impl Exchange {
         let (c, f) = with();
         let peers = Peers::new(c, f);
         let (c, f) = with();
-        let messages = Messages::new(c, f, config, agents, peers.clone(), deliveries.clone());
+        let messages = Messages::new(c, f, config, agents.clone(), peers.clone(), deliveries.clone());
         let (c, f) = with();
         let approvals = Approvals::new(c, f);
         let secrets = SharedSecrets::new(context.clone(), fleet.sealer.clone());
@@ -141,7 +141,7 @@ impl Exchange {
             ),
             conversations: Conversations::new(context.clone(), fleet.clone(), config, messages.clone()),
             notices: Notices::new(context.clone(), fleet.clone(), config, masking),
-            schedules: Schedules::new(context.clone(), fleet.clone(), scheduler.clone()),
+            schedules: Schedules::new(context.clone(), fleet.clone(), agents, scheduler.clone()),
             scheduler,
             memories: Memories::new(context.clone(), fleet.clone()),
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),

@@ -151,7 +151,7 @@ impl Notices {
                 let once = &new.notice.once;
                 if !once.keys.is_empty() {
                     // Of two at once with the same key, the second waits here and finds what the first has told.
-                    tx.hold_lane(new.workspace.id)?;
+                    tx.lock_queue(new.workspace.id)?;
                     if let Some(message) = once.find(tx, new.workspace.id, oldest)? {
                         return Ok(Noticed { message, is_repeat: true });
                     }

@@ -28,7 +28,7 @@ impl WorkspaceAccess {
         action: Action,
         id: WorkspaceId,
     ) -> Result<Workspace, Error> {
-        let row = self.context.store().glance(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row = self.context.store().read_few(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
         if let Err(refusal) = who.may(action, Target::Workspace { id, org_id: row.org_id }) {
             // Told that it does not exist, which it does: somebody reaches for what is not theirs.

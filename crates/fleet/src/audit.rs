@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
 use warren_model::{
-    AuditAction, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry, Principal, Timestamp,
+    AuditAction, AuditDetails, AuditEntry, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
+    Principal, Timestamp,
 };
 use warren_rules::access::audit::RefusalWindow;
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -75,7 +75,7 @@ impl Audit {
                 AuditAction::AccessRefused,
                 target_kind,
                 target_id,
-                json!({ "not_recorded_before": left_out }),
+                &AuditDetails::AccessRefused { not_recorded_before: left_out },
             )
         };
         let context = self.context.clone();

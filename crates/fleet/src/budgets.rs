@@ -1,8 +1,7 @@
 //! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
 
-use serde_json::json;
 use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceSpecChanged};
-use warren_model::{AuditAction, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
+use warren_model::{AuditAction, AuditDetails, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::SpendingReads;
@@ -58,10 +57,12 @@ impl Budgets {
             .write_with_retries(true, move |tx| {
                 let mut row = live_row(tx, id)?;
                 if row.spec.monthly_budget_micros != limit_micros {
-                    let details =
-                        json!({ "from_micros": row.spec.monthly_budget_micros, "to_micros": limit_micros });
+                    let details = AuditDetails::BudgetSet {
+                        from_micros: row.spec.monthly_budget_micros,
+                        to_micros: limit_micros,
+                    };
                     let action = AuditAction::BudgetSet;
-                    tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                    tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                     row.spec.monthly_budget_micros = limit_micros;
                     row.updated_at = inputs.now;
                     let fields = vec!["monthly_budget_micros".to_owned()];
@@ -103,7 +104,7 @@ impl Budgets {
             return Ok(());
         }
         let (row, now) = (row.clone(), self.context.now());
-        self.context.store().glance(move |tx| require_budget(tx, &row, now)).await
+        self.context.store().read_few(move |tx| require_budget(tx, &row, now)).await
     }
 
     async fn budget_of(&self, row: &Workspace) -> Result<Budget, Error> {

@@ -206,7 +206,7 @@ impl Fleet {
         }
         self.tool_refusals.close();
         self.context.wait_for_background_work().await;
-        self.residents.close_door();
+        self.residents.drop_gateway();
         let report = self.registry.shut_down(CLOSE_LIMIT).await;
         self.replicas.leave().await;
         if report.left_to_reaper > 0 {

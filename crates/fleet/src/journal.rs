@@ -1,7 +1,7 @@
 //! Events about the use of a workspace: they record what was done, and no request waits for them.
 
 use warren_model::event::{WorkspaceCommandFinished, WorkspaceFileChanged, WorkspaceProcessStarted};
-use warren_model::{EventData, NewEvent, OrgId, Principal, WorkspaceId, truncate_utf8};
+use warren_model::{EventData, FileChange, NewEvent, OrgId, Principal, WorkspaceId, truncate_utf8};
 use warren_service::Context;
 
 /// Something that was done in a workspace. Paths and program names only: contents, arguments and variables may
@@ -9,7 +9,7 @@ use warren_service::Context;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
     FileChanged {
-        operation: &'static str,
+        operation: FileChange,
         path: String,
         bytes: u64,
     },
@@ -61,8 +61,7 @@ fn describe(what: &Use) -> EventData {
     let short = |program: &str| truncate_utf8(program, 256).to_owned();
     match what {
         Use::FileChanged { operation, path, bytes } => {
-            WorkspaceFileChanged { operation: (*operation).to_owned(), path: path.clone(), bytes: *bytes }
-                .into()
+            WorkspaceFileChanged { operation: *operation, path: path.clone(), bytes: *bytes }.into()
         }
         Use::ProcessStarted { process, program, has_pty } => {
             WorkspaceProcessStarted { process: *process, program: short(program), has_pty: *has_pty }.into()

@@ -53,7 +53,7 @@ pub use lifecycle::Lifecycle;
 pub use losses::StoredLosses;
 pub use refs::StoredRefs;
 pub use replicas::Replica;
-pub use residents::{Residents, RunnerDoor};
+pub use residents::{Residents, RunnerGateway};
 pub use runtimes::{Heard, NoProbe, Register, Registered, RuntimeProbe, Runtimes};
 pub use secrets::{KeyRotation, Rotation, SecretScope, SecretSummary, Secrets};
 pub use sweeps::{LastRun, SweepOutcome, SweepReport, Sweeps};

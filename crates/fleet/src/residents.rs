@@ -6,8 +6,8 @@
 //!                    └──────── after a while ◀──── it ended ◀───┘
 //! ```
 //!
-//! One task per workspace stays with its runner: starts it, hands what it says to the door, and starts it again when it
-//! ends. The door is whoever serves the API. Only the replica that has the box runs its agent; a box that was taken over
+//! One task per workspace stays with its runner: starts it, hands what it says to the gateway, and starts it again when it
+//! ends. The gateway is whoever serves the API. Only the replica that has the box runs its agent; a box that was taken over
 //! is closed by the one that had it, and its runner ends with it.
 //!
 //! Surprise: a runner reaches Warren through its own input and output, which only Warren holds. There is no socket in the
@@ -43,7 +43,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Serves what runners ask, as those that they are.
 #[async_trait]
-pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
+pub trait RunnerGateway: Send + Sync + std::fmt::Debug {
     /// Serves a runner until it ends, and returns how it ended. What it says is masked with its workspace's secrets.
     async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String;
 }
@@ -51,13 +51,13 @@ pub trait RunnerDoor: Send + Sync + std::fmt::Debug {
 /// Which runners this process has, and who serves them.
 #[derive(Debug)]
 struct Runners {
-    door: watch::Sender<Option<Arc<dyn RunnerDoor>>>,
+    gateway: watch::Sender<Option<Arc<dyn RunnerGateway>>>,
     attended: Mutex<HashMap<WorkspaceId, CancellationToken>>,
 }
 
 impl Default for Runners {
     fn default() -> Self {
-        Self { door: watch::channel(None).0, attended: Mutex::default() }
+        Self { gateway: watch::channel(None).0, attended: Mutex::default() }
     }
 }
 
@@ -102,14 +102,14 @@ impl Residents {
         Self { parts, runners: Arc::default() }
     }
 
-    /// The door knows the fleet, and the fleet the door: one of them lets go.
-    pub(crate) fn close_door(&self) {
-        self.runners.door.send_replace(None);
+    /// The gateway knows the fleet, and the fleet the gateway: one of them lets go.
+    pub(crate) fn drop_gateway(&self) {
+        self.runners.gateway.send_replace(None);
     }
 
     /// From now on runners are served. Until then none is started.
-    pub fn open_door(&self, door: Arc<dyn RunnerDoor>) {
-        self.runners.door.send_replace(Some(door));
+    pub fn set_gateway(&self, gateway: Arc<dyn RunnerGateway>) {
+        self.runners.gateway.send_replace(Some(gateway));
     }
 
     /// Ends the runner of a workspace, if this process has it.
@@ -136,9 +136,9 @@ impl Residents {
 
     /// Starts the runner again and again, until somebody wants something else.
     async fn supervise(&self, id: WorkspaceId) {
-        let mut doors = self.runners.door.subscribe();
-        let door = doors.wait_for(Option::is_some).await.ok().and_then(|door| door.clone());
-        let Some(door) = door else { return };
+        let mut gateways = self.runners.gateway.subscribe();
+        let gateway = gateways.wait_for(Option::is_some).await.ok().and_then(|gateway| gateway.clone());
+        let Some(gateway) = gateway else { return };
         let mut failures = 0;
         loop {
             // Another replica has it, or one did that has died, or the database is away.
@@ -150,7 +150,7 @@ impl Residents {
             match row {
                 Ok(Some(row)) if residents::is_started(&row.spec, row.status) => {
                     let began = Instant::now();
-                    let ended = self.run_once(&row, &*door).await;
+                    let ended = self.run_once(&row, &*gateway).await;
                     let lived_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     failures = residents::failures_after(failures, lived_ms);
                     match ended {
@@ -174,7 +174,7 @@ impl Residents {
     }
 
     /// Runs a runner once, from its start to its end. Returns how it ended.
-    async fn run_once(&self, row: &Workspace, door: &dyn RunnerDoor) -> Result<String, Error> {
+    async fn run_once(&self, row: &Workspace, gateway: &dyn RunnerGateway) -> Result<String, Error> {
         let lease = self.parts.registry.acquire(row.id).await?;
         let shell = lease.workspace().shell().ok_or_else(no_box)?;
         let runner = shell.runner().ok_or_else(no_box)?;
@@ -186,7 +186,7 @@ impl Residents {
         let words = [runner, "run", FOLDER].into_iter().chain(signs).chain(["--"]);
         let command = Command::argv(words.chain(row.spec.agent.command.iter().map(String::as_str)));
         let talk = secrets.shell(shell).open_dialog(command).await?;
-        Ok(door.attend(row.id, talk, secrets).await)
+        Ok(gateway.attend(row.id, talk, secrets).await)
     }
 
     /// A fresh token; those of earlier starts end.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warren_model::event::WorkspaceToolRefused;
-use warren_model::{ErrorCode, NewEvent, OrgId, Principal, WorkspaceId};
+use warren_model::{ErrorCode, NewEvent, OrgId, Principal, RefusalKind, WorkspaceId};
 use warren_service::{Context, Error};
 use warren_store::Error as StoreError;
 use warren_workspace::{RefusalLog, RefusalRecord, RefusalSink};
@@ -65,7 +65,7 @@ impl RefusalSink for RefusalEvents {
         match record {
             RefusalRecord::Full { workspace_id, tool, refusal } => {
                 let data = WorkspaceToolRefused {
-                    kind: refusal.kind.as_str().to_owned(),
+                    kind: refusal.kind,
                     count: 1,
                     tool: Some((*tool).to_owned()),
                     sentence: Some(refusal.sentence.clone()),
@@ -73,9 +73,8 @@ impl RefusalSink for RefusalEvents {
                 self.append(Some(*workspace_id), data);
             }
             RefusalRecord::RollUp { subject, count } => {
-                let kind = subject.map_or("other", |(_, kind)| kind.as_str());
-                let data =
-                    WorkspaceToolRefused { kind: kind.to_owned(), count: *count, tool: None, sentence: None };
+                let kind = subject.map_or(RefusalKind::Other, |(_, kind)| kind);
+                let data = WorkspaceToolRefused { kind, count: *count, tool: None, sentence: None };
                 self.append(subject.map(|(id, _)| id), data);
             }
         }

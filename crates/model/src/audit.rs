@@ -8,6 +8,10 @@
 //! An entry outlives what it speaks of, so that it holds names and ids as text and points to nothing. What was read
 //! back stays text too: an edited row must reach the check that finds it, instead of failing to be read.
 
+mod details;
+
+pub use details::AuditDetails;
+
 use std::fmt;
 
 use sha2::{Digest, Sha256};

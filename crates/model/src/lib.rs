@@ -20,6 +20,7 @@ mod limits;
 mod memory;
 mod message;
 mod principal;
+mod probe;
 mod provider_config;
 mod push_config;
 mod reference;
@@ -33,6 +34,7 @@ mod text;
 mod text_enum;
 mod time;
 mod token;
+mod tool;
 mod tool_rule;
 mod vitals;
 mod webhook;
@@ -44,8 +46,8 @@ pub use agent::{
 };
 pub use approval::{Approval, ApprovalState, ApprovalSubject};
 pub use audit::{
-    AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
-    canonical_json,
+    AuditAction, AuditDetails, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind,
+    NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
 pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
@@ -68,6 +70,7 @@ pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
 pub use principal::{Principal, PrincipalKind};
+pub use probe::{Finding, ProbeWay};
 pub use provider_config::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, ProviderKind, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing,
@@ -94,6 +97,7 @@ pub use template::{
 pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
+pub use tool::{FileChange, RefusalKind};
 pub use tool_rule::{RuleScope, ToolRule};
 pub use vitals::{
     Displaced, Displacement, Outcomes, ReportDoubt, RuntimeReport, RuntimeState, Vitals, WorkOutcome,

@@ -28,13 +28,15 @@ pub enum TokenKind {
     Runner,
     /// A sign-in link, once.
     Login,
-    /// A browser session; lives in a cookie.
-    Session,
+    /// A browser that signed in; lives in a cookie. It was called a session when the first of them was stored, and still is
+    /// in the database and on the wire.
+    #[serde(rename = "session")]
+    SignIn,
 }
 
 impl TokenKind {
     pub const ALL: [Self; 7] =
-        [Self::Admin, Self::User, Self::Workspace, Self::Join, Self::Runner, Self::Login, Self::Session];
+        [Self::Admin, Self::User, Self::Workspace, Self::Join, Self::Runner, Self::Login, Self::SignIn];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +46,7 @@ impl TokenKind {
             Self::Join => "join",
             Self::Runner => "runner",
             Self::Login => "login",
-            Self::Session => "session",
+            Self::SignIn => "session",
         }
     }
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use warren_fleet::Fleet;
-use warren_model::{ErrorCode, WorkspaceId};
+use warren_model::{ErrorCode, FileChange, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::fs::{
     ByteRange, ByteStream, EntryKind, FileContents, Fs, Listing, LsQuery, WriteMode, Written,
 };
-use warren_workspace::tools::FileChange;
 use warren_workspace::{Workspace, WorkspacePath};
 
 use crate::journal;
@@ -118,7 +117,7 @@ impl Files {
         path: &WorkspacePath,
     ) -> Result<(), Error> {
         let make = |workspace: Arc<dyn Workspace>| async move { fs_of(&*workspace)?.mkdir(path).await };
-        self.change(who, id, FileChange::MakeDirectory, path, make).await
+        self.change(who, id, FileChange::Mkdir, path, make).await
     }
 
     /// Carries out a change that can be repeated after an eviction, and writes it to the journal.

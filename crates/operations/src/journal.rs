@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use warren_fleet::{Fleet, Use};
-use warren_model::{ErrorCode, OrgId, Principal, Workspace as Row, WorkspaceId};
+use warren_model::{ErrorCode, FileChange, OrgId, Principal, Workspace as Row, WorkspaceId};
 use warren_service::Identity;
 use warren_workspace::shell::{Command, Invocation, Poll, ProcessId, ProcessInfo, ProcessState, RunResult};
-use warren_workspace::tools::FileChange;
 use warren_workspace::{Workspace, WorkspacePath};
 
 use crate::modules::shell_of;
@@ -28,7 +27,7 @@ pub(crate) fn file_changed(
     path: &WorkspacePath,
     bytes: u64,
 ) {
-    let what = Use::FileChanged { operation: change.as_str(), path: path.as_str().to_owned(), bytes };
+    let what = Use::FileChanged { operation: change, path: path.as_str().to_owned(), bytes };
     fleet.journal.record(row.org_id, row.id, who.principal.clone(), &what);
 }
 

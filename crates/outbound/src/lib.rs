@@ -19,4 +19,4 @@ pub use connector::{
     Answer, BadAnswer, BadRoots, Body, Call, CallError, CallLimits, CheckedUrl, Connector, Credential,
     EventStream, HOPS_HEADER, MAX_HOPS, Refused, Resolver, ServerEvent, SystemResolver, hops_of,
 };
-pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, Refusal};
+pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, UrlRefusal};

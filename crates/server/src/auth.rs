@@ -13,7 +13,7 @@ use warren_service::Identity;
 
 use crate::App;
 use crate::problem::{CurrentRequest, Failure};
-use crate::runner_door::FromBox;
+use crate::runner_gateway::FromBox;
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[

@@ -26,14 +26,14 @@ mod openapi;
 mod page;
 mod problem;
 mod routes;
-mod runner_door;
+mod runner_gateway;
 mod telemetry;
 
 pub use a2a::{A2aRoute, routes as a2a_routes};
 pub use app::{App, ServerConfig};
 pub use auth::PUBLIC;
 pub use guard::Guard;
-pub use http::{Server, ServerError};
+pub use http::{Parts, Server, ServerError};
 pub use openapi::{document as openapi_document, json as openapi_json};
 pub use telemetry::Telemetry;
 

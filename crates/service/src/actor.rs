@@ -1,9 +1,8 @@
 //! Who acts, as the audit log names them. An entry is made here and written in the transaction of what it records (F35).
 
-use serde_json::Value;
 use warren_model::{
-    AuditAction, AuditOutcome, AuditTargetKind, NewAuditEntry, OrgId, Principal, Timestamp, TokenId,
-    WorkspaceId,
+    AuditAction, AuditDetails, AuditOutcome, AuditTargetKind, NewAuditEntry, OrgId, Principal, Timestamp,
+    TokenId, WorkspaceId,
 };
 
 use crate::Identity;
@@ -39,7 +38,7 @@ impl Actor {
         action: AuditAction,
         target_kind: AuditTargetKind,
         target_id: &str,
-        details: Value,
+        details: &AuditDetails,
     ) -> NewAuditEntry {
         NewAuditEntry {
             at,
@@ -51,7 +50,7 @@ impl Actor {
             target_id: target_id.to_owned(),
             outcome: AuditOutcome::Done,
             request_id: self.request_id.clone(),
-            details,
+            details: details.to_json(),
         }
     }
 
@@ -61,7 +60,7 @@ impl Actor {
         at: Timestamp,
         action: AuditAction,
         id: WorkspaceId,
-        details: Value,
+        details: &AuditDetails,
     ) -> NewAuditEntry {
         self.did(at, action, AuditTargetKind::Workspace, &id.to_string(), details)
     }

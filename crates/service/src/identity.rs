@@ -53,7 +53,7 @@ impl Identity {
 
     /// Whether this is somebody who runs this Warren.
     pub fn is_operator(&self) -> bool {
-        matches!(self.token.kind, TokenKind::Admin | TokenKind::Session)
+        matches!(self.token.kind, TokenKind::Admin | TokenKind::SignIn)
     }
 
     /// The org whose rows this caller may see; `None` for operators, who see all.

@@ -1,7 +1,7 @@
 //! Messages on their way, and the queue of each workspace, in SQL.
 
 use warren_model::{Delivery, DeliveryId, DeliveryState, Principal, TaskId, Timestamp, WorkspaceId};
-use warren_store::{Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Lane, Page};
+use warren_store::{Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Page, QueueState};
 
 use crate::row::{Columns, read_count, read_id, read_optional_count};
 use crate::select::Select;
@@ -19,7 +19,7 @@ table! {
     }
 }
 table! {
-    LANES: Lane in "lanes" { ; turn, not_before }
+    QUEUE_STATES: QueueState in "lanes" { ; turn, not_before }
 }
 
 static GET: Statement = Statement::new(|| DELIVERIES.select("WHERE id = $1"));
@@ -38,7 +38,7 @@ const LAST_TURN: &str =
     "SELECT max(turn) FROM deliveries WHERE workspace_id = $1 AND author = $2 AND state = 'queued'";
 const BEFORE: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
      AND (priority > $2 OR (priority = $2 AND (turn, id) < ($3, $4)))";
-/// From one lane to the next by the index, however long the lanes are.
+/// From one queue to the next by the index, however long they are.
 const WAITING_LANES: &str = "WITH RECURSIVE found (workspace_id) AS (\
      SELECT (SELECT workspace_id FROM deliveries WHERE state = 'queued' AND workspace_id > $1 \
              ORDER BY workspace_id LIMIT 1) \
@@ -60,11 +60,11 @@ static HOLD_LANE: Statement = Statement::new(|| {
     format!(
         "INSERT INTO lanes (workspace_id, turn, not_before) VALUES ($1, 0, 0) \
      ON CONFLICT (workspace_id) DO UPDATE SET turn = lanes.turn RETURNING {}",
-        LANES.columns()
+        QUEUE_STATES.columns()
     )
 });
-static GET_LANE: Statement = Statement::new(|| LANES.select("WHERE workspace_id = $1"));
-static PUT_LANE: Statement = Statement::new(|| LANES.update(&["workspace_id"]));
+static GET_QUEUE_STATE: Statement = Statement::new(|| QUEUE_STATES.select("WHERE workspace_id = $1"));
+static PUT_LANE: Statement = Statement::new(|| QUEUE_STATES.update(&["workspace_id"]));
 
 impl DeliveryReads for Transaction<'_> {
     fn delivery(&mut self, id: DeliveryId) -> Result<Option<Delivery>, Error> {
@@ -111,7 +111,7 @@ impl DeliveryReads for Transaction<'_> {
         Ok(self.first("deliveries", BEFORE, &values, read_count)?.unwrap_or(0))
     }
 
-    fn waiting_lanes(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
+    fn waiting_queues(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error> {
         let after = after.unwrap_or(WorkspaceId::from_bytes([0; 16]));
         self.rows("deliveries", WAITING_LANES, &[after.into(), Value::count(u64::from(limit))?], read_id)
     }
@@ -122,19 +122,19 @@ impl DeliveryReads for Transaction<'_> {
 }
 
 impl DeliveryWrites for Transaction<'_> {
-    fn hold_lane(&mut self, workspace_id: WorkspaceId) -> Result<Lane, Error> {
+    fn lock_queue(&mut self, workspace_id: WorkspaceId) -> Result<QueueState, Error> {
         if self.row_lock().is_empty() {
             // Whoever writes is alone: a row that is there need not be written to be held.
-            if let Some(lane) = LANES.first(self, &GET_LANE, &[workspace_id.into()])? {
-                return Ok(lane);
+            if let Some(queue_state) = QUEUE_STATES.first(self, &GET_QUEUE_STATE, &[workspace_id.into()])? {
+                return Ok(queue_state);
             }
         }
-        let held = LANES.first(self, &HOLD_LANE, &[workspace_id.into()])?;
+        let held = QUEUE_STATES.first(self, &HOLD_LANE, &[workspace_id.into()])?;
         held.ok_or_else(|| Error::Corrupt("lanes: a row that was written is not there".into()))
     }
 
-    fn put_lane(&mut self, workspace_id: WorkspaceId, lane: Lane) -> Result<(), Error> {
-        let mut values = LANES.changes(&lane)?;
+    fn put_queue_state(&mut self, workspace_id: WorkspaceId, queue_state: QueueState) -> Result<(), Error> {
+        let mut values = QUEUE_STATES.changes(&queue_state)?;
         values.push(workspace_id.into());
         self.execute(&PUT_LANE, &values).map(drop)
     }

@@ -6,7 +6,7 @@ use crate::{Batch, Error, Page};
 
 /// What is known of a workspace's queue as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lane {
+pub struct QueueState {
     /// The turn that was claimed last.
     pub turn: u64,
     /// Not called before this, after it said that it is busy.
@@ -40,17 +40,17 @@ pub trait DeliveryReads {
     /// How many are claimed before this one.
     fn position(&mut self, delivery: &Delivery) -> Result<u64, Error>;
     /// Workspaces for which something waits, by id, behind this one.
-    fn waiting_lanes(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
+    fn waiting_queues(&mut self, after: Option<WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>, Error>;
     /// What is due at `now`, the longest overdue first.
     fn due_deliveries(&mut self, now: Timestamp, limit: u32) -> Result<Batch<Delivery>, Error>;
 }
 
 pub trait DeliveryWrites {
-    /// The lane of a workspace; nobody else changes it, and so nobody else claims there, until this transaction ends.
-    fn hold_lane(&mut self, workspace_id: WorkspaceId) -> Result<Lane, Error>;
-    fn put_lane(&mut self, workspace_id: WorkspaceId, lane: Lane) -> Result<(), Error>;
+    /// Locks the queue of a workspace: nobody else changes it, and so nobody else claims there, until this transaction ends.
+    fn lock_queue(&mut self, workspace_id: WorkspaceId) -> Result<QueueState, Error>;
+    fn put_queue_state(&mut self, workspace_id: WorkspaceId, queue_state: QueueState) -> Result<(), Error>;
     fn insert_delivery(&mut self, delivery: &Delivery) -> Result<(), Error>;
-    /// The next that waits, may be tried by `ready_by` and has not expired at `now`; with the lane held, nobody else gets
+    /// The next that waits, may be tried by `ready_by` and has not expired at `now`; with the queue locked, nobody else gets
     /// the same.
     fn next_waiting(
         &mut self,

@@ -3,7 +3,7 @@
 //! ```text
 //!   store.write(|tx| { load; decide; compare-and-set; append event })   all of it, or nothing
 //!   store.read(|tx| { … })                                              one consistent snapshot
-//!   store.glance(|tx| { … })                                            the same, for a few rows by their keys
+//!   store.read_few(|tx| { … })                                            the same, for a few rows by their keys
 //! ```
 //!
 //! The work is a plain synchronous closure. That is what lets SQLite's one writer thread put many callers' work
@@ -54,7 +54,7 @@ pub use audit::AuditQuery;
 pub use box_holders::BoxHolder;
 pub use chat::{ChatSearch, ChatSpan, ConversationQuery, NoticeKey};
 pub use delegations::DelegationQuery;
-pub use deliveries::{DeliveryQuery, Lane};
+pub use deliveries::{DeliveryQuery, QueueState};
 pub use error::Error;
 pub use events::EventQuery;
 pub use leases::Lease;
@@ -112,7 +112,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn run_read(&self, work: ReadWork) -> Result<(), Error>;
 
     /// A read that is so short that handing it to another thread would cost more than itself.
-    async fn run_glance(&self, work: ReadWork) -> Result<(), Error> {
+    async fn run_read_few(&self, work: ReadWork) -> Result<(), Error> {
         self.run_read(work).await
     }
 
@@ -148,7 +148,7 @@ impl dyn Store + '_ {
 
     /// As `read`, for a few rows that are found by their keys: where the engine is part of this process, it is asked on
     /// the caller's own thread. Never for lists or searches, which would hold up whoever else runs there.
-    pub async fn glance<T, E, F>(&self, mut work: F) -> Result<T, E>
+    pub async fn read_few<T, E, F>(&self, mut work: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<Error> + Send + 'static,
@@ -156,7 +156,7 @@ impl dyn Store + '_ {
     {
         let slot = Slot::default();
         let filled = slot.clone();
-        self.run_glance(Box::new(move |tx| filled.put(work(tx)))).await?;
+        self.run_read_few(Box::new(move |tx| filled.put(work(tx)))).await?;
         slot.take()
     }
 

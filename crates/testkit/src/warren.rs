@@ -14,9 +14,10 @@ use warren_exchange::{
 };
 use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::{Limits, Status, WorkspaceId};
+use warren_operations::Operations;
 use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
-use warren_server::{Server, ServerConfig, Telemetry, VERSION};
+use warren_server::{Parts as ServerParts, Server, ServerConfig, Telemetry, VERSION};
 use warren_service::{Context, ContextParts, KeyFile, Keys, Sealer};
 use warren_store::Store;
 use warren_workspace::Provider;
@@ -288,10 +289,9 @@ impl Warren {
             connector,
         });
         exchange.start().await.expect("the exchange starts");
-        let doors = (clock, entropy);
-        let server = Server::bind(listen, builder.config.clone(), exchange.clone(), doors, telemetry)
-            .await
-            .expect("a free port is found");
+        let operations = Operations::new(fleet.clone());
+        let parts = ServerParts { exchange: exchange.clone(), operations, clock, entropy, telemetry };
+        let server = Server::bind(listen, builder.config.clone(), parts).await.expect("a free port is found");
         let address = server.local_addr();
         let stop = CancellationToken::new();
         let server = tokio::spawn(server.run(stop.clone()));

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use warren_model::WorkspaceId;
-use warren_rules::boxes::command_policy::{Refusal, RefusalKind};
+use warren_model::{RefusalKind, WorkspaceId};
+use warren_rules::boxes::command_policy::CommandRefusal;
 use warren_rules::boxes::refusals::{Bucket, Line, RefusalPlan, Refusals};
 
 /// Where refusals are written: the log, or an audit table.
@@ -20,7 +20,7 @@ pub trait RefusalSink: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusalRecord<'a> {
     /// One refusal in full.
-    Full { workspace_id: WorkspaceId, tool: &'a str, refusal: &'a Refusal },
+    Full { workspace_id: WorkspaceId, tool: &'a str, refusal: &'a CommandRefusal },
     /// So many more of one kind since its last record. Without a subject: of kinds that found the table full.
     RollUp { subject: Option<(WorkspaceId, RefusalKind)>, count: u64 },
 }
@@ -53,7 +53,7 @@ impl RefusalLog {
     }
 
     /// Takes note of a refusal. Must be called within a tokio runtime, for the timer.
-    pub fn record(&self, workspace_id: WorkspaceId, tool: &str, refusal: &Refusal) {
+    pub fn record(&self, workspace_id: WorkspaceId, tool: &str, refusal: &CommandRefusal) {
         let inner = &self.0;
         let (lines, needs_timer) = {
             let mut state = inner.lock();
@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    fn refusal(kind: RefusalKind) -> Refusal {
-        Refusal { kind, sentence: "no".into(), allowed: "nothing".into() }
+    fn refusal(kind: RefusalKind) -> CommandRefusal {
+        CommandRefusal { kind, sentence: "no".into(), allowed: "nothing".into() }
     }
 
     fn id(number: u8) -> WorkspaceId {

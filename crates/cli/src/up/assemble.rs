@@ -6,10 +6,11 @@ use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::{Agents, ByA2a, Exchange, Parts as ExchangeParts, Signer};
 use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
+use warren_operations::Operations;
 use warren_providers::{
     DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
 };
-use warren_server::{Server, ServerConfig, ServerError, Telemetry};
+use warren_server::{Parts as ServerParts, Server, ServerConfig, ServerError, Telemetry};
 use warren_service::{ContextParts, Sealer};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
@@ -134,8 +135,9 @@ async fn put_together(
         signer,
         connector,
     });
-    let doors = (clock, entropy);
-    let server = Server::bind(config.server.listen, server_config, exchange.clone(), doors, telemetry)
+    let operations = Operations::new(fleet);
+    let parts = ServerParts { exchange: exchange.clone(), operations, clock, entropy, telemetry };
+    let server = Server::bind(config.server.listen, server_config, parts)
         .await
         .map_err(|error| server_report(&error))?;
     Ok((exchange, server))

@@ -1,4 +1,4 @@
-//! Log lines, to stderr.
+//! Log lines, to stderr. A line that cannot be written is lost, and nothing else: nobody reading is no reason to stop serving.
 
 use std::io::IsTerminal as _;
 
@@ -15,7 +15,9 @@ pub(super) fn start(section: &LogSection) -> Outcome<()> {
             .because(format!("log.filter: `{}`: {error}", section.filter))
             .hint("Write for example `info`, or `warn,warren_fleet=debug`.")
     })?;
-    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Otherwise the library tells of a failed write on stderr, by `eprintln!`, which panics where stderr is a closed pipe:
+    // whoever logs would end in the middle of its work.
+    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     let started = match section.format {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Text => builder.with_ansi(false).try_init(),

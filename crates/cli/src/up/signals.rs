@@ -27,8 +27,8 @@ pub(super) fn watch(stop: &CancellationToken) -> Outcome<()> {
                 tracing::warn!("asked to stop a second time; stopping at once");
                 std::process::exit(exit);
             }
-            tracing::info!("asked to stop; finishing what is under way");
             stop.cancel();
+            tracing::info!("asked to stop; finishing what is under way");
         }
     });
     Ok(())

@@ -12,10 +12,13 @@ fn a_schedule_is_made_named_paused_fired_and_removed_from_the_command_line() {
     let machine = Machine::new();
     let _server = machine.start();
     for name in ["one", "two"] {
-        machine.run(&["ws", "create", name, "--provider", "memory"]).expect_ok();
+        machine.run(&["ws", "create", name, "--provider", "memory", "--runtime", "external"]).expect_ok();
         let add = ["schedule", "add", name, "daily", "Run the tests", "--cron", "0 9 * * *", "--json"];
         machine.run(&add).expect_ok();
     }
+    machine.run(&["ws", "create", "hosted", "--provider", "memory"]).expect_ok();
+    let add = ["schedule", "add", "hosted", "daily", "Run the tests", "--cron", "0 9 * * *", "--json"];
+    machine.run(&add).expect_error(5, "no_agent");
     let add = ["schedule", "add", "one", "hourly", "Look around", "--every", "3600", "--json"];
     let made = machine.run(&add).expect_ok().json();
     let listed = machine.run(&["schedule", "ls", "one", "--json"]).expect_ok().json();

@@ -64,3 +64,33 @@ fn a_second_signal_does_not_wait() {
     assert_eq!(server.wait(), Some(128 + 15));
     child.wait().unwrap();
 }
+
+// O4: `warren up 2>&1 | head -3` closes both outputs while it serves.
+#[test]
+fn a_server_whose_output_nobody_reads_serves_on_and_stops_when_it_is_asked_to() {
+    let machine = Machine::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = machine.command(&["up", "--json", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    drop(command);
+    let mut reader = BufReader::new(reader);
+    let mut line = String::new();
+    while !line.starts_with("{\"url\"") {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    drop(reader);
+
+    machine.run(&["ws", "create", "demo"]).expect_ok();
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, Signal::TERM).unwrap();
+    let mut ended = None;
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while ended.is_none() && std::time::Instant::now() < deadline {
+        ended = child.try_wait().unwrap();
+    }
+    // Already gone is fine.
+    let _ = child.kill();
+    child.wait().unwrap();
+    assert_eq!(ended.and_then(|status| status.code()), Some(0));
+}

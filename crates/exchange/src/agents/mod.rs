@@ -1,34 +1,34 @@
 //! The one seam to agents: how a workspace's agent is reached, handed a message, asked to stop, and asked whether it lives.
 //!
 //! ```text
-//!   workspace's runtime ──▶ Agents::runtime_of ──┬▶ external, its card names an interface ─▶ ByA2a     Warren calls it
-//!                                                ├▶ external, otherwise ─────────────────▶ ByPull    it comes and asks
-//!                                                ├▶ resident ────────────────────────────▶ Resident  its runner asks
+//!   workspace's runtime ──▶ Agents::runtime_of ──┬▶ external, its card names an interface ─▶ ByA2a   Warren calls it
+//!                                                ├▶ external, otherwise ─────────────────▶ Asking  it comes and asks
+//!                                                ├▶ resident ────────────────────────────▶ Asking  its runner asks
 //!                                                └▶ hosted ──────────────────────────────▶ nobody yet: `no_agent`
 //! ```
 //!
 //! Whoever sends, queues or delivers a message asks for a [`Reach`] and never looks at an agent card.
 
+mod asking;
 mod by_a2a;
-mod by_pull;
 mod registration;
-mod resident;
 
 pub use by_a2a::ByA2a;
 pub use registration::Registrations;
 
 use std::sync::Arc;
 
+use asking::Asking;
 use async_trait::async_trait;
-use by_pull::ByPull;
-use resident::Resident;
 use tokio::sync::mpsc;
 use warren_fleet::RuntimeProbe;
+pub use warren_model::Finding;
 use warren_model::{
-    DeliveryId, Message, Principal, Runtime, TaskId, TaskUpdate, Timestamp, Workspace, WorkspaceId,
+    DeliveryId, ErrorCode, Message, Principal, Runtime, TaskId, TaskUpdate, Timestamp, Workspace, WorkspaceId,
 };
-pub use warren_rules::lifecycle::probes::Finding;
 pub use warren_rules::messages::dispatch::Outcome;
+use warren_service::Error;
+use warren_store::ReadTx;
 
 /// Where the agent of a workspace is.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,14 @@ pub struct AgentAddress {
     pub runtime: Runtime,
     /// As the agent registered it. What it means is the implementations' business.
     pub card: Option<serde_json::Value>,
+}
+
+impl AgentAddress {
+    /// As it stands in this transaction.
+    pub(crate) fn of(tx: &mut dyn ReadTx, row: &Workspace) -> Result<Self, Error> {
+        let card = tx.registration(row.id)?.and_then(|registration| registration.agent_card);
+        Ok(Self { workspace_id: row.id, runtime: row.spec.runtime, card })
+    }
 }
 
 /// How messages come to an agent.
@@ -125,14 +133,21 @@ impl Agents {
     pub(crate) fn runtime_of(&self, agent: &AgentAddress) -> Option<&dyn AgentRuntime> {
         match agent.runtime {
             Runtime::External if self.called.reach(agent) == Reach::Called => Some(&*self.called),
-            Runtime::External => Some(&ByPull),
-            Runtime::Resident => Some(&Resident),
+            Runtime::External | Runtime::Resident => Some(&Asking),
             Runtime::Hosted => None,
         }
     }
 
     pub(crate) fn reach(&self, agent: &AgentAddress) -> Reach {
         self.runtime_of(agent).map_or(Reach::NoAgent, |runtime| runtime.reach(agent))
+    }
+
+    /// How this agent is reached. Where there is none, that is the error: what waits for it would wait for ever.
+    pub(crate) fn require_reach(&self, agent: &AgentAddress) -> Result<Reach, Error> {
+        match self.reach(agent) {
+            Reach::NoAgent => Err(Error::new(ErrorCode::NoAgent)),
+            reach @ (Reach::Called | Reach::Asks) => Ok(reach),
+        }
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) enum Admission {
 /// Accepts a message inside a transaction.
 pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Admission, Error> {
     let id = submission.new.workspace_id;
-    let lane = tx.hold_lane(id)?;
-    // Only now: of two at once, the second waits at the lane and then finds the first.
+    let queue_state = tx.lock_queue(id)?;
+    // Only now: of two at once, the second waits for the lock and then finds the first.
     if let Some(repeated) = find_repeat(tx, submission)? {
         return Ok(Admission::Repeated(repeated));
     }
@@ -36,12 +36,8 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
     if row.org_id != submission.sender.org_id && submission.sender.principal.kind != PrincipalKind::User {
         return Err(Error::new(ErrorCode::WorkspaceNotFound));
     }
-    let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
-    let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card };
-    let reach = submission.agents.reach(&agent);
-    if reach == Reach::NoAgent {
-        return Err(Error::new(ErrorCode::NoAgent));
-    }
+    let agent = AgentAddress::of(tx, &row)?;
+    let reach = submission.agents.require_reach(&agent)?;
     // Told now rather than by work that waits for a month and expires (F36).
     require_budget(tx, &row, submission.now)?;
     let vitals = tx.vitals(id)?;
@@ -54,14 +50,14 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
         running,
         waiting,
         max_waiting: submission.config.max_waiting,
-        not_before: lane.not_before,
+        not_before: queue_state.not_before,
         now: submission.now,
     });
     match verdict {
         Verdict::Busy => Err(Error::new(ErrorCode::RuntimeBusy)),
         Verdict::Full => Err(Error::new(ErrorCode::QueueFull)),
         Verdict::Start | Verdict::Queue | Verdict::QueueAndWake => {
-            write(tx, submission, verdict, Recipient { row, vitals, turn: lane.turn, agent })
+            write(tx, submission, verdict, Recipient { row, vitals, turn: queue_state.turn, agent })
         }
     }
 }

@@ -101,10 +101,11 @@ impl Deliveries {
     /// Asks an agent to stop. `None`: there is none, or it says nothing, which does not keep the work from ending.
     async fn cancel_at_agent(&self, id: WorkspaceId, remote_id: &str) -> Result<Option<Outcome>, Error> {
         let store = self.0.context.store();
-        let known = store.read(move |tx| Ok::<_, Error>((tx.workspace(id)?, tx.registration(id)?))).await?;
-        let (Some(row), registration) = known else { return Ok(None) };
-        let card = registration.and_then(|registration| registration.agent_card);
-        let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card };
+        let known = store.read(move |tx| {
+            let row = tx.workspace(id)?;
+            row.map(|row| AgentAddress::of(tx, &row)).transpose()
+        });
+        let Some(agent) = known.await? else { return Ok(None) };
         let Some(runtime) = self.0.agents.runtime_of(&agent) else { return Ok(None) };
         Ok(tokio::time::timeout(CANCEL_PATIENCE, runtime.cancel(&agent, remote_id)).await.ok())
     }

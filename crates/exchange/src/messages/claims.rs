@@ -105,10 +105,10 @@ impl Queue {
                 let row = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
                 let max_running = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
                 let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card: None };
-                let lane = tx.hold_lane(id)?;
+                let queue_state = tx.lock_queue(id)?;
                 // It asks, so it has time: what rested because it was busy need not rest any longer.
                 let taker = Taker { owner: &owner, lease_ms, occasion: Occasion::SignOfLife, max_running };
-                match claim_waiting(tx, agent, lane, &taker, &inputs)? {
+                match claim_waiting(tx, agent, queue_state, &taker, &inputs)? {
                     Claim::Got(got) => Ok(Some(Claimed { delivery: got.delivery, task: got.task })),
                     Claim::NotNow | Claim::Empty => Ok(None),
                 }

@@ -90,6 +90,14 @@ impl Followers {
         (audience.sender.subscribe(), audience.unwritten.iter().cloned().collect())
     }
 
+    /// Forgets this task, if nobody follows it any more.
+    fn forget_if_unfollowed(&self, id: TaskId) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.get(&id).is_some_and(|audience| audience.sender.receiver_count() == 0) {
+            open.remove(&id);
+        }
+    }
+
     /// Forgets tasks that nobody follows any more.
     pub(super) fn clear(&self) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,6 +141,17 @@ impl Deliveries {
             has_ended: false,
             row: None,
         }
+    }
+
+    /// For a follower of a task that never came about: otherwise its place would be kept until the next clearing.
+    pub(super) fn stop_listening(&self, follower: Follower) {
+        let id = follower.id;
+        drop(follower);
+        self.0.followers.forget_if_unfollowed(id);
+    }
+
+    pub(super) fn followed_tasks(&self) -> usize {
+        self.0.followers.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 

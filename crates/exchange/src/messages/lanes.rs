@@ -16,7 +16,7 @@ use tracing::info_span;
 use warren_model::{DeliveryState, ErrorCode, Principal, TaskState, Timestamp, WorkspaceId};
 use warren_rules::messages::{dispatch, queue};
 use warren_service::Error;
-use warren_store::{Lane, WriteTx};
+use warren_store::{QueueState, WriteTx};
 
 use super::accept::DEFAULT_CONCURRENCY;
 use super::record::append_change;
@@ -158,7 +158,7 @@ impl Deliveries {
             let from = after;
             let store = self.0.context.store();
             let lanes: Vec<WorkspaceId> =
-                store.read(move |tx| tx.waiting_lanes(from, LANES_AT_A_TIME).map_err(Error::from)).await?;
+                store.read(move |tx| tx.waiting_queues(from, LANES_AT_A_TIME).map_err(Error::from)).await?;
             for id in &lanes {
                 self.wake_queue(*id);
             }
@@ -204,19 +204,18 @@ fn claim_next(
     let Some(row) = tx.workspace(id)?.filter(|row| queue::may_be_called(row.status)) else {
         return Ok(Claim::NotNow);
     };
-    let card = tx.registration(id)?.and_then(|registration| registration.agent_card);
-    let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card };
+    let agent = AgentAddress::of(tx, &row)?;
     match inputs.agents.reach(&agent) {
         Reach::Called => {}
         Reach::Asks | Reach::NoAgent => return Ok(Claim::NotNow),
     }
-    let lane = tx.hold_lane(id)?;
-    if lane.not_before > inputs.now && occasion == Occasion::Usual {
+    let queue_state = tx.lock_queue(id)?;
+    if queue_state.not_before > inputs.now && occasion == Occasion::Usual {
         return Ok(Claim::NotNow);
     }
     let max_running = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
     let taker = Taker { owner: &inputs.owner, lease_ms: inputs.config.lease_ms, occasion, max_running };
-    claim_waiting(tx, agent, lane, &taker, inputs)
+    claim_waiting(tx, agent, queue_state, &taker, inputs)
 }
 
 /// Who claims.
@@ -228,11 +227,11 @@ pub(super) struct Taker<'a> {
     pub(super) max_running: u32,
 }
 
-/// Claims the next message if there is room; the lane is held.
+/// Claims the next message if there is room; its queue is locked.
 pub(super) fn claim_waiting(
     tx: &mut dyn WriteTx,
     agent: AgentAddress,
-    lane: Lane,
+    queue_state: QueueState,
     taker: &Taker<'_>,
     inputs: &TxInputs,
 ) -> Result<Claim, Error> {
@@ -252,7 +251,10 @@ pub(super) fn claim_waiting(
     let attempts = delivery.attempts;
     dispatch::claim(&mut delivery, taker.owner, inputs.now, taker.lease_ms);
     tx.update_delivery(&delivery, DeliveryState::Queued, attempts)?;
-    tx.put_lane(id, Lane { turn: lane.turn.max(delivery.turn), not_before: Timestamp::from_micros(0) })?;
+    tx.put_queue_state(
+        id,
+        QueueState { turn: queue_state.turn.max(delivery.turn), not_before: Timestamp::from_micros(0) },
+    )?;
     let mut task = tx.task(delivery.task_id)?.ok_or_else(|| Error::new(ErrorCode::TaskNotFound))?;
     let was = task.state;
     task.state = TaskState::Working;

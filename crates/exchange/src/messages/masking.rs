@@ -56,8 +56,10 @@ impl Masking {
         &self,
         AgentRef { org_id, workspace_id }: AgentRef,
     ) -> Result<Option<Arc<Redactor>>, Error> {
-        let secrets =
-            self.context.store().glance(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
+        let secrets = self
+            .context
+            .store()
+            .read_few(move |tx| tx.secrets_for(org_id, workspace_id).map_err(Error::from));
         Ok(self.redactors.from_rows(workspace_id, secrets.await?))
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use serde_json::json;
 use warren_fleet::Fleet;
-use warren_model::{AuditAction, Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, WorkspaceId};
+use warren_model::{
+    AuditAction, AuditDetails, Delivery, DeliveryId, DeliveryState, ErrorCode, Principal, WorkspaceId,
+};
 use warren_rules::messages::dispatch::DeliveryEvent;
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{DeliveryQuery, Page};
@@ -141,7 +142,8 @@ impl Queue {
             }
         }
         let (at, actor, id) = (self.context.now(), Actor::of(who), row.id);
-        let entry = actor.did_to_workspace(at, AuditAction::QueueCleared, id, json!({ "messages": dropped }));
+        let details = AuditDetails::QueueCleared { messages: dropped };
+        let entry = actor.did_to_workspace(at, AuditAction::QueueCleared, id, &details);
         self.context.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await?;
         Ok(dropped)
     }

@@ -11,7 +11,7 @@ use warren_model::{
 use warren_rules::messages::dispatch::{self, DeliveryEvent, Next, RuntimeFacts};
 use warren_rules::messages::{delegation, outcomes, queue, tasks};
 use warren_service::Error;
-use warren_store::{Lane, WriteTx};
+use warren_store::{QueueState, WriteTx};
 
 use super::settle::update_delegation;
 use super::{AgentRef, Speaker, TxInputs};
@@ -192,7 +192,7 @@ impl Change {
         inputs: &TxInputs,
     ) -> Result<FollowUp, Error> {
         let now = inputs.now;
-        let lane = tx.hold_lane(self.known.workspace_id)?;
+        let queue_state = tx.lock_queue(self.known.workspace_id)?;
         let vitals = tx.hold_vitals(self.known.workspace_id)?;
         let facts = RuntimeFacts {
             deduplicates: vitals.displaced.deduplication,
@@ -223,7 +223,7 @@ impl Change {
             }
         };
         self.write_delivery(tx)?;
-        put_lane(tx, &self.delivery, lane, event)?;
+        put_queue_state(tx, &self.delivery, queue_state, event)?;
         self.task.updated_at = now;
         self.task.version = tx.update_task(&self.task, self.task.version)?;
         self.append_end(tx, report, now)?;
@@ -316,17 +316,17 @@ fn explain(task: &mut Task, how: DeliveryEnd, reason: Option<DeliveryReason>, no
 }
 
 /// The queue of an agent that is busy rests; that of one that answered is free.
-fn put_lane(
+fn put_queue_state(
     tx: &mut dyn WriteTx,
     delivery: &Delivery,
-    lane: Lane,
+    queue_state: QueueState,
     event: &DeliveryEvent,
 ) -> Result<(), Error> {
-    let not_before = queue::rest_after(event, delivery.not_before, lane.not_before);
-    if not_before == lane.not_before {
+    let not_before = queue::rest_after(event, delivery.not_before, queue_state.not_before);
+    if not_before == queue_state.not_before {
         return Ok(());
     }
-    Ok(tx.put_lane(delivery.workspace_id, Lane { not_before, ..lane })?)
+    Ok(tx.put_queue_state(delivery.workspace_id, QueueState { not_before, ..queue_state })?)
 }
 
 /// The task came to another state on the way.

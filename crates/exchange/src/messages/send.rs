@@ -198,6 +198,11 @@ impl Messages {
         Ok((view.task(task), follower))
     }
 
+    /// How many tasks are followed through this Warren.
+    pub fn followed_tasks(&self) -> usize {
+        self.deliveries.followed_tasks()
+    }
+
     /// Sends, and follows what becomes of it from its first moment: nothing needs to be read for that.
     pub async fn send_and_follow(
         &self,
@@ -226,13 +231,21 @@ impl Messages {
         let submission = self.submission(Sender::of(who), new, None)?;
         let id = submission.new.task_id.unwrap_or(submission.task_id);
         let mut follower = self.deliveries.listen(id, view);
-        let mut accepted = self.accept_submission(submission).await?;
-        if accepted.is_repeat {
-            (accepted.task, follower) = self.follow(accepted.task.id, view).await?;
-            return Ok((accepted, follower));
+        let accepted = match self.accept_submission(submission).await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                self.deliveries.stop_listening(follower);
+                return Err(error);
+            }
+        };
+        if accepted.task.id != id {
+            // A repeat: the task is the one that the first message began.
+            self.deliveries.stop_listening(follower);
+            let (task, follower) = self.follow(accepted.task.id, view).await?;
+            return Ok((Accepted { task, ..accepted }, follower));
         }
         follower.begin_at(&accepted.task);
-        Ok((accepted, follower))
+        Ok((accepted.seen_with(view), follower))
     }
 
     /// Waits until the task has ended or its agent waits for more; no longer than until then.

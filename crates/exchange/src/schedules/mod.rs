@@ -5,19 +5,20 @@ mod scheduler;
 
 pub use scheduler::{Rest, Scheduler};
 
-use serde_json::json;
 use warren_fleet::Fleet;
 use warren_model::event::ScheduleChanged;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy, Principal,
-    RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status, Timestamp,
-    Timing, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy,
+    Principal, RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status,
+    Timestamp, Timing, WorkspaceId,
 };
 use warren_rules::messages::schedules::{self as schedule_rules, Clockwork, FIRE_LEASE_MS, Making};
 use warren_service::{Action, Actor, Context, Error, Identity};
-use warren_store::{Page, ScheduleQuery, ScheduleRunQuery, WriteTx};
+use warren_store::{Page, ReadTx, ScheduleQuery, ScheduleRunQuery, WriteTx};
 
-pub use warren_rules::messages::schedules::Wish as NewSchedule;
+use crate::agents::{AgentAddress, Agents};
+
+pub use warren_rules::messages::schedules::NewSchedule;
 
 /// Slots of one preview.
 pub const MAX_PREVIEW: u32 = 100;
@@ -37,14 +38,16 @@ pub struct PatchSchedule {
 pub struct Schedules {
     context: Context,
     fleet: Fleet,
+    agents: Agents,
     scheduler: Scheduler,
 }
 
 impl Schedules {
-    pub(crate) fn new(context: Context, fleet: Fleet, scheduler: Scheduler) -> Self {
-        Self { context, fleet, scheduler }
+    pub(crate) fn new(context: Context, fleet: Fleet, agents: Agents, scheduler: Scheduler) -> Self {
+        Self { context, fleet, agents, scheduler }
     }
 
+    /// Refused where no agent could answer: every slot would fail.
     #[tracing::instrument(name = "exchange.schedules.create", skip_all, fields(workspace.id = %workspace_id))]
     pub async fn create(
         &self,
@@ -64,13 +67,11 @@ impl Schedules {
         };
         let schedule = schedule_rules::draft(new, making).map_err(|problem| Error::from(&problem))?;
         let (row, changed) = (schedule.clone(), Changed::by(who, ScheduleChange::Created, now));
+        let agents = self.agents.clone();
         self.context
             .store()
             .write(move |tx| {
-                let place = tx.workspace(row.workspace_id)?;
-                if place.is_none_or(|place| place.status == Status::Removed) {
-                    return Err(Error::new(ErrorCode::WorkspaceNotFound));
-                }
+                require_agent(tx, &agents, row.workspace_id)?;
                 let is_full = tx.count_schedules_of(row.workspace_id)?
                     >= limits.max_schedules_per_workspace.into()
                     || tx.count_schedules(row.org_id)? >= limits.max_schedules_per_org.into();
@@ -125,7 +126,7 @@ impl Schedules {
         let is_retimed = patch.timing.is_some() || patch.jitter_seconds.is_some();
         let min_seconds = self.context.limits().min_schedule_interval_seconds;
         let now = self.context.now();
-        self.change(who, id, ScheduleChange::Changed, expected_version, move |row| {
+        self.change(who, id, ScheduleChange::Changed, expected_version, move |_, row| {
             let before = (row.next_slot, row.next_at);
             row.timing = patch.timing.clone().unwrap_or_else(|| row.timing.clone());
             row.prompt = patch.prompt.clone().unwrap_or_else(|| row.prompt.clone());
@@ -144,7 +145,7 @@ impl Schedules {
     /// No slot fires, and none is missed, until it is resumed.
     #[tracing::instrument(name = "exchange.schedules.pause", skip_all, fields(schedule.id = %id))]
     pub async fn pause(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
-        self.change(who, id, ScheduleChange::Paused, None, |row| {
+        self.change(who, id, ScheduleChange::Paused, None, |_, row| {
             row.is_paused = true;
             (row.next_slot, row.next_at) = (None, None);
             Ok(())
@@ -154,8 +155,9 @@ impl Schedules {
 
     #[tracing::instrument(name = "exchange.schedules.resume", skip_all, fields(schedule.id = %id))]
     pub async fn resume(&self, who: &Identity, id: ScheduleId) -> Result<Schedule, Error> {
-        let now = self.context.now();
-        self.change(who, id, ScheduleChange::Resumed, None, move |row| {
+        let (now, agents) = (self.context.now(), self.agents.clone());
+        self.change(who, id, ScheduleChange::Resumed, None, move |tx, row| {
+            require_agent(tx, &agents, row.workspace_id)?;
             row.is_paused = false;
             // What was too frequent when it was made is its maker's business no more.
             schedule_rules::settle(row, now, 1).map_err(|problem| Error::from(&problem))
@@ -184,11 +186,13 @@ impl Schedules {
         self.visible(who, Action::UseWorkspace, id).await?;
         let now = self.context.now();
         let (run_id, actor, by) = (self.context.entropy().id(now), Actor::of(who), who.principal.clone());
+        let agents = self.agents.clone();
         let run = self
             .context
             .store()
             .write(move |tx| {
                 let row = readable(tx.schedule(id)?.ok_or_else(|| Error::new(ErrorCode::ScheduleNotFound))?)?;
+                require_agent(tx, &agents, row.workspace_id)?;
                 let run = ScheduleRun {
                     asked_by: Some(by.clone()),
                     cause: RunCause::Manual,
@@ -198,9 +202,9 @@ impl Schedules {
                     ..new_run(run_id, &row, None, now)
                 };
                 tx.insert_schedule_run(&run)?;
-                let details = json!({ "run_id": run.id.to_string(), "name": row.name });
+                let details = AuditDetails::ScheduleRun { run_id: run.id, name: row.name };
                 let target = (AuditTargetKind::Schedule, id.to_string());
-                tx.append_audit(&actor.did(now, AuditAction::ScheduleRun, target.0, &target.1, details))?;
+                tx.append_audit(&actor.did(now, AuditAction::ScheduleRun, target.0, &target.1, &details))?;
                 Ok::<_, Error>(run)
             })
             .await?;
@@ -264,7 +268,7 @@ impl Schedules {
         id: ScheduleId,
         change: ScheduleChange,
         expected_version: Option<u64>,
-        apply: impl Fn(&mut Schedule) -> Result<(), Error> + Send + 'static,
+        apply: impl Fn(&mut dyn WriteTx, &mut Schedule) -> Result<(), Error> + Send + 'static,
     ) -> Result<Schedule, Error> {
         self.visible(who, Action::WriteWorkspaces, id).await?;
         let changed = Changed::by(who, change, self.context.now());
@@ -279,7 +283,7 @@ impl Schedules {
                     return Err(Error::with_detail(ErrorCode::PreconditionFailed, detail));
                 }
                 let mut row = before.clone();
-                apply(&mut row)?;
+                apply(tx, &mut row)?;
                 if row == before {
                     return Ok(row);
                 }
@@ -292,6 +296,13 @@ impl Schedules {
         self.scheduler.wake();
         Ok(row)
     }
+}
+
+/// Refuses what could only fail: the workspace is gone, or nobody in it could answer.
+fn require_agent(tx: &mut dyn ReadTx, agents: &Agents, id: WorkspaceId) -> Result<(), Error> {
+    let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
+    let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+    agents.require_reach(&AgentAddress::of(tx, &row)?).map(drop)
 }
 
 /// What cannot be read is not written over, and says nothing.
@@ -318,10 +329,13 @@ impl Changed {
 
     fn tell(&self, tx: &mut dyn WriteTx, row: &Schedule, action: AuditAction) -> Result<(), Error> {
         tx.append_event(&event_of(row, &self.by, self.now, change_of(row, self.change)))?;
-        let details =
-            json!({ "name": row.name, "change": self.change, "workspace_id": row.workspace_id.to_string() });
+        let details = AuditDetails::ScheduleChanged {
+            name: row.name.clone(),
+            change: self.change,
+            workspace_id: row.workspace_id,
+        };
         let kind = AuditTargetKind::Schedule;
-        tx.append_audit(&self.actor.did(self.now, action, kind, &row.id.to_string(), details))?;
+        tx.append_audit(&self.actor.did(self.now, action, kind, &row.id.to_string(), &details))?;
         Ok(())
     }
 }

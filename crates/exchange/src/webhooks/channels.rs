@@ -1,11 +1,11 @@
 //! Doors through which other systems send messages to a workspace. What comes in is a message of the channel's own, and
 //! never one of a person (X4).
 
-use serde_json::json;
 use warren_fleet::Fleet;
 use warren_model::event::{ChannelCreated, ChannelRemoved};
 use warren_model::{
-    AuditAction, AuditTargetKind, Channel, ChannelId, ErrorCode, Network, Principal, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, Channel, ChannelId, ErrorCode, Network, Principal,
+    WorkspaceId,
 };
 use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
 use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
@@ -78,7 +78,7 @@ impl Channels {
                     action,
                     kind,
                     &row.id.to_string(),
-                    event.data.to_json(),
+                    &AuditDetails::Event(event.data.clone()),
                 ))?)
             })
             .await?;
@@ -113,7 +113,7 @@ impl Channels {
                 let data = ChannelRemoved { channel_id: id };
                 tx.append_event(&event(channel.org_id, Some(workspace_id), &by, now, data))?;
                 let (action, kind) = (AuditAction::ChannelRemoved, AuditTargetKind::Channel);
-                Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), json!({})))?)
+                Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), &AuditDetails::None))?)
             })
             .await
     }

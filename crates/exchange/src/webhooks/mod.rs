@@ -17,13 +17,12 @@ pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified}
 
 use std::sync::Arc;
 
-use serde_json::json;
 use url::Url;
 use warren_model::event::{WebhookCreated, WebhookRemoved, WebhookResumed, WebhookStopped};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventData, EventKind, Id, IdKind, Network, NewEvent, OrgId,
-    Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall, WebhookCallId,
-    WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, EventKind, Id, IdKind, Network,
+    NewEvent, OrgId, Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall,
+    WebhookCallId, WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
 };
 use warren_outbound::Connector;
 use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
@@ -135,9 +134,9 @@ impl Webhooks {
                         WebhookStopped { webhook_id: id, reason: WebhookStopReason::Asked }.into()
                     };
                     tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
-                    let details = json!({ "is_active": is_active });
+                    let details = AuditDetails::WebhookChanged { is_active };
                     let target = (AuditAction::WebhookChanged, AuditTargetKind::Webhook);
-                    tx.append_audit(&actor.did(now, target.0, target.1, &id.to_string(), details))?;
+                    tx.append_audit(&actor.did(now, target.0, target.1, &id.to_string(), &details))?;
                 }
                 Ok(Webhook { is_active, ..webhook })
             })
@@ -158,7 +157,7 @@ impl Webhooks {
                 let data = WebhookRemoved { webhook_id: id };
                 tx.append_event(&event(webhook.org_id, None, &by, now, data))?;
                 let (action, kind) = (AuditAction::WebhookRemoved, AuditTargetKind::Webhook);
-                Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), json!({})))?)
+                Ok(tx.append_audit(&actor.did(now, action, kind, &id.to_string(), &AuditDetails::None))?)
             })
             .await
     }
@@ -266,7 +265,8 @@ fn insert(
     let event = event(webhook.org_id, webhook.workspace_id, by, at, data);
     tx.append_event(&event)?;
     let (action, kind) = (AuditAction::WebhookCreated, AuditTargetKind::Webhook);
-    Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), event.data.to_json()))?)
+    let details = AuditDetails::Event(event.data);
+    Ok(tx.append_audit(&actor.did(at, action, kind, &webhook.id.to_string(), &details))?)
 }
 
 /// While no webhook is active nobody looks at the events; whoever is the first again is not owed them.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use warren_exchange::FileView;
-use warren_model::{TaskState, TaskUpdate};
+use warren_exchange::{FileView, NewMessage};
+use warren_model::{ErrorCode, Message, Part, Role, TaskState, TaskUpdate};
 use warren_testkit::Act;
 
 use crate::stage::Stage;
@@ -69,5 +69,45 @@ async fn every_word_on_the_way_is_heard_once_in_order_and_the_end_last() {
     let known = row.status_message.map_or_else(String::new, |message| message.text());
     let from = expected.iter().position(|one| *one == known).map_or(0, |at| at + 1);
     assert_eq!(heard, expected[from..], "what the row does not hold is heard, and nothing else");
+    stage.warren.stop().await;
+}
+
+// X13
+#[tokio::test]
+async fn a_repeated_message_follows_the_first_one_s_task_and_no_other() {
+    let stage = Stage::set().await;
+    let (id, _) = stage.called(1).await;
+    stage.agent.next(vec![Act::Hold, Act::SayIn(TaskState::Completed, "done".into())]);
+    let messages = &stage.warren.exchange.messages;
+    let who = stage.operator().await;
+    let send = |text: &str| {
+        let message = Message::new(text, Role::User, vec![Part::text(text)]);
+        messages.send_and_follow(
+            &who,
+            NewMessage { idempotency_key: Some("once".into()), ..NewMessage::new(id, message) },
+        )
+    };
+    let (first, mut follower) = send("go").await.unwrap();
+    assert_eq!(messages.followed_tasks(), 1);
+    let (repeat, mut again) = send("go").await.unwrap();
+    assert!(repeat.is_repeat);
+    assert_eq!(repeat.task.id, first.task.id);
+    assert_eq!(messages.followed_tasks(), 1, "the task that the repeat would have begun is not waited for");
+    let reused = send("something else").await.unwrap_err();
+    assert_eq!(reused.code, ErrorCode::KeyReused);
+    assert_eq!(messages.followed_tasks(), 1, "nor one that was refused");
+
+    stage.agent.let_go();
+    for follower in [&mut follower, &mut again] {
+        let hearing = async {
+            let mut heard = Vec::new();
+            while let Some(update) = follower.next().await.unwrap() {
+                heard.push(words(&update));
+            }
+            heard
+        };
+        let heard = tokio::time::timeout(PATIENCE, hearing).await.expect("it ends");
+        assert_eq!(heard, ["done"]);
+    }
     stage.warren.stop().await;
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use warren_exchange::{Accepted, Config, Error, NewMessage, Sender};
 use warren_model::{DeliveryState, Message, OrgId, Part, Principal, Role, Status, UserId, WorkspaceId};
+use warren_service::Identity;
 use warren_store::DeliveryQuery;
-use warren_testkit::{ScriptedAgent, Warren};
+use warren_testkit::{Builder, ScriptedAgent, Warren};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -18,8 +19,12 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn set() -> Self {
+        Self::set_with(Warren::builder()).await
+    }
+
+    pub(crate) async fn set_with(builder: Builder) -> Self {
         let agent = ScriptedAgent::default();
-        let builder = Warren::builder().exchange_config(Config::default());
+        let builder = builder.exchange_config(Config::default());
         let warren = builder.called_agents(Arc::new(agent.clone())).start().await;
         Self { warren, agent }
     }
@@ -51,6 +56,11 @@ impl Stage {
         let call = self.warren.call("POST", "/api/v1/registry/heartbeat").token(credential);
         let heard = call.json(&json!({ "active_tasks": 0 })).send().await;
         assert_eq!(heard.status, 200, "{}", heard.text());
+    }
+
+    /// Whoever has the token of this Warren.
+    pub(crate) async fn operator(&self) -> Identity {
+        self.warren.exchange.fleet().tokens.identify(&self.warren.token).await.unwrap()
     }
 
     /// Sends a text as the operator.

@@ -7,8 +7,9 @@ pub(crate) use signals::{
     apply_signal_knowing, event_of,
 };
 
-use serde_json::json;
-use warren_model::{AuditAction, Desired, ErrorCode, Mending, Principal, Workspace, WorkspaceId};
+use warren_model::{
+    AuditAction, AuditDetails, Desired, ErrorCode, Mending, Principal, Workspace, WorkspaceId,
+};
 use warren_rules::lifecycle::Signal;
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_workspace::Registry;
@@ -110,8 +111,8 @@ impl Lifecycle {
                 let mut row = live_row(tx, id)?;
                 row.raise_generation();
                 row.mending = Mending::default();
-                let (action, details) = (AuditAction::WorkspaceRestarted, json!({}));
-                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                let (action, details) = (AuditAction::WorkspaceRestarted, AuditDetails::None);
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                 apply_signal(tx, &mut row, Signal::Restart, &inputs, &SignalOptions::default())?;
                 row.version = tx.update_workspace(&row, row.version)?;
                 Ok(row)
@@ -139,9 +140,9 @@ impl Lifecycle {
                 if row != known {
                     row.version = tx.update_workspace(&row, row.version)?;
                 }
-                let (action, details) =
-                    (AuditAction::WorkspaceReset, json!({ "from": known.status.as_str() }));
-                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                let details = AuditDetails::WorkspaceReset { from: known.status };
+                let action = AuditAction::WorkspaceReset;
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                 Ok(row)
             })
             .await?;
@@ -161,9 +162,9 @@ impl Lifecycle {
             .context
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
-                let details = json!({ "fields": ["desired"], "desired": change.desired.as_str() });
+                let details = AuditDetails::DesiredChanged { desired: change.desired };
                 let action = AuditAction::WorkspaceChanged;
-                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                 apply_desired(tx, row, change, &inputs)
             })
             .await?;

@@ -5,11 +5,11 @@ mod probes;
 pub(crate) use probes::Probes;
 pub use probes::{NoProbe, RuntimeProbe};
 
-use serde_json::json;
 use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::{
-    AuditAction, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport, ScopeSet, Status,
-    Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId, truncate_utf8,
+    AuditAction, AuditDetails, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport,
+    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId,
+    truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
@@ -110,9 +110,9 @@ impl Runtimes {
                 })?;
                 let data = WorkspaceRegistered { boots, version: version.map(str::to_owned) };
                 tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
-                let (action, details) =
-                    (AuditAction::RuntimeRegistered, json!({ "boots": boots, "token_id": row_token.id }));
-                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                let details = AuditDetails::RuntimeRegistered { boots, token_id: row_token.id };
+                let action = AuditAction::RuntimeRegistered;
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                 let heard = hear(tx, row, &register.report, &inputs)?;
                 Ok((heard.workspace, boots, heard.doubt))
             })
@@ -153,7 +153,7 @@ impl Runtimes {
             return;
         }
         let org_id = who.token.org_id;
-        match self.context.store().glance(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
+        match self.context.store().read_few(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await {
             Ok(secrets) => {
                 if let Some(known) = self.redactors.from_rows(id, secrets) {
                     mask_report(report, &known);
@@ -184,7 +184,7 @@ impl Runtimes {
         let news = self
             .context
             .store()
-            .glance(move |tx| {
+            .read_few(move |tx| {
                 let Some(row) = tx.workspace(id)? else { return Ok(false) };
                 Ok::<_, Error>(is_news(&row, &tx.vitals(id)?))
             })

@@ -9,8 +9,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use warren_model::event::WorkspaceProbed;
-use warren_model::{DeliveryState, Principal, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId};
-use warren_rules::lifecycle::probes::{Finding, QueueSeen, Verdict, Way, judge, seen_from_queue, way};
+use warren_model::{
+    DeliveryState, Finding, Principal, ProbeWay, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId,
+};
+use warren_rules::lifecycle::probes::{QueueSeen, Verdict, judge, seen_from_queue, way};
 use warren_service::{Context, Error};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
 use warren_workspace::{Presence, Registry};
@@ -89,9 +91,9 @@ impl Probes {
         let answer = self.probe.probe(&row, card).await;
         let way = way(row.spec.runtime, answer.is_some());
         let finding = match way {
-            Way::Card => answer.unwrap_or(Finding::Unknown),
-            Way::Box => found_in_box(self.registry.check_presence(id).await),
-            Way::Claims => seen_from_queue(seen, now),
+            ProbeWay::Card => answer.unwrap_or(Finding::Unknown),
+            ProbeWay::Box => found_in_box(self.registry.check_presence(id).await),
+            ProbeWay::Claims => seen_from_queue(seen, now),
         };
         let inputs = self.signals.inputs(&Principal::system("probes"));
         self.context.write_with_retries(true, move |tx| settle(tx, id, way, finding, &inputs)).await
@@ -123,7 +125,7 @@ fn queue_seen(tx: &mut dyn ReadTx, row: &Workspace, now: Timestamp) -> Result<Qu
 fn settle(
     tx: &mut dyn WriteTx,
     id: WorkspaceId,
-    way: Way,
+    way: ProbeWay,
     finding: Finding,
     inputs: &TxInputs,
 ) -> Result<(), Error> {
@@ -136,11 +138,7 @@ fn settle(
     };
     let vitals = Vitals { probe_at: Some(probe_at), ..known };
     tx.put_vitals(id, &vitals)?;
-    let data = WorkspaceProbed {
-        way: way.as_str().to_owned(),
-        found: finding.as_str().to_owned(),
-        reason: reason.to_owned(),
-    };
+    let data = WorkspaceProbed { way, found: finding, reason: reason.to_owned() };
     tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
     match signal {
         Some(signal) => {

@@ -14,11 +14,10 @@ pub(crate) use rollout::{Rollout, RolloutParts};
 pub use rotation::{KeyRotation, Rotation};
 pub(crate) use values::SecretValues;
 
-use serde_json::json;
 use warren_model::event::{SecretRemoved, SecretSet};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventData, NewEvent, Principal, SealedSecret, SecretName,
-    SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, NewEvent, Principal, SealedSecret,
+    SecretName, SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
 };
 use warren_rules::access::secrets;
 use warren_service::{Action, Actor, Context, Error, Identity, Key, Sealer};
@@ -161,7 +160,7 @@ impl Secrets {
                 tx.append_event(&event)?;
                 let done = AuditAction::SecretRemoved;
                 let entry =
-                    actor.did(now, done, AuditTargetKind::Secret, name.as_str(), details(owner, &event));
+                    actor.did(now, done, AuditTargetKind::Secret, name.as_str(), &details(owner, &event));
                 tx.append_audit(&entry)?;
                 Ok(())
             })
@@ -230,19 +229,19 @@ impl SetSecret {
             AuditAction::SecretSet,
             AuditTargetKind::Secret,
             self.name.as_str(),
-            details,
+            &details,
         ))?;
         Ok((row, known.is_none()))
     }
 }
 
 /// As in the event, and which workspace's it was.
-fn details(owner: SecretOwner, event: &NewEvent) -> serde_json::Value {
-    let mut data = event.data.to_json();
-    if let Some(id) = owner.workspace_id() {
-        data["workspace_id"] = json!(id.to_string());
+fn details(owner: SecretOwner, event: &NewEvent) -> AuditDetails {
+    let event = event.data.clone();
+    match owner.workspace_id() {
+        Some(workspace_id) => AuditDetails::WorkspaceSecret { event, workspace_id },
+        None => AuditDetails::Event(event),
     }
-    data
 }
 
 fn event(owner: SecretOwner, by: &Principal, at: Timestamp, data: impl Into<EventData>) -> NewEvent {

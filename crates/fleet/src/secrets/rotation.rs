@@ -9,8 +9,8 @@
 
 use warren_model::event::SecretKeyRotated;
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventData, KeyId, NewEvent, OrgId, Principal, PushConfig,
-    TaskId, TokenId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, KeyId, NewEvent, OrgId, Principal,
+    PushConfig, TaskId, TokenId,
 };
 use warren_service::{Action, Actor, Context, Error, Identity, Key, KeyError, Keyring, RowSeal, Sealer};
 use warren_store::{Error as StoreError, Lease, SecretKey, Unreadable};
@@ -138,7 +138,7 @@ impl KeyRotation {
                     data: data.clone(),
                 })?;
                 let (action, kind) = (AuditAction::SecretKeyRotated, AuditTargetKind::SecretKey);
-                tx.append_audit(&actor.did(now, action, kind, &id, data.to_json()))?;
+                tx.append_audit(&actor.did(now, action, kind, &id, &AuditDetails::Event(data)))?;
                 Ok::<(), Error>(())
             })
             .await?;

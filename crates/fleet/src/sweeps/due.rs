@@ -148,7 +148,7 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
         Act::Signal(signal) => {
             apply_signal_knowing(tx, &mut row, &vitals, signal, inputs, &SignalOptions::default())?;
         }
-        Act::Wish(desired) => {
+        Act::SetDesired(desired) => {
             apply_desired(tx, row, DesiredChange::to(desired), inputs)?;
             return Ok(Dealt::Handed(id));
         }
@@ -163,6 +163,6 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
         (Then::Reconcile, _) => Dealt::Handed(id),
         (Then::Probe, _) => Dealt::Asked(id),
         (Then::Nothing, Act::Signal(_)) => Dealt::Acted,
-        (Then::Nothing, Act::Write | Act::Wish(_)) => Dealt::Nothing,
+        (Then::Nothing, Act::Write | Act::SetDesired(_)) => Dealt::Nothing,
     })
 }

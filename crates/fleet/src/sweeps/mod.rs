@@ -26,9 +26,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
 use warren_model::Backoff;
-use warren_model::{AuditAction, AuditTargetKind, ErrorCode};
+use warren_model::{AuditAction, AuditDetails, AuditTargetKind, ErrorCode};
 use warren_rules::lifecycle::sweeps::Sweep;
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::Due;
@@ -151,7 +150,8 @@ impl Sweeps {
     /// A sweep that an operator asks for is not refused for want of an entry: it may be what mends the database's host.
     async fn note_asked(&self, who: &Identity, sweep: Sweep) {
         let (action, kind) = (AuditAction::SweepRun, AuditTargetKind::Sweep);
-        let entry = Actor::of(who).did(self.parts.context.now(), action, kind, sweep.as_str(), json!({}));
+        let now = self.parts.context.now();
+        let entry = Actor::of(who).did(now, action, kind, sweep.as_str(), &AuditDetails::None);
         if let Err(error) =
             self.parts.context.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await
         {

@@ -5,11 +5,10 @@ mod throttle;
 
 pub use throttle::{Throttle, TooFast};
 
-use serde_json::json;
 use warren_model::event::{TokenCreated, TokenRevoked};
 use warren_model::{
-    AuditAction, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId, Principal, Scope,
-    ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId,
+    Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
 };
 use warren_rules::access::{self, MintRefusal, MintRequest};
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -58,7 +57,7 @@ impl Tokens {
         let token = self
             .context
             .store()
-            .glance(move |tx| {
+            .read_few(move |tx| {
                 let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
                 if access::has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
@@ -185,7 +184,7 @@ impl Tokens {
         self.context
             .store()
             .write(move |tx| {
-                let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::Session);
+                let is_counted = !matches!(row.kind, TokenKind::Login | TokenKind::SignIn);
                 if is_counted && tx.count_tokens(&row.owner, now)? >= max {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }
@@ -260,14 +259,14 @@ fn speaks_for_a_living_workspace(tx: &mut dyn ReadTx, token: &Token) -> Result<b
 }
 
 fn token_entry(token: &Token, action: AuditAction, by: &Actor, at: Timestamp) -> NewAuditEntry {
-    let details = json!({
-        "kind": token.kind.as_str(),
-        "name": token.name,
-        "owner": token.owner.to_string(),
-        "prefix": token.prefix,
-        "scopes": token.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
-    });
-    by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), details)
+    let details = AuditDetails::Token {
+        kind: token.kind,
+        name: token.name.clone(),
+        owner: token.owner.clone(),
+        prefix: token.prefix.clone(),
+        scopes: token.scopes,
+    };
+    by.did(at, action, AuditTargetKind::Token, &token.id.to_string(), &details)
 }
 
 fn revoked(token: &Token) -> TokenRevoked {

@@ -36,7 +36,7 @@ impl Tokens {
     pub async fn sign_in(&self, secret: &str, request_id: Option<String>) -> Result<Minted, Error> {
         let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
         let now = self.context.now();
-        let browser_secret = TokenSecret::new(TokenKind::Session, self.context.entropy().secret());
+        let browser_secret = TokenSecret::new(TokenKind::SignIn, self.context.entropy().secret());
         let browser_id = self.context.entropy().id(now);
         let for_row = browser_secret.clone();
         let token = self
@@ -52,7 +52,7 @@ impl Tokens {
                 }
                 let browser = Token {
                     id: browser_id,
-                    kind: TokenKind::Session,
+                    kind: TokenKind::SignIn,
                     hash: for_row.hash(),
                     prefix: for_row.display_prefix(),
                     name: "browser".to_owned(),
@@ -75,7 +75,7 @@ impl Tokens {
     /// Signs a browser out. Other tokens are not signed out of, they are revoked.
     #[tracing::instrument(name = "fleet.tokens.sign_out", skip_all)]
     pub async fn sign_out(&self, who: &Identity) -> Result<(), Error> {
-        if who.token.kind != TokenKind::Session {
+        if who.token.kind != TokenKind::SignIn {
             let detail = "this is no browser session; revoke the token with DELETE /api/v1/tokens/{id}";
             return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use warren_model::{ErrorCode, Principal, Workspace as Row};
+use warren_model::{ErrorCode, FileChange, Principal, Workspace as Row};
 use warren_rules::messages::attachments::{LOOKED_AT, MAX_ATTACHMENTS, checked_type};
 use warren_rules::messages::uploads::{self, NoRoom, Room};
 use warren_service::{Context, Error};
@@ -255,7 +255,11 @@ impl Landing {
     pub fn keep(self, by: &Principal) -> Vec<LandedFile> {
         let made = |file: &&LandedFile| self.made.iter().any(|path| path.as_str() == file.path);
         for file in self.files.iter().filter(made) {
-            let what = Use::FileChanged { operation: "upload", path: file.path.clone(), bytes: file.bytes };
+            let what = Use::FileChanged {
+                operation: FileChange::Upload,
+                path: file.path.clone(),
+                bytes: file.bytes,
+            };
             self.uploads.journal.record(self.row.org_id, self.row.id, by.clone(), &what);
         }
         self.files

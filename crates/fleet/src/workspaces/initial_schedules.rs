@@ -1,7 +1,7 @@
 //! Schedules that workspaces are made with (F50). What becomes of them afterwards is the exchange's business.
 
 use warren_model::{ErrorCode, Limits, OrgId, Principal, ScheduleSpec, Timestamp, Workspace, WorkspaceId};
-use warren_rules::messages::schedules::{self, Making, Wish, template_schedule_id};
+use warren_rules::messages::schedules::{self, Making, NewSchedule, template_schedule_id};
 use warren_service::Error;
 use warren_store::WriteTx;
 
@@ -20,7 +20,7 @@ pub(crate) fn check(specs: &[ScheduleSpec], now: Timestamp, limits: &Limits) -> 
             now,
             min_seconds: limits.min_schedule_interval_seconds,
         };
-        schedules::draft(Wish::of_spec(spec), making).map_err(|problem| {
+        schedules::draft(NewSchedule::of_spec(spec), making).map_err(|problem| {
             let Error { code, detail, .. } = Error::from(&problem);
             Error::with_detail(code, format!("schedules[{at}].{}", detail.unwrap_or_default()))
         })?;
@@ -49,7 +49,7 @@ pub(crate) fn insert(
             // What is too frequent was refused when the workspace was drafted.
             min_seconds: 1,
         };
-        let schedule = schedules::draft(Wish::of_spec(spec), making)?;
+        let schedule = schedules::draft(NewSchedule::of_spec(spec), making)?;
         tx.insert_schedule(&schedule)?;
     }
     Ok(())

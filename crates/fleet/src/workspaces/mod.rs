@@ -12,10 +12,10 @@ pub use requests::{CreateWorkspace, PatchWorkspace, WorkspaceOptions};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
 use warren_model::event::WorkspaceCreated;
 use warren_model::{
-    AuditAction, ErrorCode, Mending, OrgId, Principal, Status, Vitals, Workspace, WorkspaceId, WorkspaceSpec,
+    AuditAction, AuditDetails, ErrorCode, Mending, OrgId, Principal, Status, Vitals, Workspace, WorkspaceId,
+    WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
 use warren_rules::boxes::tier;
@@ -139,8 +139,8 @@ impl Workspaces {
         initial_schedules::check(&request.agent.schedules, self.context.now(), self.context.limits())?;
         let tier = tier::decide(request.tier, &request.provider, who.is_operator()).map_err(|refusal| {
             let code = match refusal {
-                tier::Refusal::TooLow { .. } => ErrorCode::InvalidRequest,
-                tier::Refusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
+                tier::TierRefusal::TooLow { .. } => ErrorCode::InvalidRequest,
+                tier::TierRefusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
             };
             Error::with_detail(code, refusal.sentence())
         })?;
@@ -209,13 +209,13 @@ pub(crate) fn insert_drafted(
     };
     let event = event_of(row, by, now, data);
     tx.append_event(&event)?;
-    let (action, details) = (AuditAction::WorkspaceCreated, event.data.to_json());
-    tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+    let (action, details) = (AuditAction::WorkspaceCreated, AuditDetails::Event(event.data.clone()));
+    tx.append_audit(&actor.did_to_workspace(now, action, row.id, &details))?;
     let relaxed = relaxations(&row.spec.provider);
     if !relaxed.is_empty() {
-        let details = json!({ "knobs": relaxed, "tier": row.spec.tier.as_str() });
+        let details = AuditDetails::IsolationRelaxed { knobs: relaxed, tier: row.spec.tier };
         let action = AuditAction::IsolationRelaxed;
-        tx.append_audit(&actor.did_to_workspace(now, action, row.id, details))?;
+        tx.append_audit(&actor.did_to_workspace(now, action, row.id, &details))?;
     }
     Ok(())
 }

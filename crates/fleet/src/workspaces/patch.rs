@@ -1,7 +1,7 @@
 //! Changing a workspace's row by a patch.
 
 use warren_model::event::WorkspaceSpecChanged;
-use warren_model::{AuditAction, Desired, ErrorCode, Workspace, WorkspaceId};
+use warren_model::{AuditAction, AuditDetails, Desired, ErrorCode, Workspace, WorkspaceId};
 use warren_service::{Action, Actor, Error, Identity};
 use warren_store::WriteTx;
 
@@ -58,8 +58,8 @@ fn apply_patch(
     let generation = row.generation + u64::from(wanted.is_some());
     let fields = fields.into_iter().map(str::to_owned).collect();
     let event = event_of(&row, &inputs.by, inputs.now, WorkspaceSpecChanged { fields, generation });
-    let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
-    tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, details))?;
+    let (action, details) = (AuditAction::WorkspaceChanged, AuditDetails::Event(event.data.clone()));
+    tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, &details))?;
     tx.append_event(&event)?;
     row.version = tx.update_workspace(&row, row.version)?;
     match wanted {

@@ -1,7 +1,7 @@
 //! Whom a workspace may talk to, as its owner says (X3). Who may talk to whom in the end is decided by `rules`.
 
 use warren_model::event::WorkspaceSpecChanged;
-use warren_model::{AuditAction, ErrorCode, PeerPolicy, Workspace, WorkspaceId};
+use warren_model::{AuditAction, AuditDetails, ErrorCode, PeerPolicy, Workspace, WorkspaceId};
 use warren_service::{Action, Actor, Error, Identity};
 
 use super::{Workspaces, live_row};
@@ -34,8 +34,9 @@ impl Workspaces {
                     WorkspaceSpecChanged { fields: vec!["peers".to_owned()], generation: row.generation };
                 let event = event_of(&row, &inputs.by, inputs.now, data);
                 tx.append_event(&event)?;
-                let (action, details) = (AuditAction::WorkspaceChanged, event.data.to_json());
-                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, details))?;
+                let (action, details) =
+                    (AuditAction::WorkspaceChanged, AuditDetails::Event(event.data.clone()));
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
                 row.version = tx.update_workspace(&row, row.version)?;
                 Ok(row)
             })

@@ -1,7 +1,6 @@
 //! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
 
-use serde_json::json;
-use warren_model::{AuditAction, Desired, ErrorCode, Status, Workspace, WorkspaceId};
+use warren_model::{AuditAction, AuditDetails, Desired, ErrorCode, Status, Workspace, WorkspaceId};
 use warren_rules::lifecycle::Signal;
 pub use warren_rules::lifecycle::reconcile::RemovalCounts;
 use warren_rules::lifecycle::reconcile::removal_counts;
@@ -121,9 +120,10 @@ fn mark_removed(
         row.raise_generation();
         apply_signal(tx, &mut row, Signal::Remove, inputs, &SignalOptions::default())?;
         let secrets = tx.delete_secrets_of(row.id)?;
-        let details = json!({ "name": row.name.as_str(), "secrets": secrets, "is_purged": is_purged });
+        let name = row.name.as_str().to_owned();
+        let details = AuditDetails::WorkspaceRemoved { name, secrets, is_purged };
         let action = AuditAction::WorkspaceRemoved;
-        tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, details))?;
+        tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, &details))?;
     }
     if row != known {
         row.version = tx.update_workspace(&row, row.version)?;

@@ -7,10 +7,10 @@ use super::{EventField, FieldType};
 use crate::session::{PhaseKind, Suspension};
 use crate::{
     ApprovalId, ApprovalState, ChannelId, ChatMessageId, ConversationId, DelegationId, DelegationState,
-    DeliveryId, DeliveryReason, MemoryId, MemoryScope, Principal, ProviderKind, RunCause, ScheduleChange,
-    ScheduleId, ScheduleRunId, SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState,
-    TemplateName, Tier, Timestamp, TokenId, TokenKind, WebhookCallId, WebhookId, WebhookStopReason,
-    WorkspaceId,
+    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, Principal, ProbeWay,
+    ProviderKind, RefusalKind, RunCause, ScheduleChange, ScheduleId, ScheduleRunId, SecretOwnerKind,
+    SessionId, SkipReason, Status, TaskId, TaskState, TemplateName, Tier, Timestamp, TokenId, TokenKind,
+    WebhookCallId, WebhookId, WebhookStopReason, WorkspaceId,
 };
 
 /// Makes of the table: `EventKind`, one struct per kind, and `EventData`, which holds any of them. Fields behind `;`
@@ -134,9 +134,8 @@ events! {
     WorkspaceRemovalFailed = "workspace.removal.failed" { attempts: u32, reason: String }
     /// The runtime of a workspace registered; `boots` counts how often one did.
     WorkspaceRegistered = "workspace.runtime.registered" { boots: u64, version: Option<String> }
-    /// A runtime whose work shows no progress was asked whether it is there. `way` is `card`, `box` or `claims`; `found` is
-    /// `answers`, `silent` or `unknown`.
-    WorkspaceProbed = "workspace.runtime.probed" { way: String, found: String, reason: String }
+    /// A runtime whose work shows no progress was asked whether it is there.
+    WorkspaceProbed = "workspace.runtime.probed" { way: ProbeWay, found: Finding, reason: String }
     /// The image that a workspace is made from is another now: it is made anew.
     WorkspaceImageRefreshed = "workspace.image.refreshed" { image: String, from: Option<String>, to: String }
     /// The runtime of a workspace reported. Never stored: it has no sequence, and only who asks for live events sees it.
@@ -149,7 +148,7 @@ events! {
         status: Status,
     }
     /// A file of a workspace was written, moved or deleted through Warren.
-    WorkspaceFileChanged = "workspace.file.changed" { operation: String, path: String, bytes: u64 }
+    WorkspaceFileChanged = "workspace.file.changed" { operation: FileChange, path: String, bytes: u64 }
     /// A background process or terminal was started in a workspace; its end is a `workspace.command.finished`.
     WorkspaceProcessStarted = "workspace.process.started" { process: u32, program: String, has_pty: bool }
     /// A command in a workspace ended; `abandoned` if Warren ended it because nobody waited for it any more. `process`
@@ -165,7 +164,7 @@ events! {
     }
     /// A tool call was refused by policy, or several were: a roll-up carries their exact count.
     WorkspaceToolRefused = "workspace.tool.refused" {
-        kind: String,
+        kind: RefusalKind,
         count: u64;
         tool: String,
         sentence: String,

@@ -2,14 +2,14 @@
 
 use warren_model::{DeliveryReason, ErrorCode, PublicFailure};
 use warren_rules::messages::dispatch::Outcome;
-use warren_rules::outbound::Refusal;
+use warren_rules::outbound::UrlRefusal;
 use warren_rules::text::json_bounds::TooMuch;
 
 /// Why a call is not made. Nothing was looked up beyond the name, and nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("the URL {0}")]
-    Url(#[from] Refusal),
+    Url(#[from] UrlRefusal),
     #[error("the header `{0}` is not one that a caller sets, or its value is not one line of text")]
     Header(String),
     #[error("the credential belongs to another origin")]
@@ -98,8 +98,8 @@ impl CallError {
     }
 }
 
-impl From<Refusal> for CallError {
-    fn from(refusal: Refusal) -> Self {
+impl From<UrlRefusal> for CallError {
+    fn from(refusal: UrlRefusal) -> Self {
         Self::Refused(Refused::Url(refusal))
     }
 }

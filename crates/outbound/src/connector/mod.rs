@@ -38,7 +38,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
-use warren_rules::outbound::{Host, OutboundPolicy, Refusal, Target, judge_url};
+use warren_rules::outbound::{Host, OutboundPolicy, Target, UrlRefusal, judge_url};
 
 use resolver::{Guarded, LookUpError};
 
@@ -117,15 +117,15 @@ impl Connector {
         Ok(CheckedUrl { url, addresses })
     }
 
-    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Refusal> {
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, UrlRefusal> {
         match timeout(self.connect_timeout(), self.0.guarded.look_up(name)).await {
             Ok(Ok(addresses)) => Ok(addresses),
             Ok(Err(LookUpError::Refused(refusal))) => Err(refusal),
             Ok(Err(LookUpError::Failed(error))) => {
                 tracing::debug!(%error, host.name = name, "a name could not be looked up");
-                Err(Refusal::NoAddress)
+                Err(UrlRefusal::NoAddress)
             }
-            Err(_) => Err(Refusal::NoAddress),
+            Err(_) => Err(UrlRefusal::NoAddress),
         }
     }
 

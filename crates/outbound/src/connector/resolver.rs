@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use warren_rules::outbound::{Host, OutboundPolicy, Refusal, judge_addresses, judge_name};
+use warren_rules::outbound::{Host, OutboundPolicy, UrlRefusal, judge_addresses, judge_name};
 
 /// Looks up names.
 #[async_trait]
@@ -37,7 +37,7 @@ pub(super) struct Guarded {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LookUpError {
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] UrlRefusal),
     #[error("the name could not be looked up")]
     Failed(#[from] io::Error),
 }

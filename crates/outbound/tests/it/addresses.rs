@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use warren_outbound::{
-    BadAnswer, Call, CallError, Connector, Credential, MAX_HOPS, Refusal, Refused, hops_of,
+    BadAnswer, Call, CallError, Connector, Credential, MAX_HOPS, Refused, UrlRefusal, hops_of,
 };
 
 use crate::peer::{Peer, Script, open, opening};
@@ -45,7 +45,7 @@ async fn a_name_that_leads_elsewhere_the_second_time_is_never_followed_inside() 
         }
         match connector.call(Call::get(&url)).await {
             Ok(answer) => reached += usize::from(answer.status == 200),
-            Err(CallError::Refused(Refused::Url(Refusal::LeadsTo { .. }))) => refused += 1,
+            Err(CallError::Refused(Refused::Url(UrlRefusal::LeadsTo { .. }))) => refused += 1,
             Err(other) => panic!("{other}"),
         }
         let looked_up = script.asked.load(Ordering::SeqCst);

@@ -112,7 +112,7 @@ pub enum Access {
 pub fn decide(caller: &Caller, action: Action, target: Target) -> Access {
     match caller.kind {
         // A session is made from a link that only an operator can make.
-        TokenKind::Admin | TokenKind::Session => Access::Allowed,
+        TokenKind::Admin | TokenKind::SignIn => Access::Allowed,
         TokenKind::User => decide_user(caller, action, target),
         TokenKind::Workspace | TokenKind::Runner => decide_workspace(caller, action, target),
         TokenKind::Join | TokenKind::Login => decide_single_use(caller, target),
@@ -193,7 +193,7 @@ pub fn has_ended(token: &Token, now: Timestamp) -> bool {
 pub fn speaks_for_box(token: &Token, workspace: WorkspaceId) -> bool {
     let is_of_workspaces = match token.kind {
         TokenKind::Workspace | TokenKind::Join | TokenKind::Runner => true,
-        TokenKind::Admin | TokenKind::User | TokenKind::Login | TokenKind::Session => false,
+        TokenKind::Admin | TokenKind::User | TokenKind::Login | TokenKind::SignIn => false,
     };
     is_of_workspaces && token.workspace_id == Some(workspace)
 }
@@ -250,12 +250,12 @@ pub fn may_revoke(caller: &Caller, token: &MintRequest) -> bool {
         TokenKind::Workspace | TokenKind::Join | TokenKind::Runner => {
             caller.scopes.contains(Scope::WorkspacesUse)
         }
-        TokenKind::Admin | TokenKind::Login | TokenKind::Session => false,
+        TokenKind::Admin | TokenKind::Login | TokenKind::SignIn => false,
     }
 }
 
 fn is_operator(caller: &Caller) -> bool {
-    matches!(caller.kind, TokenKind::Admin | TokenKind::Session)
+    matches!(caller.kind, TokenKind::Admin | TokenKind::SignIn)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,7 +307,7 @@ pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRef
             Ok(())
         }
         TokenKind::Workspace | TokenKind::Join => Err(MintRefusal::WiderThanOwn),
-        TokenKind::Runner | TokenKind::Login | TokenKind::Session => Err(MintRefusal::KindNotOffered),
+        TokenKind::Runner | TokenKind::Login | TokenKind::SignIn => Err(MintRefusal::KindNotOffered),
     }
 }
 
@@ -469,7 +469,7 @@ mod tests {
             scopes: scopes.iter().copied().collect(),
             workspace_id: None,
         };
-        for kind in [TokenKind::Admin, TokenKind::Session, TokenKind::Login, TokenKind::Workspace] {
+        for kind in [TokenKind::Admin, TokenKind::SignIn, TokenKind::Login, TokenKind::Workspace] {
             assert!(!may_revoke(&narrow, &token(kind, &[])), "{kind:?}");
             assert!(may_revoke(&caller(TokenKind::Admin, &[]), &token(kind, &[])));
         }
@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn kinds_that_are_not_made_on_request_are_refused() {
         let admin = caller(TokenKind::Admin, &[]);
-        for kind in [TokenKind::Runner, TokenKind::Login, TokenKind::Session] {
+        for kind in [TokenKind::Runner, TokenKind::Login, TokenKind::SignIn] {
             let request = MintRequest { kind, scopes: ScopeSet::EMPTY, workspace_id: None };
             assert_eq!(decide_mint(&admin, &request), Err(MintRefusal::KindNotOffered));
         }

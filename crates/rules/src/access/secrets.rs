@@ -11,11 +11,11 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    BehindOf, Capability, ProviderConfig, Reuse, Runtime, SealedSecret, SecretName, Status, Workspace,
-    WorkspaceId, WorkspaceSpec,
+    BehindOf, Capability, ProviderConfig, RefusalKind, Reuse, Runtime, SealedSecret, SecretName, Status,
+    Workspace, WorkspaceId, WorkspaceSpec,
 };
 
-use crate::boxes::command_policy::{Refusal, RefusalKind, is_reserved_variable};
+use crate::boxes::command_policy::{CommandRefusal, is_reserved_variable};
 
 /// Whether a secret may have this name: not one that changes how programs are found or loaded, and none of Warren's.
 pub fn check_name(name: &SecretName) -> Result<(), &'static str> {
@@ -38,8 +38,8 @@ pub fn in_effect(secrets: Vec<SealedSecret>) -> BTreeMap<SecretName, SealedSecre
 }
 
 /// Why a model cannot set this variable for a command.
-pub fn not_for_models(name: &str) -> Refusal {
-    Refusal {
+pub fn not_for_models(name: &str) -> CommandRefusal {
+    CommandRefusal {
         kind: RefusalKind::Variable,
         sentence: format!("the variable `{name}` is a secret of this workspace and may not be set"),
         allowed: "the secret is in the command's environment already; other variables may be set".into(),

@@ -12,7 +12,7 @@
 mod arguments;
 mod split;
 
-use warren_model::{CommandMode, ProviderKind, RunPolicy};
+use warren_model::{CommandMode, ProviderKind, RefusalKind, RunPolicy};
 
 /// Bytes of all words together.
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024;
@@ -33,50 +33,12 @@ pub enum Decision {
     Argv(Vec<String>),
     /// Give this text to a shell. Only ever inside a box.
     Script(String),
-    Refused(Refusal),
-}
-
-/// Why something was refused: the unit in which refusals are counted. A closed set, so that a flood of different
-/// program names is one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RefusalKind {
-    /// Empty, too long, NUL, an unbalanced quote: no policy would take it.
-    Malformed,
-    /// `command` where only `argv` is taken, or a shell where there is no box.
-    Mode,
-    Metacharacter,
-    /// The program has a path instead of a name.
-    ProgramPath,
-    ProgramNotAllowed,
-    /// No allowlist, and no box.
-    NothingAllowed,
-    /// The program exists to start others.
-    Launcher,
-    /// An argument that makes an allowed program start another.
-    Argument,
-    /// An environment variable that changes what programs do.
-    Variable,
-}
-
-impl RefusalKind {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::Mode => "mode",
-            Self::Metacharacter => "metacharacter",
-            Self::ProgramPath => "program_path",
-            Self::ProgramNotAllowed => "program_not_allowed",
-            Self::NothingAllowed => "nothing_allowed",
-            Self::Launcher => "launcher",
-            Self::Argument => "argument",
-            Self::Variable => "variable",
-        }
-    }
+    Refused(CommandRefusal),
 }
 
 /// An answer the model can use: what was refused, and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CommandRefusal {
     pub kind: RefusalKind,
     /// What was refused and why.
     pub sentence: String,
@@ -153,11 +115,11 @@ pub fn is_reserved_variable(name: &str) -> bool {
 }
 
 /// Whether the model may set this variable: not one that names other programs or code to load (sec/T03).
-pub fn check_variable(name: &str) -> Result<(), Refusal> {
+pub fn check_variable(name: &str) -> Result<(), CommandRefusal> {
     if is_variable_name(name) && !arguments::is_reserved_for_models(name) {
         return Ok(());
     }
-    Err(Refusal {
+    Err(CommandRefusal {
         kind: RefusalKind::Variable,
         sentence: format!("the variable `{}` may not be set", shown(name)),
         allowed:
@@ -167,8 +129,12 @@ pub fn check_variable(name: &str) -> Result<(), Refusal> {
     })
 }
 
-fn judge(policy: &RunPolicy, provider_is_boxed: bool, request: Request<'_>) -> Result<Decision, Refusal> {
-    let refuse = |kind, sentence: String| Refusal {
+fn judge(
+    policy: &RunPolicy,
+    provider_is_boxed: bool,
+    request: Request<'_>,
+) -> Result<Decision, CommandRefusal> {
+    let refuse = |kind, sentence: String| CommandRefusal {
         kind,
         sentence,
         allowed: allowed_sentence(policy, provider_is_boxed),

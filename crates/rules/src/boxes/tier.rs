@@ -20,14 +20,14 @@ fn of_grants(mounts: &[Mount], pass_env: &[String]) -> Tier {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum TierRefusal {
     /// The config needs more than the tier that was named.
     TooLow { needed: Tier },
     /// Only operators give this tier.
     OperatorsOnly { tier: Tier },
 }
 
-impl Refusal {
+impl TierRefusal {
     pub fn sentence(self) -> String {
         match self {
             Self::TooLow { needed } => format!("tier: this config needs the tier `{needed}`"),
@@ -41,14 +41,18 @@ impl Refusal {
 }
 
 /// The tier of a new workspace: as asked, or the least that its config needs.
-pub fn decide(asked: Option<Tier>, provider: &ProviderConfig, is_operator: bool) -> Result<Tier, Refusal> {
+pub fn decide(
+    asked: Option<Tier>,
+    provider: &ProviderConfig,
+    is_operator: bool,
+) -> Result<Tier, TierRefusal> {
     let needed = needed(provider);
     let tier = asked.unwrap_or(needed);
     if tier < needed {
-        return Err(Refusal::TooLow { needed });
+        return Err(TierRefusal::TooLow { needed });
     }
     if tier > Tier::Basic && !is_operator {
-        return Err(Refusal::OperatorsOnly { tier });
+        return Err(TierRefusal::OperatorsOnly { tier });
     }
     Ok(tier)
 }
@@ -91,11 +95,11 @@ mod tests {
     #[test]
     fn more_than_a_box_is_given_by_operators_only_and_never_less_than_needed() {
         assert_eq!(decide(None, &sandbox(vec![]), false), Ok(Tier::Basic));
-        let refused = Err(Refusal::OperatorsOnly { tier: Tier::Extended });
+        let refused = Err(TierRefusal::OperatorsOnly { tier: Tier::Extended });
         assert_eq!(decide(None, &sandbox(vec![mount()]), false), refused);
-        let refused = Err(Refusal::OperatorsOnly { tier: Tier::Privileged });
+        let refused = Err(TierRefusal::OperatorsOnly { tier: Tier::Privileged });
         assert_eq!(decide(Some(Tier::Privileged), &sandbox(vec![]), false), refused);
-        let refused = Err(Refusal::TooLow { needed: Tier::Extended });
+        let refused = Err(TierRefusal::TooLow { needed: Tier::Extended });
         assert_eq!(decide(Some(Tier::Basic), &sandbox(vec![mount()]), true), refused);
     }
 }

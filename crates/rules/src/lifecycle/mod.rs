@@ -162,7 +162,7 @@ pub enum Decision {
     /// Nothing to write.
     Stay,
     /// The caller asked for what cannot be.
-    Refuse(Refusal),
+    Refuse(TransitionRefusal),
 }
 
 /// A new status, the reason shown with it, and the event to write in the same transaction.
@@ -175,7 +175,7 @@ pub struct Change {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum TransitionRefusal {
     Removed,
     NotPaused,
     NotHibernated,
@@ -185,7 +185,7 @@ pub enum Refusal {
     TasksActive,
 }
 
-impl Refusal {
+impl TransitionRefusal {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Removed => "the workspace is removed",
@@ -243,7 +243,7 @@ pub fn signal_towards(status: Status, desired: Desired) -> Option<Signal> {
     }
 }
 
-/// Whether a wish reaches all below a workspace: a rest and its end do (F7).
+/// Whether a desired state reaches all below a workspace: a rest and its end do (F7).
 pub fn reaches_below(status: Status, desired: Desired) -> bool {
     match desired {
         Desired::Paused => true,
@@ -252,7 +252,7 @@ pub fn reaches_below(status: Status, desired: Desired) -> bool {
     }
 }
 
-/// Whether such a wish, sent to a workspace with status `root`, changes one below it: the end of a rest takes only what
+/// Whether such a desired state, sent to a workspace with status `root`, changes one below it: the end of a rest takes only what
 /// rests.
 pub fn is_reached(status: Status, root: Status, desired: Desired) -> bool {
     desired != Desired::Running || status == root
@@ -486,7 +486,7 @@ fn work_failed(status: Status, facts: &Facts) -> Decision {
 
 fn pause(status: Status) -> Decision {
     match status {
-        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Removed => Decision::Refuse(TransitionRefusal::Removed),
         Status::Paused => Decision::Stay,
         Status::Provisioning
         | Status::AwaitingAgent
@@ -500,8 +500,8 @@ fn pause(status: Status) -> Decision {
 
 fn resume(status: Status, facts: &Facts) -> Decision {
     match status {
-        Status::Removed => Decision::Refuse(Refusal::Removed),
-        Status::Paused if facts.has_paused_ancestor => Decision::Refuse(Refusal::AncestorPaused),
+        Status::Removed => Decision::Refuse(TransitionRefusal::Removed),
+        Status::Paused if facts.has_paused_ancestor => Decision::Refuse(TransitionRefusal::AncestorPaused),
         Status::Paused => change(Status::Provisioning, None),
         Status::Provisioning
         | Status::AwaitingAgent
@@ -509,15 +509,15 @@ fn resume(status: Status, facts: &Facts) -> Decision {
         | Status::Degraded
         | Status::Offline
         | Status::Failed
-        | Status::Hibernated => Decision::Refuse(Refusal::NotPaused),
+        | Status::Hibernated => Decision::Refuse(TransitionRefusal::NotPaused),
     }
 }
 
 fn hibernate(status: Status, facts: &Facts) -> Decision {
     match status {
-        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Removed => Decision::Refuse(TransitionRefusal::Removed),
         Status::Hibernated => Decision::Stay,
-        Status::Paused => Decision::Refuse(Refusal::NotRunning),
+        Status::Paused => Decision::Refuse(TransitionRefusal::NotRunning),
         Status::Provisioning
         | Status::AwaitingAgent
         | Status::Online
@@ -525,7 +525,7 @@ fn hibernate(status: Status, facts: &Facts) -> Decision {
         | Status::Offline
         | Status::Failed => {
             if facts.active_tasks > 0 && !facts.is_forced {
-                Decision::Refuse(Refusal::TasksActive)
+                Decision::Refuse(TransitionRefusal::TasksActive)
             } else {
                 change(Status::Hibernated, Some("Asleep until a message comes."))
             }
@@ -535,8 +535,10 @@ fn hibernate(status: Status, facts: &Facts) -> Decision {
 
 fn wake(status: Status, facts: &Facts) -> Decision {
     match status {
-        Status::Removed => Decision::Refuse(Refusal::Removed),
-        Status::Hibernated if facts.has_paused_ancestor => Decision::Refuse(Refusal::AncestorPaused),
+        Status::Removed => Decision::Refuse(TransitionRefusal::Removed),
+        Status::Hibernated if facts.has_paused_ancestor => {
+            Decision::Refuse(TransitionRefusal::AncestorPaused)
+        }
         Status::Hibernated => change(Status::Provisioning, None),
         Status::Provisioning
         | Status::AwaitingAgent
@@ -544,14 +546,14 @@ fn wake(status: Status, facts: &Facts) -> Decision {
         | Status::Degraded
         | Status::Offline
         | Status::Failed
-        | Status::Paused => Decision::Refuse(Refusal::NotHibernated),
+        | Status::Paused => Decision::Refuse(TransitionRefusal::NotHibernated),
     }
 }
 
 fn restart(status: Status) -> Decision {
     match status {
-        Status::Removed => Decision::Refuse(Refusal::Removed),
-        Status::Paused | Status::Hibernated => Decision::Refuse(Refusal::NotRunning),
+        Status::Removed => Decision::Refuse(TransitionRefusal::Removed),
+        Status::Paused | Status::Hibernated => Decision::Refuse(TransitionRefusal::NotRunning),
         Status::Provisioning
         | Status::AwaitingAgent
         | Status::Online
@@ -563,7 +565,7 @@ fn restart(status: Status) -> Decision {
 
 fn reset(status: Status) -> Decision {
     match status {
-        Status::Removed => Decision::Refuse(Refusal::Removed),
+        Status::Removed => Decision::Refuse(TransitionRefusal::Removed),
         Status::Failed => change(Status::Provisioning, None),
         Status::Provisioning
         | Status::AwaitingAgent
@@ -571,7 +573,7 @@ fn reset(status: Status) -> Decision {
         | Status::Degraded
         | Status::Offline
         | Status::Paused
-        | Status::Hibernated => Decision::Refuse(Refusal::NotFailed),
+        | Status::Hibernated => Decision::Refuse(TransitionRefusal::NotFailed),
     }
 }
 

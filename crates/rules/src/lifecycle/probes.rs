@@ -9,57 +9,16 @@
 //!   nothing found out ─▶ asked again soon
 //! ```
 
-use warren_model::{Runtime, Status, Timestamp, Vitals};
+use warren_model::{Finding, ProbeWay, Runtime, Status, Timestamp, Vitals};
 
 use crate::lifecycle::Signal;
 
-/// How a runtime is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// Its agent card is fetched.
-    Card,
-    /// Its box is asked.
-    Box,
-    /// It comes and asks itself: whether it still does is seen from its queue.
-    Claims,
-}
-
-impl Way {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Card => "card",
-            Self::Box => "box",
-            Self::Claims => "claims",
-        }
-    }
-}
-
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
-    Answers,
-    /// It does not answer.
-    Silent,
-    /// It could not be asked: no verdict.
-    Unknown,
-}
-
-impl Finding {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Answers => "answers",
-            Self::Silent => "silent",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 /// Which way leads closest to the runtime itself.
-pub const fn way(runtime: Runtime, can_be_called: bool) -> Way {
+pub const fn way(runtime: Runtime, can_be_called: bool) -> ProbeWay {
     match runtime {
-        _ if can_be_called => Way::Card,
-        Runtime::Hosted | Runtime::Resident => Way::Box,
-        Runtime::External => Way::Claims,
+        _ if can_be_called => ProbeWay::Card,
+        Runtime::Hosted | Runtime::Resident => ProbeWay::Box,
+        Runtime::External => ProbeWay::Claims,
     }
 }
 
@@ -100,7 +59,7 @@ const ANSWERED_AGAIN_MS: i64 = 5 * 60_000;
 /// One that could not be asked, sooner.
 const UNKNOWN_AGAIN_MS: i64 = 60_000;
 
-pub fn judge(status: Status, vitals: &Vitals, way: Way, finding: Finding, now: Timestamp) -> Verdict {
+pub fn judge(status: Status, vitals: &Vitals, way: ProbeWay, finding: Finding, now: Timestamp) -> Verdict {
     if status != Status::Degraded || vitals.probe_at.is_none() {
         return Verdict::Outdated;
     }
@@ -115,20 +74,20 @@ pub fn judge(status: Status, vitals: &Vitals, way: Way, finding: Finding, now: T
     }
 }
 
-const fn sentence(way: Way, finding: Finding) -> &'static str {
+const fn sentence(way: ProbeWay, finding: Finding) -> &'static str {
     match (finding, way) {
-        (Finding::Answers, Way::Card) => {
+        (Finding::Answers, ProbeWay::Card) => {
             "Work is in flight without progress; the runtime answers when it is asked."
         }
-        (Finding::Answers, Way::Box) => "Work is in flight without progress; its box answers.",
-        (Finding::Answers, Way::Claims) => {
+        (Finding::Answers, ProbeWay::Box) => "Work is in flight without progress; its box answers.",
+        (Finding::Answers, ProbeWay::Claims) => {
             "Work is in flight without progress; the runtime still holds its messages."
         }
-        (Finding::Silent, Way::Card) => {
+        (Finding::Silent, ProbeWay::Card) => {
             "Work was in flight without progress, and the runtime does not answer."
         }
-        (Finding::Silent, Way::Box) => "Work was in flight without progress, and its box has ended.",
-        (Finding::Silent, Way::Claims) => {
+        (Finding::Silent, ProbeWay::Box) => "Work was in flight without progress, and its box has ended.",
+        (Finding::Silent, ProbeWay::Claims) => {
             "Work was in flight without progress, and the runtime takes no messages any more."
         }
         (Finding::Unknown, _) => {
@@ -150,7 +109,7 @@ mod tests {
     // F14
     #[test]
     fn only_silence_leads_on_and_only_while_it_is_still_stalled() {
-        for way in [Way::Card, Way::Box, Way::Claims] {
+        for way in [ProbeWay::Card, ProbeWay::Box, ProbeWay::Claims] {
             for &status in Status::ALL {
                 let verdict = judge(status, &asked(), way, Finding::Silent, NOW);
                 let leads = matches!(verdict, Verdict::Leads { signal: Signal::ProbeFailed, .. });
@@ -180,9 +139,9 @@ mod tests {
     // F14
     #[test]
     fn the_way_leads_to_the_runtime_itself_where_there_is_one() {
-        assert_eq!(way(Runtime::External, true), Way::Card);
-        assert_eq!(way(Runtime::Resident, true), Way::Card);
-        assert_eq!(way(Runtime::Resident, false), Way::Box);
-        assert_eq!(way(Runtime::External, false), Way::Claims);
+        assert_eq!(way(Runtime::External, true), ProbeWay::Card);
+        assert_eq!(way(Runtime::Resident, true), ProbeWay::Card);
+        assert_eq!(way(Runtime::Resident, false), ProbeWay::Box);
+        assert_eq!(way(Runtime::External, false), ProbeWay::Claims);
     }
 }

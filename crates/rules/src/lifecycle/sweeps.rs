@@ -91,8 +91,8 @@ enum Effect {
     Signal(Signal),
     /// Bring it up anew, as a further try.
     Restart,
-    /// Write the wish and send the signal towards it.
-    Wish(Desired),
+    /// Write what is desired and send the signal towards it.
+    SetDesired(Desired),
     /// Have the reconciler look at it now, and note when to look again should that one die.
     Reconcile { look_again_at: Timestamp },
     /// Find out whether the runtime is there, and note when to ask again should the one who asks die.
@@ -192,8 +192,8 @@ pub enum Act {
     Write,
     /// Send the signal through the table first.
     Signal(Signal),
-    /// Write the wish and send the signal towards it.
-    Wish(Desired),
+    /// Write what is desired and send the signal towards it.
+    SetDesired(Desired),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,7 +223,7 @@ pub fn deed(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> O
             row.mending.attempts = row.mending.attempts.saturating_add(1);
             (vitals, Act::Signal(Signal::Restart), Then::Reconcile)
         }
-        Effect::Wish(desired) => (vitals, Act::Wish(desired), Then::Reconcile),
+        Effect::SetDesired(desired) => (vitals, Act::SetDesired(desired), Then::Reconcile),
         Effect::Reconcile { look_again_at } => {
             row.mending.next_at = Some(look_again_at);
             (vitals, Act::Write, Then::Reconcile)
@@ -328,7 +328,9 @@ fn to_be_mended(row: &Workspace, now: Timestamp) -> Effect {
 fn idle(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Effect {
     match row.status {
         _ if !is_past(vitals.idle_deadline, now) => Effect::Leave,
-        Status::Online | Status::Degraded if vitals.active_tasks == 0 => Effect::Wish(Desired::Hibernated),
+        Status::Online | Status::Degraded if vitals.active_tasks == 0 => {
+            Effect::SetDesired(Desired::Hibernated)
+        }
         Status::Online
         | Status::Degraded
         | Status::Provisioning
@@ -420,11 +422,11 @@ mod tests {
             let effect = plan(sweep, &row, &vitals, NOW);
             prop_assert_eq!(effect == Effect::Leave, deadline.is_none_or(|at| at > NOW));
             let touches_status =
-                matches!(effect, Effect::Signal(_) | Effect::Restart | Effect::Wish(_));
+                matches!(effect, Effect::Signal(_) | Effect::Restart | Effect::SetDesired(_));
             if touches_status {
                 prop_assert!(!matches!(status, Status::Paused | Status::Hibernated | Status::Removed));
             }
-            if matches!(effect, Effect::Wish(_)) {
+            if matches!(effect, Effect::SetDesired(_)) {
                 prop_assert_eq!(active_tasks, 0);
             }
         }

@@ -158,7 +158,7 @@ fn a_hosted_place_is_online_when_ready_and_others_wait_for_their_agent() {
 fn resume_under_a_paused_ancestor_is_refused() {
     let facts = Facts { has_paused_ancestor: true, ..calm() };
     for (status, signal) in [(Status::Paused, Signal::Resume), (Status::Hibernated, Signal::Wake)] {
-        assert_eq!(transition(status, signal, &facts), Decision::Refuse(Refusal::AncestorPaused));
+        assert_eq!(transition(status, signal, &facts), Decision::Refuse(TransitionRefusal::AncestorPaused));
         assert_eq!(after(status, signal, &calm()), Status::Provisioning);
     }
 }
@@ -167,7 +167,10 @@ fn resume_under_a_paused_ancestor_is_refused() {
 #[test]
 fn hibernating_with_tasks_in_flight_takes_force() {
     let busy = Facts { active_tasks: 1, ..calm() };
-    assert_eq!(transition(Status::Online, Signal::Hibernate, &busy), Decision::Refuse(Refusal::TasksActive));
+    assert_eq!(
+        transition(Status::Online, Signal::Hibernate, &busy),
+        Decision::Refuse(TransitionRefusal::TasksActive)
+    );
     let forced = Facts { is_forced: true, ..busy };
     assert_eq!(after(Status::Online, Signal::Hibernate, &forced), Status::Hibernated);
 }

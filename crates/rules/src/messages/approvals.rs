@@ -29,7 +29,7 @@ impl Decider {
             Self::Policy(_) => true,
             Self::Caller { principal, token } => {
                 let is_persons = match token {
-                    TokenKind::Admin | TokenKind::Session | TokenKind::User => true,
+                    TokenKind::Admin | TokenKind::SignIn | TokenKind::User => true,
                     TokenKind::Workspace | TokenKind::Runner | TokenKind::Join | TokenKind::Login => false,
                 };
                 is_persons && principal.kind == PrincipalKind::User
@@ -45,7 +45,7 @@ pub enum Decision {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ApprovalRefusal {
     /// Only people and their policies decide.
     NotAPerson,
     /// Nobody answers their own question.
@@ -61,19 +61,19 @@ pub fn decide(
     decision: Decision,
     note: Option<String>,
     now: Timestamp,
-) -> Result<Approval, Refusal> {
+) -> Result<Approval, ApprovalRefusal> {
     if !decider.is_person_or_policy() {
-        return Err(Refusal::NotAPerson);
+        return Err(ApprovalRefusal::NotAPerson);
     }
     let principal = decider.principal();
     if principal == approval.asked_by {
-        return Err(Refusal::OwnQuestion);
+        return Err(ApprovalRefusal::OwnQuestion);
     }
     if approval.state != ApprovalState::Pending {
-        return Err(Refusal::Over(approval.state));
+        return Err(ApprovalRefusal::Over(approval.state));
     }
     if is_late(approval, now) {
-        return Err(Refusal::Over(ApprovalState::Expired));
+        return Err(ApprovalRefusal::Over(ApprovalState::Expired));
     }
     let state = match decision {
         Decision::Approve => ApprovalState::Approved,
@@ -136,7 +136,7 @@ mod tests {
         let workspace = Principal::workspace(WorkspaceId::from_bytes([9; 16]));
         let tokens = [
             TokenKind::Admin,
-            TokenKind::Session,
+            TokenKind::SignIn,
             TokenKind::User,
             TokenKind::Workspace,
             TokenKind::Runner,
@@ -144,7 +144,7 @@ mod tests {
             TokenKind::Login,
         ];
         for token in tokens {
-            let is_allowed = matches!(token, TokenKind::Admin | TokenKind::Session | TokenKind::User);
+            let is_allowed = matches!(token, TokenKind::Admin | TokenKind::SignIn | TokenKind::User);
             let decided = decide(&pending(), &person(token), Decision::Approve, None, NOW);
             assert_eq!(decided.is_ok(), is_allowed, "{token:?}");
             for principal in [
@@ -157,7 +157,7 @@ mod tests {
                 let other = Decider::Caller { principal, token };
                 assert_eq!(
                     decide(&pending(), &other, Decision::Approve, None, NOW),
-                    Err(Refusal::NotAPerson)
+                    Err(ApprovalRefusal::NotAPerson)
                 );
             }
         }
@@ -173,15 +173,15 @@ mod tests {
             decide(&pending(), &person(TokenKind::Admin), Decision::Approve, Some("ok".into()), NOW).unwrap();
         assert_eq!((approved.state, approved.note.as_deref()), (ApprovalState::Approved, Some("ok")));
         let again = decide(&approved, &person(TokenKind::Admin), Decision::Deny, None, NOW);
-        assert_eq!(again, Err(Refusal::Over(ApprovalState::Approved)));
+        assert_eq!(again, Err(ApprovalRefusal::Over(ApprovalState::Approved)));
         let own = Approval { asked_by: Principal::user(UserId::OPERATOR), ..pending() };
         assert_eq!(
             decide(&own, &person(TokenKind::Admin), Decision::Approve, None, NOW),
-            Err(Refusal::OwnQuestion)
+            Err(ApprovalRefusal::OwnQuestion)
         );
         let late = NOW.plus_ms(1_000);
         let decided = decide(&pending(), &person(TokenKind::Admin), Decision::Approve, None, late);
-        assert_eq!(decided, Err(Refusal::Over(ApprovalState::Expired)));
+        assert_eq!(decided, Err(ApprovalRefusal::Over(ApprovalState::Expired)));
         assert_eq!(expire(&pending(), NOW.plus_ms(999)), None);
         assert_eq!(expire(&pending(), late).unwrap().state, ApprovalState::Expired);
         assert_eq!(expire(&approved, late), None);

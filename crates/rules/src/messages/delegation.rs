@@ -6,7 +6,7 @@ use warren_model::{DelegationState, DeliveryState, TaskOrigin, TaskState, Worksp
 pub const MAX_DEPTH: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum DelegationRefusal {
     #[error("the work has come through this workspace already")]
     Cycle,
     #[error("the work has been handed on {MAX_DEPTH} times already")]
@@ -14,14 +14,18 @@ pub enum Refusal {
 }
 
 /// The origin of work that `from` hands to `to`, out of work that came by `origin`.
-pub fn hand_on(origin: &TaskOrigin, from: WorkspaceId, to: WorkspaceId) -> Result<Vec<WorkspaceId>, Refusal> {
+pub fn hand_on(
+    origin: &TaskOrigin,
+    from: WorkspaceId,
+    to: WorkspaceId,
+) -> Result<Vec<WorkspaceId>, DelegationRefusal> {
     let mut chain = origin.chain.clone();
     chain.push(from);
     if chain.contains(&to) {
-        return Err(Refusal::Cycle);
+        return Err(DelegationRefusal::Cycle);
     }
     if chain.len() > MAX_DEPTH {
-        return Err(Refusal::TooDeep);
+        return Err(DelegationRefusal::TooDeep);
     }
     Ok(chain)
 }
@@ -81,15 +85,15 @@ mod tests {
     fn work_does_not_go_round_in_circles_nor_too_deep() {
         let none = TaskOrigin::default();
         assert_eq!(hand_on(&none, id(1), id(2)), Ok(vec![id(1)]));
-        assert_eq!(hand_on(&none, id(1), id(1)), Err(Refusal::Cycle));
+        assert_eq!(hand_on(&none, id(1), id(1)), Err(DelegationRefusal::Cycle));
         let came = TaskOrigin { chain: vec![id(1), id(2)], parent: None };
-        assert_eq!(hand_on(&came, id(3), id(1)), Err(Refusal::Cycle));
+        assert_eq!(hand_on(&came, id(3), id(1)), Err(DelegationRefusal::Cycle));
         let mut origin = TaskOrigin::default();
         for depth in 0..20_u8 {
             match hand_on(&origin, id(depth), id(depth + 1)) {
                 Ok(chain) => origin = TaskOrigin { chain, parent: None },
                 Err(refusal) => {
-                    assert_eq!((refusal, usize::from(depth)), (Refusal::TooDeep, MAX_DEPTH));
+                    assert_eq!((refusal, usize::from(depth)), (DelegationRefusal::TooDeep, MAX_DEPTH));
                     return;
                 }
             }

@@ -95,7 +95,9 @@ pub fn fold(lines: impl IntoIterator<Item = Line>) -> Vec<Line> {
 mod tests {
     use serde_json::json;
     use warren_model::event::{TaskChanged, TaskProgressed, WorkspaceCommandFinished, WorkspaceFileChanged};
-    use warren_model::{DeliveryId, EventJson, Message, OrgId, Part, Principal, Role, TaskId, TaskState};
+    use warren_model::{
+        DeliveryId, EventJson, FileChange, Message, OrgId, Part, Principal, Role, TaskId, TaskState,
+    };
 
     use super::*;
 
@@ -143,7 +145,6 @@ mod tests {
             duration_ms: 1,
         };
         let (from, to) = (TaskState::Submitted, TaskState::Working);
-        let write = ("write".to_owned(), "a".to_owned());
         let cases: [(EventData, Option<&str>); 6] = [
             (
                 TaskChanged { task_id, delivery_id, from, to, reason: None }.into(),
@@ -151,7 +152,10 @@ mod tests {
             ),
             (WorkspaceCommandFinished { exit_code: None, ..finished.clone() }.into(), Some("make was ended")),
             (finished.into(), Some("make ended with 2")),
-            (WorkspaceFileChanged { operation: write.0, path: write.1, bytes: 1 }.into(), Some("write a")),
+            (
+                WorkspaceFileChanged { operation: FileChange::Write, path: "a".to_owned(), bytes: 1 }.into(),
+                Some("write a"),
+            ),
             (EventKind::TokenCreated.example(), None),
             (EventKind::WorkspaceStatusChanged.example(), None),
         ];

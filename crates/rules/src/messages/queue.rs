@@ -79,7 +79,7 @@ pub const fn may_ask(status: Status) -> bool {
     }
 }
 
-/// Until when a lane rests after something happened to one of its messages: with a runtime that has no time the others
+/// Until when a queue rests after something happened to one of its messages: with a runtime that has no time the others
 /// need not be tried, and one that answered is free.
 pub fn rest_after(event: &DeliveryEvent, not_before: Timestamp, known: Timestamp) -> Timestamp {
     match event {

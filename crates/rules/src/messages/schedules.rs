@@ -69,7 +69,7 @@ pub fn template_schedule_id(workspace_id: WorkspaceId, position: usize, at: Time
 
 /// A schedule that somebody wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct NewSchedule {
     pub name: String,
     pub timing: Timing,
     pub prompt: String,
@@ -78,7 +78,7 @@ pub struct Wish {
     pub overlap: OverlapPolicy,
 }
 
-impl Wish {
+impl NewSchedule {
     /// What a template says; the rest is as usual.
     pub fn of_spec(spec: &ScheduleSpec) -> Self {
         let timing = match (&spec.cron, spec.every_seconds) {
@@ -111,17 +111,17 @@ pub struct Making {
 }
 
 /// A schedule as it would be made, with its first slot.
-pub fn draft(wish: Wish, making: Making) -> Result<Schedule, Problem> {
+pub fn draft(new: NewSchedule, making: Making) -> Result<Schedule, Problem> {
     let mut schedule = Schedule {
         id: making.id,
         org_id: making.org_id,
         workspace_id: making.workspace_id,
-        name: wish.name,
-        timing: wish.timing,
-        prompt: wish.prompt,
-        jitter_seconds: wish.jitter_seconds,
-        missed: wish.missed,
-        overlap: wish.overlap,
+        name: new.name,
+        timing: new.timing,
+        prompt: new.prompt,
+        jitter_seconds: new.jitter_seconds,
+        missed: new.missed,
+        overlap: new.overlap,
         is_paused: false,
         next_slot: None,
         next_at: None,

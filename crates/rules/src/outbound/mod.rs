@@ -50,7 +50,7 @@ impl OutboundPolicy {
 
 /// Why something is not called. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum UrlRefusal {
     #[error("is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
     #[error("holds a space, a control character, a backslash, or a character outside ASCII")]
@@ -68,14 +68,14 @@ pub enum Refusal {
     /// The URL itself names the address.
     #[error("points to {0}")]
     Address(Range),
-    /// What a name led to. Told apart from [`Refusal::NoAddress`] in the log alone.
+    /// What a name led to. Told apart from [`UrlRefusal::NoAddress`] in the log alone.
     #[error("leads to {range} ({address})")]
     LeadsTo { address: IpAddr, range: Range },
     #[error("leads to no address")]
     NoAddress,
 }
 
-impl Refusal {
+impl UrlRefusal {
     /// For whoever wrote the URL. What a name leads to, or whether it leads anywhere, is not theirs to know: it would
     /// make this a map of the network behind us.
     pub fn public(&self) -> String {
@@ -115,53 +115,53 @@ const METADATA_HOSTS: [&str; 7] = [
 ];
 
 /// Judges the text alone.
-pub fn judge_url(text: &str, policy: &OutboundPolicy) -> Result<Target, Refusal> {
+pub fn judge_url(text: &str, policy: &OutboundPolicy) -> Result<Target, UrlRefusal> {
     if text.len() > MAX_URL_BYTES {
-        return Err(Refusal::TooLong);
+        return Err(UrlRefusal::TooLong);
     }
     if text.bytes().any(|byte| !byte.is_ascii_graphic() || byte == b'\\') {
-        return Err(Refusal::Characters);
+        return Err(UrlRefusal::Characters);
     }
     let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
     if !lower.starts_with("http://") && !lower.starts_with("https://") {
-        return Err(Refusal::Scheme);
+        return Err(UrlRefusal::Scheme);
     }
-    let mut url = Url::parse(text).map_err(|_| Refusal::NotAUrl)?;
+    let mut url = Url::parse(text).map_err(|_| UrlRefusal::NotAUrl)?;
     if !url.username().is_empty() || url.password().is_some() || authority(text).contains('@') {
-        return Err(Refusal::UserInfo);
+        return Err(UrlRefusal::UserInfo);
     }
     if url.port() == Some(0) {
-        return Err(Refusal::Port);
+        return Err(UrlRefusal::Port);
     }
     let host = match url.host() {
         Some(url::Host::Ipv4(address)) => literal(IpAddr::V4(address), policy)?,
         Some(url::Host::Ipv6(address)) => literal(IpAddr::V6(address), policy)?,
         Some(url::Host::Domain(name)) => judge_name(name, policy)?,
-        None => return Err(Refusal::NotAUrl),
+        None => return Err(UrlRefusal::NotAUrl),
     };
     if let Host::Address(address) = host {
         // Whoever connects goes to what was judged, and not to another spelling of it.
-        url.set_ip_host(address).map_err(|()| Refusal::NotAUrl)?;
+        url.set_ip_host(address).map_err(|()| UrlRefusal::NotAUrl)?;
     }
     url.set_fragment(None);
     Ok(Target { url, host })
 }
 
 /// Judges a host's name, before it is looked up.
-pub fn judge_name(name: &str, policy: &OutboundPolicy) -> Result<Host, Refusal> {
+pub fn judge_name(name: &str, policy: &OutboundPolicy) -> Result<Host, UrlRefusal> {
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.is_empty() {
-        return Err(Refusal::NotAUrl);
+        return Err(UrlRefusal::NotAUrl);
     }
     if METADATA_HOSTS.contains(&name) {
-        return Err(Refusal::MetadataHost);
+        return Err(UrlRefusal::MetadataHost);
     }
     if name == "localhost" || name.ends_with(".localhost") {
         let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
         let open: Vec<IpAddr> =
             own.into_iter().filter(|one| address::judge(*one, &policy.allow_private).is_ok()).collect();
         return if open.is_empty() {
-            Err(Refusal::Address(Range::Private))
+            Err(UrlRefusal::Address(Range::Private))
         } else {
             Ok(Host::Loopback(open))
         };
@@ -174,13 +174,13 @@ pub fn judge_name(name: &str, policy: &OutboundPolicy) -> Result<Host, Refusal> 
 pub fn judge_addresses(
     addresses: impl IntoIterator<Item = IpAddr>,
     policy: &OutboundPolicy,
-) -> Result<Vec<IpAddr>, Refusal> {
+) -> Result<Vec<IpAddr>, UrlRefusal> {
     let judged = addresses.into_iter().take(MAX_ADDRESSES + 1).map(|address| {
         address::judge(address, &policy.allow_private)
-            .map_err(|range| Refusal::LeadsTo { address: address.to_canonical(), range })
+            .map_err(|range| UrlRefusal::LeadsTo { address: address.to_canonical(), range })
     });
     let judged = judged.collect::<Result<Vec<_>, _>>()?;
-    if judged.is_empty() || judged.len() > MAX_ADDRESSES { Err(Refusal::NoAddress) } else { Ok(judged) }
+    if judged.is_empty() || judged.len() > MAX_ADDRESSES { Err(UrlRefusal::NoAddress) } else { Ok(judged) }
 }
 
 /// What stands between the scheme and the path, as it is written.
@@ -189,8 +189,8 @@ fn authority(text: &str) -> &str {
     behind.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-fn literal(address: IpAddr, policy: &OutboundPolicy) -> Result<Host, Refusal> {
-    address::judge(address, &policy.allow_private).map(Host::Address).map_err(Refusal::Address)
+fn literal(address: IpAddr, policy: &OutboundPolicy) -> Result<Host, UrlRefusal> {
+    address::judge(address, &policy.allow_private).map(Host::Address).map_err(UrlRefusal::Address)
 }
 
 #[cfg(test)]

@@ -101,23 +101,23 @@ fn sixty_six_spellings_of_forbidden_places_are_refused() {
 #[test]
 fn odd_texts_are_refused_by_what_is_odd_about_them() {
     let table = [
-        ("", Refusal::Scheme),
-        ("http://", Refusal::NotAUrl),
-        ("http://example.com:0/", Refusal::Port),
-        ("http://example.com:99999/", Refusal::NotAUrl),
-        ("http://a b/", Refusal::Characters),
-        ("http://a/\0", Refusal::Characters),
-        ("http://a:b@example.com/", Refusal::UserInfo),
-        ("http://@example.com/", Refusal::UserInfo),
-        ("http:example.com/", Refusal::Scheme),
-        ("//example.com/", Refusal::Scheme),
-        ("javascript:alert(1)", Refusal::Scheme),
-        ("http://[fe80::1%25eth0]/", Refusal::NotAUrl),
+        ("", UrlRefusal::Scheme),
+        ("http://", UrlRefusal::NotAUrl),
+        ("http://example.com:0/", UrlRefusal::Port),
+        ("http://example.com:99999/", UrlRefusal::NotAUrl),
+        ("http://a b/", UrlRefusal::Characters),
+        ("http://a/\0", UrlRefusal::Characters),
+        ("http://a:b@example.com/", UrlRefusal::UserInfo),
+        ("http://@example.com/", UrlRefusal::UserInfo),
+        ("http:example.com/", UrlRefusal::Scheme),
+        ("//example.com/", UrlRefusal::Scheme),
+        ("javascript:alert(1)", UrlRefusal::Scheme),
+        ("http://[fe80::1%25eth0]/", UrlRefusal::NotAUrl),
     ];
     for (text, refusal) in table {
         assert_eq!(judge_url(text, &shut()), Err(refusal), "{text:?}");
     }
-    assert_eq!(judge_url(&format!("http://a/{}", "x".repeat(5_000)), &shut()), Err(Refusal::TooLong));
+    assert_eq!(judge_url(&format!("http://a/{}", "x".repeat(5_000)), &shut()), Err(UrlRefusal::TooLong));
     let named = judge_url("HTTPS://Example.com:8443/a?b#c", &shut()).unwrap();
     assert_eq!(named.host, Host::Name("example.com".into()));
 }
@@ -129,18 +129,18 @@ fn one_private_address_spoils_the_whole_answer() {
     for bad in ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1"] {
         for answer in [[ip("8.8.8.8"), ip(bad)], [ip(bad), ip("8.8.8.8")]] {
             let refused = judge_addresses(answer, &shut());
-            assert!(matches!(refused, Err(Refusal::LeadsTo { .. })), "{answer:?}");
+            assert!(matches!(refused, Err(UrlRefusal::LeadsTo { .. })), "{answer:?}");
         }
     }
     assert_eq!(judge_addresses([ip("8.8.8.8")], &shut()), Ok(vec![ip("8.8.8.8")]));
-    assert_eq!(judge_addresses([], &shut()), Err(Refusal::NoAddress));
-    assert_eq!(judge_addresses(vec![ip("8.8.8.8"); MAX_ADDRESSES + 1], &shut()), Err(Refusal::NoAddress));
+    assert_eq!(judge_addresses([], &shut()), Err(UrlRefusal::NoAddress));
+    assert_eq!(judge_addresses(vec![ip("8.8.8.8"); MAX_ADDRESSES + 1], &shut()), Err(UrlRefusal::NoAddress));
 }
 
 // sec/A10, X6; the control is in the test: the internal sentences differ
 #[test]
 fn whether_a_name_exists_inside_is_not_told() {
-    let inside = Refusal::LeadsTo { address: "10.0.0.1".parse().unwrap(), range: Range::Private };
-    assert_eq!(inside.public(), Refusal::NoAddress.public());
-    assert_ne!(inside.to_string(), Refusal::NoAddress.to_string());
+    let inside = UrlRefusal::LeadsTo { address: "10.0.0.1".parse().unwrap(), range: Range::Private };
+    assert_eq!(inside.public(), UrlRefusal::NoAddress.public());
+    assert_ne!(inside.to_string(), UrlRefusal::NoAddress.to_string());
 }

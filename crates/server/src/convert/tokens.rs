@@ -17,7 +17,7 @@ pub(super) fn token_kind(kind: model::TokenKind) -> api::TokenKind {
         model::TokenKind::Join => api::TokenKind::Join,
         model::TokenKind::Runner => api::TokenKind::Runner,
         model::TokenKind::Login => api::TokenKind::Login,
-        model::TokenKind::Session => api::TokenKind::Session,
+        model::TokenKind::SignIn => api::TokenKind::SignIn,
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn token_kind_from(kind: api::TokenKind) -> model::TokenKind {
         api::TokenKind::Join => model::TokenKind::Join,
         api::TokenKind::Runner => model::TokenKind::Runner,
         api::TokenKind::Login => model::TokenKind::Login,
-        api::TokenKind::Session => model::TokenKind::Session,
+        api::TokenKind::SignIn => model::TokenKind::SignIn,
     }
 }
 

@@ -26,7 +26,7 @@ use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
-use crate::runner_door::Door;
+use crate::runner_gateway::RouterGateway;
 use crate::telemetry::Telemetry;
 use crate::{VERSION, routes};
 
@@ -48,6 +48,16 @@ pub enum ServerError {
 
 /// What a server is put together from.
 #[derive(Debug)]
+pub struct Parts {
+    pub exchange: Exchange,
+    pub operations: Operations,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub telemetry: Arc<Telemetry>,
+}
+
+/// A server that has its address.
+#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -57,13 +67,8 @@ pub struct Server {
 
 impl Server {
     /// Binds the address. Connections wait in the kernel until `run`.
-    pub async fn bind(
-        listen: SocketAddr,
-        config: ServerConfig,
-        exchange: Exchange,
-        doors: (Arc<dyn Clock>, Arc<dyn Entropy>),
-        telemetry: Arc<Telemetry>,
-    ) -> Result<Self, ServerError> {
+    pub async fn bind(listen: SocketAddr, config: ServerConfig, parts: Parts) -> Result<Self, ServerError> {
+        let Parts { exchange, operations, clock, entropy, telemetry } = parts;
         let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => ServerError::AddressInUse(listen),
             _ => ServerError::Listen(listen, error),
@@ -77,10 +82,10 @@ impl Server {
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
-            operations: Operations::new(fleet.clone()),
             stopping: CancellationToken::new(),
-            clock: doors.0,
-            entropy: doors.1,
+            operations,
+            clock,
+            entropy,
             telemetry,
             exchange,
             fleet,
@@ -88,7 +93,7 @@ impl Server {
         let router = routes::router(&app);
         app.fleet
             .residents
-            .open_door(Arc::new(Door::new(router.clone(), address).telling(app.exchange.clone())));
+            .set_gateway(Arc::new(RouterGateway::new(router.clone(), address).telling(app.exchange.clone())));
         Ok(Self { listener, address, app, router })
     }
 

@@ -40,7 +40,7 @@ pub(super) async fn create(
         task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
     };
     let approval = app.exchange.approvals.ask(&who, id, ask).await?;
-    Ok((StatusCode::CREATED, axum::Json(told(&approval))))
+    Ok((StatusCode::CREATED, axum::Json(to_wire(&approval))))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -100,7 +100,7 @@ async fn page(
     };
     let page = app.exchange.approvals.list(who, query).await?;
     Ok(axum::Json(ApprovalPage {
-        items: page.rows.iter().map(told).collect(),
+        items: page.rows.iter().map(to_wire).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -140,7 +140,7 @@ pub(super) async fn show(
         waited = app.exchange.approvals.wait_for(&who, id, wait_ms) => waited?,
         () = app.stopping.cancelled() => app.exchange.approvals.get(&who, id).await?,
     };
-    Ok(axum::Json(told(&approval)))
+    Ok(axum::Json(to_wire(&approval)))
 }
 
 /// Approve what a workspace asks for. People only.
@@ -156,7 +156,7 @@ pub(super) async fn approve(
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
     let decided = app.exchange.approvals.decide(&who, id, ApprovalDecision::Approve, body.note).await?;
-    Ok(axum::Json(told(&decided)))
+    Ok(axum::Json(to_wire(&decided)))
 }
 
 /// Deny what a workspace asks for. People only.
@@ -172,10 +172,10 @@ pub(super) async fn deny(
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
     let decided = app.exchange.approvals.decide(&who, id, ApprovalDecision::Deny, body.note).await?;
-    Ok(axum::Json(told(&decided)))
+    Ok(axum::Json(to_wire(&decided)))
 }
 
-fn told(row: &model::Approval) -> Approval {
+fn to_wire(row: &model::Approval) -> Approval {
     Approval {
         id: row.id.to_string(),
         workspace_id: row.workspace_id.to_string(),

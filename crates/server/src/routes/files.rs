@@ -14,9 +14,11 @@ use warren_api::{FileWritten, Listing, MoveFile, Problem};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_operations::FileOrListing;
+use warren_service::Action;
 use warren_workspace::fs::{ByteRange, ByteStream, FileContents, LsQuery, WriteMode};
 use warren_workspace::{Error, WorkspacePath};
 
+use super::access_first::access_first;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -69,9 +71,9 @@ pub(super) async fn read(
     Query(params): Query<ReadParams>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let path = WorkspacePath::parse(&params.path)?;
     let asked = Asked::from_request(&params, &headers);
-    let query = ls_query(&params)?;
+    let read = path_of(&params.path).and_then(|path| Ok((path, ls_query(&params)?)));
+    let (path, query) = access_first(&app, &who, Action::ReadWorkspaces, id, read).await?;
     match app.operations.files.read(&who, id, &path, asked.range(), &query).await? {
         FileOrListing::File(contents) => file_response(contents, &asked),
         FileOrListing::Directory(listing) => {
@@ -79,6 +81,10 @@ pub(super) async fn read(
             Ok(([(ENTRY_HEADER, "directory")], axum::Json(listing)).into_response())
         }
     }
+}
+
+fn path_of(text: &str) -> Result<WorkspacePath, Failure> {
+    Ok(WorkspacePath::parse(text)?)
 }
 
 fn file_response(contents: FileContents, asked: &Asked) -> Result<Response, Failure> {
@@ -196,7 +202,7 @@ pub(super) async fn write(
     Query(params): Query<WriteParams>,
     request: Request,
 ) -> Result<Response, Failure> {
-    let path = WorkspacePath::parse(&params.path)?;
+    let path = access_first(&app, &who, Action::UseWorkspace, id, path_of(&params.path)).await?;
     let mode = if params.create_new { WriteMode::CreateNew } else { WriteMode::Replace };
     let contents = paced_body(request, Duration::from_millis(app.limits().body_timeout_ms));
     let written = app.operations.files.write(&who, id, &path, contents, mode).await?;
@@ -254,7 +260,7 @@ pub(super) async fn delete(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<DeleteParams>,
 ) -> Result<StatusCode, Failure> {
-    let path = WorkspacePath::parse(&params.path)?;
+    let path = access_first(&app, &who, Action::UseWorkspace, id, path_of(&params.path)).await?;
     app.operations.files.delete(&who, id, &path, params.recursive).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -271,8 +277,8 @@ pub(super) async fn rename(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(body): Json<MoveFile>,
 ) -> Result<StatusCode, Failure> {
-    let from = WorkspacePath::parse(&body.from)?;
-    let to = WorkspacePath::parse(&body.to)?;
+    let read = path_of(&body.from).and_then(|from| Ok((from, path_of(&body.to)?)));
+    let (from, to) = access_first(&app, &who, Action::UseWorkspace, id, read).await?;
     app.operations.files.rename(&who, id, &from, &to, body.overwrite).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -297,7 +303,7 @@ pub(super) async fn make_directory(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<DirectoryParams>,
 ) -> Result<StatusCode, Failure> {
-    let path = WorkspacePath::parse(&params.path)?;
+    let path = access_first(&app, &who, Action::UseWorkspace, id, path_of(&params.path)).await?;
     app.operations.files.make_directory(&who, id, &path).await?;
     Ok(StatusCode::NO_CONTENT)
 }

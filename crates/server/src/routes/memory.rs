@@ -8,7 +8,7 @@ use http::{StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{FoundMemories, Memory, MemoryPage, MemoryScope, Problem, Remember};
-use warren_exchange::{MAX_FOUND, Remember as Wish};
+use warren_exchange::{MAX_FOUND, Remember as NewMemory};
 use warren_model as model;
 
 use super::paging::{cursor, page_size, unreadable};
@@ -42,7 +42,7 @@ pub(super) async fn put(
     PathName(key): PathName,
     Json(body): Json<Remember>,
 ) -> Result<Response, Failure> {
-    let wish = Wish {
+    let new = NewMemory {
         scope,
         key,
         value: body.value,
@@ -50,7 +50,7 @@ pub(super) async fn put(
         task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
         expected_version: body.expected_version,
     };
-    let (memory, is_new) = app.exchange.memories.remember(&who, id, wish).await?;
+    let (memory, is_new) = app.exchange.memories.remember(&who, id, new).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, answer(&memory)).into_response())
 }
@@ -117,7 +117,7 @@ pub(super) async fn list(
     let (after, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
     let page = app.exchange.memories.list(&who, id, params.scope.map(scope_from), after, limit).await?;
     Ok(axum::Json(MemoryPage {
-        items: page.rows.iter().map(told).collect(),
+        items: page.rows.iter().map(to_wire).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -155,16 +155,16 @@ pub(super) async fn search(
     let scope = params.scope.map(scope_from);
     let found = app.exchange.memories.search(&who, id, scope, &params.q, limit).await?;
     Ok(axum::Json(FoundMemories {
-        items: found.rows.iter().map(told).collect(),
+        items: found.rows.iter().map(to_wire).collect(),
         unreadable: unreadable(&found.unreadable),
     }))
 }
 
 fn answer(memory: &model::Memory) -> Response {
-    ([(header::ETAG, format!("\"{}\"", memory.version))], axum::Json(told(memory))).into_response()
+    ([(header::ETAG, format!("\"{}\"", memory.version))], axum::Json(to_wire(memory))).into_response()
 }
 
-fn told(memory: &model::Memory) -> Memory {
+fn to_wire(memory: &model::Memory) -> Memory {
     Memory {
         id: memory.id.to_string(),
         scope: match memory.place.scope() {

@@ -1,6 +1,7 @@
 //! The routes. Each module is one noun; `api()` is the one list of them, from which both the router and the
 //! OpenAPI document come.
 
+mod access_first;
 mod admin;
 mod approvals;
 mod audit;

@@ -37,7 +37,7 @@ pub(super) async fn create(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(body): Json<CreateSchedule>,
 ) -> Result<Response, Failure> {
-    let wish = NewSchedule {
+    let new = NewSchedule {
         name: body.name,
         timing: timing(body.cron, body.every_seconds, body.time_zone)?,
         prompt: body.prompt,
@@ -45,7 +45,7 @@ pub(super) async fn create(
         missed: body.missed.map_or(model::MissedPolicy::Once, missed_from),
         overlap: body.overlap.map_or(model::OverlapPolicy::Skip, overlap_from),
     };
-    let row = app.exchange.schedules.create(&who, id, wish).await?;
+    let row = app.exchange.schedules.create(&who, id, new).await?;
     let location = format!("/api/v1/schedules/{}", row.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], answer(&app, &row)).into_response())
 }
@@ -87,7 +87,7 @@ async fn page(
     let (after, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
     let page = app.exchange.schedules.list(who, of, after, limit).await?;
     Ok(axum::Json(SchedulePage {
-        items: page.rows.iter().map(|row| told(app, row)).collect(),
+        items: page.rows.iter().map(|row| to_wire(app, row)).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -206,7 +206,7 @@ pub(super) async fn run(
     PathId(id): PathId<model::ScheduleKind>,
 ) -> Result<Response, Failure> {
     let run = app.exchange.schedules.run(&who, id).await?;
-    Ok((StatusCode::ACCEPTED, axum::Json(told_run(&run))).into_response())
+    Ok((StatusCode::ACCEPTED, axum::Json(run_to_wire(&run))).into_response())
 }
 
 /// What became of a schedule's slots, the newest first.
@@ -224,7 +224,7 @@ pub(super) async fn runs(
     let (before, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
     let page = app.exchange.schedules.runs(&who, id, before, limit).await?;
     Ok(axum::Json(ScheduleRunPage {
-        items: page.rows.iter().map(told_run).collect(),
+        items: page.rows.iter().map(run_to_wire).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -273,10 +273,10 @@ fn zone_without_cron() -> Failure {
 }
 
 fn answer(app: &App, row: &model::Schedule) -> Response {
-    ([(header::ETAG, format!("\"{}\"", row.version))], axum::Json(told(app, row))).into_response()
+    ([(header::ETAG, format!("\"{}\"", row.version))], axum::Json(to_wire(app, row))).into_response()
 }
 
-fn told(app: &App, row: &model::Schedule) -> Schedule {
+fn to_wire(app: &App, row: &model::Schedule) -> Schedule {
     let (cron, time_zone, every_seconds) = match &row.timing {
         Timing::Cron { expression, time_zone } => (Some(expression.clone()), Some(time_zone.clone()), None),
         Timing::Every { seconds } => (None, None, Some(*seconds)),
@@ -311,7 +311,7 @@ fn told(app: &App, row: &model::Schedule) -> Schedule {
     }
 }
 
-fn told_run(run: &model::ScheduleRun) -> ScheduleRun {
+fn run_to_wire(run: &model::ScheduleRun) -> ScheduleRun {
     ScheduleRun {
         id: run.id.to_string(),
         schedule_id: run.schedule_id.to_string(),

@@ -17,7 +17,7 @@ use warren_model as model;
 use warren_model::{ErrorCode, TemplateName};
 
 use super::paging::{cursor, page_size, unreadable};
-use super::workspaces::{answer, etag, told};
+use super::workspaces::{answer, etag, to_wire};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -221,7 +221,7 @@ pub(super) async fn collapse(
     let is_over = collapse.counts.finished == collapse.counts.marked;
     let status = if is_over { StatusCode::OK } else { StatusCode::ACCEPTED };
     let body = CollapsedWorkspace {
-        workspace: told(&app, &who, &collapse.workspace).await?,
+        workspace: to_wire(&app, &who, &collapse.workspace).await?,
         removal: convert::removal_counts(collapse.counts),
     };
     Ok((status, [(header::ETAG, etag(&collapse.workspace))], axum::Json(body)).into_response())

@@ -110,7 +110,7 @@ fn invalid(field: &str, problem: &dyn std::fmt::Display) -> Failure {
 pub(super) struct ListParams {
     /// From `next_cursor` of the page before.
     cursor: Option<String>,
-    /// At most so many; 100 unless told, 500 at most.
+    /// At most so many; 100 unless to_wire, 500 at most.
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
     /// Only this status.
@@ -295,12 +295,12 @@ pub(super) async fn answer(
     who: &Identity,
     workspace: &model::Workspace,
 ) -> Result<Response, Failure> {
-    let body = told(app, who, workspace).await?;
+    let body = to_wire(app, who, workspace).await?;
     Ok(([(header::ETAG, etag(workspace))], axum::Json(body)).into_response())
 }
 
 /// The same, as what it is on the wire.
-pub(super) async fn told(
+pub(super) async fn to_wire(
     app: &App,
     who: &Identity,
     workspace: &model::Workspace,

@@ -183,6 +183,37 @@ async fn a_read_only_token_changes_nothing() {
     }
 }
 
+// F30: what is wrong with a request is for those who may make it
+#[tokio::test]
+async fn whoever_may_not_is_told_so_and_not_what_is_wrong_with_the_request() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let body = json!({ "kind": "user", "name": "listener", "scopes": ["events:read"] });
+    let secret = warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned();
+    let at = format!("/api/v1/workspaces/{id}");
+    for (method, path, body) in [
+        ("POST", "exec", json!({})),
+        ("POST", "processes", json!({ "argv": ["true"], "command": "true" })),
+        ("GET", "processes/1/output?max_bytes=0", json!({})),
+        ("POST", "processes/1/stdin", json!({ "base64": "?" })),
+        ("POST", "processes/1/resize", json!({ "rows": 0, "columns": 0 })),
+        ("GET", "files?path=..", json!({})),
+        ("GET", "files?depth=0", json!({})),
+        ("PUT", "files?path=..", json!({})),
+        ("DELETE", "files?path=..", json!({})),
+        ("POST", "files/move", json!({ "from": "a", "to": ".." })),
+        ("POST", "files/directory?path=..", json!({})),
+    ] {
+        let path = format!("{at}/{path}");
+        let call = |token| warren.call(method, &path).token(token).json(&body).send();
+        let refused = call(&secret).await;
+        assert_eq!((refused.status, refused.code().as_str()), (403, "forbidden"), "{method} {path}");
+        // Control: whoever may is told what is wrong.
+        let wrong = call(&warren.token).await;
+        assert_eq!(wrong.status, 400, "{method} {path}: {}", wrong.text());
+    }
+}
+
 // S20: routes and document agree
 #[tokio::test]
 async fn every_route_of_the_document_is_served_and_the_document_is_served_too() {

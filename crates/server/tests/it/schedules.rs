@@ -149,7 +149,7 @@ async fn two_replicas_fire_each_slot_once() {
 }
 
 /// Keeps messages out of a workspace until the answer is dropped.
-async fn hold_lane(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
+async fn lock_queue(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
     let (release, released) = mpsc::channel::<()>();
     let (held, is_held) = tokio::sync::oneshot::channel();
     let (held, released) = (std::sync::Mutex::new(Some(held)), std::sync::Mutex::new(released));
@@ -157,7 +157,7 @@ async fn hold_lane(warren: &Warren, id: WorkspaceId) -> mpsc::Sender<()> {
     tokio::spawn(async move {
         let _: Result<(), warren_store::Error> = store
             .write(move |tx| {
-                tx.hold_lane(id)?;
+                tx.lock_queue(id)?;
                 if let Some(held) = held.lock().unwrap().take() {
                     let _ = held.send(());
                 }
@@ -181,12 +181,12 @@ async fn what_a_killed_replica_claimed_is_finished_once_by_another() {
     let workspace = place(&doomed).await;
     let id = hourly(&doomed, workspace, "pulse", &json!({})).await;
     let other = Warren::builder().database(database.url()).clock(Arc::clone(&clock)).start().await;
-    let lane = hold_lane(&other, workspace).await;
+    let lock = lock_queue(&other, workspace).await;
     clock.advance_ms(HOUR_MS);
     let _ = doomed.exchange.scheduler.fire_due().await;
     eventually("the slot is claimed", async || count(&runs(&other, &id).await, "claimed") == 1).await;
     let _folder = doomed.kill();
-    drop(lane);
+    drop(lock);
     other.exchange.scheduler.fire_due().await.unwrap();
     assert!(runs(&other, &id).await.len() == 1, "the slot is not claimed twice");
     clock.advance_ms(30_000);

@@ -5,7 +5,7 @@
 //!                                                   work of caller 1 · work of caller 2 · …
 //!                                                 COMMIT (one fsync) ──▶ everybody is answered
 //!                                                 one wrote and wants it undone: ROLLBACK, and again with savepoints
-//!   readers ──▶ read-only connections on blocking threads, each read one snapshot; short reads (`glance`) on the caller's
+//!   readers ──▶ read-only connections on blocking threads, each read one snapshot; short reads (`read_few`) on the caller's
 //!               own thread
 //! ```
 //!
@@ -137,8 +137,8 @@ impl Store for SqliteStore {
         Arc::clone(&self.readers).run(work).await
     }
 
-    async fn run_glance(&self, work: ReadWork) -> Result<(), Error> {
-        Arc::clone(&self.readers).glance(work).await
+    async fn run_read_few(&self, work: ReadWork) -> Result<(), Error> {
+        Arc::clone(&self.readers).read_few(work).await
     }
 
     async fn run_write(&self, work: WriteWork) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! The reading side: a few read-only connections, used on blocking threads, and for glances where the caller stands:
+//! The reading side: a few read-only connections, used on blocking threads, and for short reads where the caller stands:
 //! rows that everybody asks for are in memory, and two changes of threads cost ten times what they do.
 
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl Readers {
     }
 
     /// On this thread if a connection is free and open, else as any other read.
-    pub(super) async fn glance(self: Arc<Self>, mut work: ReadWork) -> Result<(), Error> {
+    pub(super) async fn read_few(self: Arc<Self>, mut work: ReadWork) -> Result<(), Error> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok();
         let connection = permit.as_ref().and_then(|_| self.idle().pop());
         match connection {

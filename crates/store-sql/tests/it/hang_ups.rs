@@ -105,8 +105,8 @@ async fn call_impatiently(store: Arc<dyn Store>, all: WorkspaceId, caller: u64, 
                 answer.map(Result::unwrap).is_some()
             }
             6 => {
-                let glance = store.glance(move |tx| tx.workspace(all));
-                let answer: Option<Result<Option<Workspace>, Error>> = hang_up(glance, &mut points).await;
+                let read_few = store.read_few(move |tx| tx.workspace(all));
+                let answer: Option<Result<Option<Workspace>, Error>> = hang_up(read_few, &mut points).await;
                 answer.map(|row| assert!(row.unwrap().is_some())).is_some()
             }
             _ => hang_up(store.health(), &mut points).await.map(Result::unwrap).is_some(),

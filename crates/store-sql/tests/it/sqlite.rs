@@ -235,12 +235,12 @@ async fn a_file_held_by_another_process_is_unavailable_and_then_works_again() {
 
 // P9
 #[tokio::test(flavor = "multi_thread")]
-async fn a_glance_stays_on_its_thread_sees_what_is_committed_and_waits_its_turn_where_all_are_busy() {
+async fn a_short_read_stays_on_its_thread_sees_what_is_committed_and_waits_its_turn_where_all_are_busy() {
     let database = open_with(SqliteOptions { max_readers: 1, ..SqliteOptions::default() }).await;
     rows::append(&database.store, "").await;
     let look = || async {
         let seen: Result<_, Error> =
-            database.store.glance(|tx| Ok((tx.newest_event_seq()?, std::thread::current().id()))).await;
+            database.store.read_few(|tx| Ok((tx.newest_event_seq()?, std::thread::current().id()))).await;
         seen.unwrap()
     };
     // The first opens a connection, which is done elsewhere.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warren_model::{Delivery, DeliveryEnd, DeliveryReason, DeliveryState, Principal, Task, WorkspaceId};
 
 use super::samples::{NOW, delivery, id, new_workspace, put_task, task};
-use crate::{DeliveryQuery, Error, Lane, Store};
+use crate::{DeliveryQuery, Error, QueueState, Store};
 
 async fn next(store: &dyn Store, workspace_id: WorkspaceId) -> Option<Delivery> {
     store.write(move |tx| tx.next_waiting(workspace_id, NOW, NOW)).await.expect("the next is read")
@@ -137,8 +137,8 @@ pub async fn a_delivery_ends_once_whatever_a_program_believes(store: Arc<dyn Sto
     }
 }
 
-// X14: with the lane held, of many who claim at once no two get the same, and no more than there is room for
-pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
+// X14: with the queue locked, of many who claim at once no two get the same, and no more than there is room for
+pub async fn a_locked_queue_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
     let home = new_workspace(&*store).await;
     let job = task(home);
     let rows: Vec<_> = (0..20).map(|_| Delivery { id: id(), ..delivery(&job) }).collect();
@@ -149,7 +149,7 @@ pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
         claimers.spawn(async move {
             store
                 .write(move |tx| {
-                    let lane = tx.hold_lane(home)?;
+                    let queue_state = tx.lock_queue(home)?;
                     let (running, _) = tx.crowd(home, 1)?;
                     let Some(mut row) = tx.next_waiting(home, NOW, NOW)?.filter(|_| running < 3) else {
                         return Ok(None);
@@ -157,7 +157,10 @@ pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
                     row.state = DeliveryState::Claimed;
                     row.attempts += 1;
                     tx.update_delivery(&row, DeliveryState::Queued, 0)?;
-                    tx.put_lane(home, Lane { turn: lane.turn + 1, not_before: NOW.plus_ms(number) })?;
+                    tx.put_queue_state(
+                        home,
+                        QueueState { turn: queue_state.turn + 1, not_before: NOW.plus_ms(number) },
+                    )?;
                     Ok::<_, Error>(Some(row.id))
                 })
                 .await
@@ -168,8 +171,8 @@ pub async fn a_held_lane_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
     won.sort();
     won.dedup();
     assert_eq!(won.len(), 3, "as many as there was room for, each once");
-    let lane: Result<Lane, Error> = store.write(move |tx| tx.hold_lane(home)).await;
-    assert_eq!(lane.expect("the lane is read").turn, 3);
+    let queue_state: Result<QueueState, Error> = store.write(move |tx| tx.lock_queue(home)).await;
+    assert_eq!(queue_state.expect("the queue is read").turn, 3);
 }
 
 pub async fn lanes_with_work_are_found_by_their_order(store: Arc<dyn Store>) {
@@ -184,7 +187,7 @@ pub async fn lanes_with_work_are_found_by_their_order(store: Arc<dyn Store>) {
         }
     }
     let find = async |after, limit| {
-        store.read(move |tx| tx.waiting_lanes(after, limit)).await.map_err(|error: Error| error.to_string())
+        store.read(move |tx| tx.waiting_queues(after, limit)).await.map_err(|error: Error| error.to_string())
     };
     assert_eq!(find(None, 10).await, Ok(lanes.clone()));
     assert_eq!(find(None, 2).await, Ok(lanes[..2].to_vec()));

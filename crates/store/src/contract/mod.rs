@@ -147,7 +147,7 @@ macro_rules! contract_tests {
                 a_position_counts_those_before_it
                 a_claim_is_written_once_and_an_old_attempt_is_refused
                 a_delivery_ends_once_whatever_a_program_believes
-                a_held_lane_is_claimed_by_one_at_a_time
+                a_locked_queue_is_claimed_by_one_at_a_time
                 lanes_with_work_are_found_by_their_order
                 what_is_due_is_found_the_longest_overdue_first_and_lists_are_in_pages
             }

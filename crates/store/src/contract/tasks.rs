@@ -142,7 +142,7 @@ pub async fn what_has_ended_goes_after_its_time_and_with_its_workspace(store: Ar
     update(&*store, &row).await.expect("it is removed");
     let erased: Result<bool, Error> = store
         .write(move |tx| {
-            tx.hold_lane(home)?;
+            tx.lock_queue(home)?;
             tx.erase_workspace(home)
         })
         .await;

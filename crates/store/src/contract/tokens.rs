@@ -145,7 +145,7 @@ pub async fn ended_and_passing_tokens_do_not_count(store: Arc<dyn Store>) {
     ];
     let not_counted = [
         Token { kind: TokenKind::Login, ..plain() },
-        Token { kind: TokenKind::Session, ..plain() },
+        Token { kind: TokenKind::SignIn, ..plain() },
         Token { expires_at: Some(NOW), ..plain() },
         Token { revoked_at: Some(NOW), ..plain() },
         Token { used_at: Some(NOW), ..plain() },

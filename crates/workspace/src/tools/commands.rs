@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::json;
 use warren_rules::access::secrets;
-use warren_rules::boxes::command_policy::{Decision, Refusal, Request, check_variable, decide};
+use warren_rules::boxes::command_policy::{CommandRefusal, Decision, Request, check_variable, decide};
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
@@ -119,7 +119,7 @@ fn judge(
     env: &BTreeMap<String, String>,
     context: &ToolContext,
 ) -> Result<Command, ToolError> {
-    let note = |refusal: Refusal| {
+    let note = |refusal: CommandRefusal| {
         context.refusals.record(context.workspace_id, tool, &refusal);
         ToolError::Refused(refusal)
     };

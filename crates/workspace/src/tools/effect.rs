@@ -4,6 +4,7 @@
 //! answer back.
 
 use serde_json::Value;
+use warren_model::FileChange;
 
 use crate::WorkspacePath;
 use crate::shell::ProcessInfo;
@@ -33,27 +34,6 @@ pub enum ToolEffect {
         timed_out: bool,
     },
     ProcessStarted(ProcessInfo),
-}
-
-/// How a file or directory was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileChange {
-    Write,
-    MakeDirectory,
-    Delete,
-    Move,
-}
-
-impl FileChange {
-    /// As events spell it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::MakeDirectory => "mkdir",
-            Self::Delete => "delete",
-            Self::Move => "move",
-        }
-    }
 }
 
 impl ToolOutput {

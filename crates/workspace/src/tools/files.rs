@@ -5,14 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, FileChange};
 
 use super::arguments::{
     DEFAULT_ENTRIES, DEFAULT_LINES, DEFAULT_MATCHES, DEFAULT_READ_BYTES, EditFile, Encoding, Glob, Grep, Ls,
     Mkdir, Mv, ReadFile, Rm, WriteFile, WriteFileMode,
 };
 use super::text_window::{NotText, TextWindow};
-use super::{FileChange, ToolError, ToolOutput};
+use super::{ToolError, ToolOutput};
 use crate::fs::{ByteRange, Edit, Entry, EntryKind, Fs, GlobQuery, GrepQuery, LsQuery, WriteMode};
 use crate::{Error, WorkspacePath};
 
@@ -201,7 +201,7 @@ pub(super) async fn mkdir(fs: &dyn Fs, arguments: &Mkdir) -> ToolResult {
     let path = WorkspacePath::parse(&arguments.path)?;
     fs.mkdir(&path).await?;
     let answer = json!({"path": path.to_string()});
-    Ok(ToolOutput::changed(FileChange::MakeDirectory, path, 0, answer))
+    Ok(ToolOutput::changed(FileChange::Mkdir, path, 0, answer))
 }
 
 pub(super) async fn rm(fs: &dyn Fs, arguments: &Rm) -> ToolResult {

@@ -18,11 +18,13 @@ mod text_window;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_model::{Capability, CapabilitySet, ErrorCode, ProviderConfig, RunPolicy, WorkspaceId};
-use warren_rules::boxes::command_policy::{self, Refusal, RefusalKind};
+use warren_model::{
+    Capability, CapabilitySet, ErrorCode, ProviderConfig, RefusalKind, RunPolicy, WorkspaceId,
+};
+use warren_rules::boxes::command_policy::{self, CommandRefusal};
 
 use self::arguments::Arguments;
-pub use self::effect::{FileChange, ToolEffect, ToolOutput};
+pub use self::effect::{ToolEffect, ToolOutput};
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
 use crate::registry::OperationError;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
@@ -78,7 +80,7 @@ pub enum ToolError {
     #[error("{path}: {problem}")]
     BadArguments { path: String, problem: String },
     #[error("{}; allowed: {}", .0.sentence, .0.allowed)]
-    Refused(Refusal),
+    Refused(CommandRefusal),
     #[error(transparent)]
     Workspace(#[from] Error),
 }

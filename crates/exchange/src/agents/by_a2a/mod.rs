@@ -27,10 +27,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use warren_doors::Clock;
-use warren_model::{Backoff, DeliveryReason, Principal};
+use warren_model::{Backoff, DeliveryReason, Finding, Principal};
 use warren_outbound::signing::About;
 use warren_outbound::{Answer, Call, CallError, CallLimits, Connector};
-use warren_rules::lifecycle::probes::Finding;
 
 use self::card::{Interface, interface_of};
 use self::progress::Progress;

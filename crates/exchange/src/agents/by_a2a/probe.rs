@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use warren_model::Finding;
 use warren_outbound::{Call, CallError, CallLimits, Connector};
-use warren_rules::lifecycle::probes::Finding;
 
 /// Where an agent shows its card.
 const WELL_KNOWN: &str = "/.well-known/agent-card.json";

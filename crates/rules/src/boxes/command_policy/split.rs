@@ -1,6 +1,8 @@
 //! Splits a command line into words, as a shell would split one that has nothing for a shell to do.
 
-use super::{RefusalKind, shown};
+use warren_model::RefusalKind;
+
+use super::shown;
 
 pub(super) struct Problem {
     pub kind: RefusalKind,

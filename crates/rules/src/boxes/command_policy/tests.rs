@@ -10,7 +10,7 @@ fn words(list: &[&str]) -> Vec<String> {
     list.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn refusal(decision: Decision) -> Refusal {
+fn refusal(decision: Decision) -> CommandRefusal {
     match decision {
         Decision::Refused(refusal) => refusal,
         Decision::Argv(_) | Decision::Script(_) => panic!("allowed: {decision:?}"),

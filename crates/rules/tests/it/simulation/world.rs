@@ -370,7 +370,7 @@ impl World {
                 }
                 self.signal(at, signal);
             }
-            Act::Wish(desired) => return self.wish(at, desired),
+            Act::SetDesired(desired) => return self.wish(at, desired),
         }
         if let Some(vitals) = deed.vitals {
             self.places[at].vitals = vitals;

@@ -11,8 +11,10 @@ use http::HeaderMap;
 use warren_api::{ExecFrame, ExecRequest, ExecResult, Problem};
 use warren_model as model;
 use warren_operations::CommandEvent;
+use warren_service::Action;
 use warren_workspace::shell::Command;
 
+use super::super::access_first::access_first;
 use super::{CommandFields, wants_stream};
 use crate::App;
 use crate::auth::Caller;
@@ -42,7 +44,7 @@ pub(in crate::routes) async fn run(
     headers: HeaderMap,
     Json(body): Json<ExecRequest>,
 ) -> Result<Response, Failure> {
-    let command = command(body)?;
+    let command = access_first(&app, &who, Action::RunAnyCommand, id, command(body)).await?;
     if wants_stream(&headers) {
         let events = app.operations.commands.stream(&who, id, command).await?;
         let frames = events.map(move |event| {

@@ -20,8 +20,10 @@ use warren_api::{
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_operations::ProcessEvent;
+use warren_service::ProcessDeed;
 use warren_workspace::shell::{Poll, Start};
 
+use super::super::access_first::access_first;
 use super::{CommandFields, stream_place, wants_stream};
 use crate::App;
 use crate::auth::Caller;
@@ -48,11 +50,16 @@ pub(in crate::routes) async fn start(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(body): Json<StartProcess>,
 ) -> Result<(StatusCode, axum::Json<Process>), Failure> {
+    let start = access_first(&app, &who, ProcessDeed::Start.action(), id, start_of(body)).await?;
+    let process = app.operations.processes.start(&who, id, start).await?;
+    Ok((StatusCode::CREATED, axum::Json(convert::process(&process))))
+}
+
+fn start_of(body: StartProcess) -> Result<Start, Failure> {
     let StartProcess { argv, command, cwd, env, stdin, timeout_ms, pty } = body;
     let command = CommandFields { argv, command, cwd, env, stdin, timeout_ms, spill_to: None }.command()?;
     let pty = pty.map(|size| convert::pty_size_from("pty.", size.rows, size.columns)).transpose()?;
-    let process = app.operations.processes.start(&who, id, Start { command, pty }).await?;
-    Ok((StatusCode::CREATED, axum::Json(convert::process(&process))))
+    Ok(Start { command, pty })
 }
 
 /// List the processes of a workspace.
@@ -125,8 +132,10 @@ pub(in crate::routes) async fn output(
     Query(params): Query<OutputParams>,
 ) -> Result<Response, Failure> {
     let processes = &app.operations.processes;
+    let action = ProcessDeed::Read.action();
     if wants_stream(&headers) {
-        let offset = resume_offset(&headers)?.or(params.offset).unwrap_or(0);
+        let resumed = access_first(&app, &who, action, id, resume_offset(&headers)).await?;
+        let offset = resumed.or(params.offset).unwrap_or(0);
         let events = processes.follow(&who, id, process, offset, app.stopping.clone()).await?;
         let place = stream_place(&app)?;
         let frames = events.map(move |(event, offset)| {
@@ -136,14 +145,18 @@ pub(in crate::routes) async fn output(
         });
         return Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response());
     }
+    let poll = access_first(&app, &who, action, id, poll_of(&params)).await?;
+    let polled = processes.output(&who, id, process, poll).await?;
+    Ok(axum::Json(convert::process_output(&polled)).into_response())
+}
+
+fn poll_of(params: &OutputParams) -> Result<Poll, Failure> {
     let max_bytes = params.max_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
-    let poll = Poll {
+    Ok(Poll {
         offset: params.offset.unwrap_or(0),
         max_bytes: within("max_bytes", max_bytes, 1, MAX_OUTPUT_BYTES)?,
         wait_ms: within("wait_ms", params.wait_ms.unwrap_or(0), 0, MAX_WAIT_MS)?,
-    };
-    let polled = processes.output(&who, id, process, poll).await?;
-    Ok(axum::Json(convert::process_output(&polled)).into_response())
+    })
 }
 
 /// `next_offset` is where a reader goes on after it.
@@ -188,7 +201,7 @@ pub(in crate::routes) async fn write_stdin(
     Json(body): Json<ProcessInput>,
 ) -> Result<StatusCode, Failure> {
     let close = body.close;
-    let bytes = input_bytes(body)?;
+    let bytes = access_first(&app, &who, ProcessDeed::Type.action(), id, input_bytes(body)).await?;
     app.operations.processes.write_input(&who, id, process, bytes, close).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -220,7 +233,8 @@ pub(in crate::routes) async fn resize(
     PathProcess(process): PathProcess,
     Json(body): Json<PtySize>,
 ) -> Result<StatusCode, Failure> {
-    let size = convert::pty_size_from("", body.rows, body.columns)?;
+    let size = convert::pty_size_from("", body.rows, body.columns);
+    let size = access_first(&app, &who, ProcessDeed::Type.action(), id, size).await?;
     app.operations.processes.resize(&who, id, process, size).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -36,9 +36,9 @@ pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(workspace_id): PathId<model::WorkspaceKind>,
-    Json(wish): Json<CreateConversation>,
+    Json(body): Json<CreateConversation>,
 ) -> Result<Response, Failure> {
-    let new = NewConversation { workspace_id, title: wish.title };
+    let new = NewConversation { workspace_id, title: body.title };
     let row = app.exchange.conversations.begin(&who, new).await?;
     Ok((StatusCode::CREATED, axum::Json(convert::conversation(&row))).into_response())
 }
@@ -90,9 +90,9 @@ pub(crate) async fn change(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathPair(id, conversation): PathPair<model::ConversationKind>,
-    Json(wish): Json<ChangeConversation>,
+    Json(body): Json<ChangeConversation>,
 ) -> Result<axum::Json<Conversation>, Failure> {
-    let row = match wish.title {
+    let row = match body.title {
         Some(title) => app.exchange.conversations.rename(&who, id, conversation, title).await?,
         None => app.exchange.conversations.get(&who, id, conversation).await?,
     };
@@ -133,22 +133,22 @@ pub(crate) async fn post(
     Caller(who): Caller,
     PathPair(id, conversation): PathPair<model::ConversationKind>,
     headers: HeaderMap,
-    Json(wish): Json<PostMessage>,
+    Json(body): Json<PostMessage>,
 ) -> Result<Response, Failure> {
-    check_wait(wish.wait_ms)?;
+    check_wait(body.wait_ms)?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let send = NewMessage {
-        task_id: id_in_body("task_id", wish.task_id.as_deref())?,
+        task_id: id_in_body("task_id", body.task_id.as_deref())?,
         idempotency_key: idempotency_key(&headers)?,
-        ..NewMessage::new(id, message_from(wish.message, new_id, "message")?)
+        ..NewMessage::new(id, message_from(body.message, new_id, "message")?)
     };
     let mut accepted = Box::pin(app.exchange.conversations.say(&who, conversation, send)).await?;
     // Deleted between the look and the writing.
     let message =
         accepted.chat_message.take().ok_or_else(|| Failure::from(ErrorCode::ConversationNotFound))?;
     let mut answer = None;
-    if wish.wait_ms > 0 {
-        let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
+    if body.wait_ms > 0 {
+        let until = app.clock.now().plus_ms(i64::try_from(body.wait_ms).unwrap_or(i64::MAX));
         accepted.task =
             app.exchange.messages.settled(accepted.task.id, FileView::of(&who, id), Some(until)).await?;
         answer = app.exchange.conversations.answer_to(&message).await?;

@@ -35,28 +35,28 @@ pub(crate) async fn create(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
     headers: HeaderMap,
-    Json(wish): Json<Delegate>,
+    Json(body): Json<Delegate>,
 ) -> Result<Response, Failure> {
-    check_wait(wish.wait_ms)?;
-    let to = wish.to.parse().map_err(|_| Failure::from(ErrorCode::WorkspaceNotFound))?;
+    check_wait(body.wait_ms)?;
+    let to = body.to.parse().map_err(|_| Failure::from(ErrorCode::WorkspaceNotFound))?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let send = NewMessage {
-        priority: wish.priority,
+        priority: body.priority,
         idempotency_key: idempotency_key(&headers)?,
-        deadline_at: moment(&app, "timeout_ms", wish.timeout_ms)?,
-        expires_at: moment(&app, "expires_in_ms", wish.expires_in_ms)?,
-        ..NewMessage::new(to, convert::message_from(wish.message, new_id, "message")?)
+        deadline_at: moment(&app, "timeout_ms", body.timeout_ms)?,
+        expires_at: moment(&app, "expires_in_ms", body.expires_in_ms)?,
+        ..NewMessage::new(to, convert::message_from(body.message, new_id, "message")?)
     };
-    let wish_for = exchange::Delegate {
+    let delegate = exchange::Delegate {
         from: id,
         message: send,
-        parent_task: id_in_body("parent_task", wish.parent_task.as_deref())?,
-        is_told: wish.tell,
+        parent_task: id_in_body("parent_task", body.parent_task.as_deref())?,
+        is_told: body.tell,
     };
-    let made = app.exchange.delegations.create(&who, wish_for).await?;
+    let made = app.exchange.delegations.create(&who, delegate).await?;
     let (mut row, mut task, position) = (made.delegation, made.task, made.position);
-    if wish.wait_ms > 0 {
-        let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
+    if body.wait_ms > 0 {
+        let until = app.clock.now().plus_ms(i64::try_from(body.wait_ms).unwrap_or(i64::MAX));
         app.exchange.messages.settled(task.id, FileView::Own, Some(until)).await?;
         (row, task) = app.exchange.delegations.get(&who, id, row.id).await?;
     }

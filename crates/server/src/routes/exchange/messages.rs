@@ -39,22 +39,22 @@ pub(crate) async fn send(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
     headers: HeaderMap,
-    Json(wish): Json<SendMessage>,
+    Json(body): Json<SendMessage>,
 ) -> Result<Response, Failure> {
-    check_wait(wish.wait_ms)?;
+    check_wait(body.wait_ms)?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let send = NewMessage {
-        context_id: wish.context_id,
-        task_id: id_in_body("task_id", wish.task_id.as_deref())?,
-        priority: wish.priority,
+        context_id: body.context_id,
+        task_id: id_in_body("task_id", body.task_id.as_deref())?,
+        priority: body.priority,
         idempotency_key: idempotency_key(&headers)?,
-        deadline_at: moment(&app, "timeout_ms", wish.timeout_ms)?,
-        expires_at: moment(&app, "expires_in_ms", wish.expires_in_ms)?,
-        ..NewMessage::new(id, convert::message_from(wish.message, new_id, "message")?)
+        deadline_at: moment(&app, "timeout_ms", body.timeout_ms)?,
+        expires_at: moment(&app, "expires_in_ms", body.expires_in_ms)?,
+        ..NewMessage::new(id, convert::message_from(body.message, new_id, "message")?)
     };
     let (mut accepted, follower) = app.exchange.messages.send_and_follow(&who, send).await?;
-    if wish.wait_ms > 0 {
-        let until = app.clock.now().plus_ms(i64::try_from(wish.wait_ms).unwrap_or(i64::MAX));
+    if body.wait_ms > 0 {
+        let until = app.clock.now().plus_ms(i64::try_from(body.wait_ms).unwrap_or(i64::MAX));
         accepted.task = app.exchange.messages.settled_of(accepted.task, follower, Some(until)).await?;
     }
     let queued = accepted.position.is_some() && accepted.task.state == model::TaskState::Submitted;

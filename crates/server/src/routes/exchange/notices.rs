@@ -38,19 +38,19 @@ pub(crate) async fn notify(
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
     headers: HeaderMap,
-    Json(wish): Json<Notify>,
+    Json(body): Json<Notify>,
 ) -> Result<Response, Failure> {
     app.fleet.workspaces.get(&who, Action::UseWorkspace, id).await?;
-    let conversation_id = id_in_body("conversation_id", wish.conversation_id.as_deref())?;
-    if wish.text.trim().is_empty() {
+    let conversation_id = id_in_body("conversation_id", body.conversation_id.as_deref())?;
+    if body.text.trim().is_empty() {
         return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
     }
-    let once = once(&headers, &wish)?;
+    let once = once(&headers, &body)?;
     if let Some(message) = app.exchange.notices.told_before(&who, id, &once).await? {
         return Ok(answer(&Noticed { message, is_repeat: true }));
     }
-    let mut parts = vec![Part::text(wish.text)];
-    let files = wish
+    let mut parts = vec![Part::text(body.text)];
+    let files = body
         .attachments
         .into_iter()
         .map(|file| AttachedFile { path: file.path, media_type: file.media_type });
@@ -60,10 +60,10 @@ pub(crate) async fn notify(
 }
 
 /// By what the notice is known: what it asks for, whatever ids it goes under.
-fn once(headers: &HeaderMap, wish: &Notify) -> Result<Once, Failure> {
+fn once(headers: &HeaderMap, body: &Notify) -> Result<Once, Failure> {
     let key = idempotency_key(headers)?;
-    let asked = serde_json::json!(Notify { message_id: None, ..wish.clone() });
-    Ok(Once::new(wish.message_id.as_deref(), key.as_deref(), &asked)?)
+    let asked = serde_json::json!(Notify { message_id: None, ..body.clone() });
+    Ok(Once::new(body.message_id.as_deref(), key.as_deref(), &asked)?)
 }
 
 fn answer(noticed: &Noticed) -> Response {

@@ -30,10 +30,10 @@ pub(crate) async fn claim(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::WorkspaceKind>,
-    Json(wish): Json<ClaimMessage>,
+    Json(body): Json<ClaimMessage>,
 ) -> Result<axum::Json<Claim>, Failure> {
-    let lease_ms = wish.lease_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
-    let claimed = app.exchange.queue.claim(&who, id, wish.wait_ms, lease_ms).await?;
+    let lease_ms = body.lease_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+    let claimed = app.exchange.queue.claim(&who, id, body.wait_ms, lease_ms).await?;
     Ok(axum::Json(Claim { claimed: claimed.as_ref().map(convert::claimed) }))
 }
 

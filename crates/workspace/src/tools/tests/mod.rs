@@ -3,7 +3,7 @@ mod through;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use warren_model::{Capability, CapabilitySet, CommandMode, ErrorCode};
+use warren_model::{Capability, CapabilitySet, CommandMode, ErrorCode, FileChange};
 
 use self::fake::{Fake, both, context};
 use super::*;

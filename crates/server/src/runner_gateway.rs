@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use warren_api::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 use warren_exchange::Exchange;
-use warren_fleet::RunnerDoor;
+use warren_fleet::RunnerGateway;
 use warren_model::WorkspaceId;
 use warren_workspace::SecretVariables;
 use warren_workspace::shell::{Dialog, RunEvent, RunStream};
@@ -41,7 +41,7 @@ const MAX_AT_ONCE: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FromBox(pub(crate) WorkspaceId);
 
-pub(crate) struct Door {
+pub(crate) struct RouterGateway {
     router: TowerToHyperService<Router>,
     /// The name under which this server answers, for the guard.
     host: String,
@@ -49,13 +49,13 @@ pub(crate) struct Door {
     exchange: Option<Exchange>,
 }
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for RouterGateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Door").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("RouterGateway").field("host", &self.host).finish_non_exhaustive()
     }
 }
 
-impl Door {
+impl RouterGateway {
     pub(crate) fn new(router: Router, address: SocketAddr) -> Self {
         Self { router: TowerToHyperService::new(router), host: address.to_string(), exchange: None }
     }
@@ -65,7 +65,7 @@ impl Door {
     }
 
     /// Before the new runner is heard: what is claimed until then is the former one's.
-    async fn bury_former(&self, workspace: WorkspaceId) {
+    async fn end_former_claims(&self, workspace: WorkspaceId) {
         let Some(exchange) = &self.exchange else { return };
         if let Err(error) = exchange.queue.end_claims_of_former_runner(workspace).await {
             tracing::warn!(workspace.id = %workspace, %error, "what a former runner had claimed ends with its lease");
@@ -113,9 +113,9 @@ impl Door {
 }
 
 #[async_trait]
-impl RunnerDoor for Door {
+impl RunnerGateway for RouterGateway {
     async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String {
-        self.bury_former(workspace).await;
+        self.end_former_claims(workspace).await;
         let Dialog { input, events: said } = talk;
         let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
         let mut under_way = FuturesUnordered::new();
@@ -238,7 +238,7 @@ mod tests {
         "0198c0de-0000-7000-8000-000000000001".parse().unwrap()
     }
 
-    /// A door to a router that tells what it was asked, and what came of a talk through it.
+    /// A gateway to a router that tells what it was asked, and what came of a talk through it.
     async fn talk(
         pieces: Vec<Vec<u8>>,
         secrets: SecretVariables,
@@ -257,7 +257,7 @@ mod tests {
                 axum::Json(json!({ "path": parts.uri.path() }))
             }
         });
-        let door = Door::new(router, "127.0.0.1:1".parse().unwrap());
+        let gateway = RouterGateway::new(router, "127.0.0.1:1".parse().unwrap());
         let (input, mut heard) = mpsc::channel(64);
         let said = pieces.into_iter().map(|piece| Ok(RunEvent::Stdout(piece.into())));
         // Its end comes after what it waits for: whoever ends first is not answered.
@@ -266,7 +266,7 @@ mod tests {
             Ok(RunEvent::Finished(RunResult { exit_code: Some(3), ..RunResult::default() }))
         });
         let talk = Dialog { input, events: stream::iter(said).chain(end).boxed() };
-        let how = door.attend(workspace(), talk, secrets).await;
+        let how = gateway.attend(workspace(), talk, secrets).await;
         let mut answers: Vec<RunnerAnswer> = Vec::new();
         while let Ok(line) = heard.try_recv() {
             answers.push(serde_json::from_slice(&line).unwrap());
@@ -365,14 +365,14 @@ mod tests {
                 axum::Json(json!({}))
             }
         });
-        let door = Door::new(router, "127.0.0.1:1".parse().unwrap());
+        let gateway = RouterGateway::new(router, "127.0.0.1:1".parse().unwrap());
         let (input, mut heard) = mpsc::channel(64);
         let (said, saying) = mpsc::channel::<Vec<u8>>(64);
         let saying = tokio_stream::wrappers::ReceiverStream::new(saying);
         let said_by_it = saying.map(|piece| Ok(RunEvent::Stdout(piece.into()))).boxed();
         let talk = Dialog { input, events: said_by_it };
         let attending =
-            tokio::spawn(async move { door.attend(workspace(), talk, SecretVariables::default()).await });
+            tokio::spawn(async move { gateway.attend(workspace(), talk, SecretVariables::default()).await });
         said.send(line(1, "/api/v1/claim", &Value::Null)).await.unwrap();
         said.send(line(2, "/api/v1/progress", &Value::Null)).await.unwrap();
         let answer: RunnerAnswer = serde_json::from_slice(&heard.recv().await.unwrap()).unwrap();

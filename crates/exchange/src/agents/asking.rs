@@ -1,32 +1,32 @@
-//! Agents in a box of Warren's own: the runner beside the agent claims messages over its line, by the same routes as an
-//! external agent that asks.
+//! Agents that come and ask for their messages: external ones behind a network that nobody calls into or without an
+//! interface that Warren speaks, and those in a box of Warren's own, whose runner asks for them over its line. Both claim by
+//! the same routes.
 
 use async_trait::async_trait;
-use warren_model::DeliveryReason;
-use warren_rules::lifecycle::probes::Finding;
+use warren_model::{DeliveryReason, Finding};
 
 use super::{AgentAddress, AgentRuntime, DeliveryAttempt, Outcome, Reach, UpdateSink};
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Resident;
+pub(super) struct Asking;
 
 #[async_trait]
-impl AgentRuntime for Resident {
+impl AgentRuntime for Asking {
     fn reach(&self, _agent: &AgentAddress) -> Reach {
         Reach::Asks
     }
 
-    /// Its runner has to come.
+    /// It has to come.
     async fn deliver(&self, _: &AgentAddress, _: &DeliveryAttempt, _: &UpdateSink) -> Outcome {
         Outcome::Failed { reason: DeliveryReason::CannotBeCalled }
     }
 
-    /// Its runner learns that the claim has ended when it next tells of the work, and ends the program.
+    /// It learns that its claim has ended when it next tells of its work; a runner then ends the program.
     async fn cancel(&self, _: &AgentAddress, _: &str) -> Outcome {
         Outcome::Answered
     }
 
-    /// Its box shows whether it lives, and the fleet looks at that.
+    /// Its queue or its box shows whether it lives, and the fleet looks at those.
     async fn probe(&self, _: &AgentAddress) -> Finding {
         Finding::Unknown
     }
