@@ -15,6 +15,7 @@
 
 mod commit;
 mod config;
+mod decisions;
 mod definitions;
 mod engine;
 mod models;
@@ -23,6 +24,7 @@ mod streams;
 mod tools;
 
 pub use config::Config;
+pub use decisions::Decisions;
 pub use definitions::Definitions;
 pub use engine::Engine;
 pub use models::{ModelCaller, Models};
@@ -65,9 +67,16 @@ impl AgentHost {
         let context = fleet.context.with_own_work();
         let surroundings = Surroundings::new(models);
         let streams = Streams::new(context.clone());
-        let engine = Engine::new(context.clone(), config, surroundings.clone(), operations, streams.clone());
-        let sessions = Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams);
+        let engine =
+            Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
+        let sessions =
+            Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
         Self { definitions: Definitions::new(context.clone()), sessions, engine, context }
+    }
+
+    /// Who is told of decisions about tool calls.
+    pub fn decisions(&self) -> Decisions {
+        Decisions::new(self.engine.clone())
     }
 
     /// Takes up what an earlier process left.

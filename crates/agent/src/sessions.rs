@@ -13,6 +13,7 @@ use warren_model::session::{
 use warren_model::{
     AgentName, Approval, ErrorCode, Part, SessionId, SessionMessageId, Timestamp, WorkspaceId, fingerprint,
 };
+use warren_operations::Operations;
 use warren_rules::sessions::{Input, request};
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
@@ -81,6 +82,7 @@ pub struct Sessions {
     engine: Engine,
     surroundings: Surroundings,
     streams: Streams,
+    operations: Operations,
 }
 
 impl Sessions {
@@ -90,8 +92,9 @@ impl Sessions {
         engine: Engine,
         surroundings: Surroundings,
         streams: Streams,
+        operations: Operations,
     ) -> Self {
-        Self { context, fleet, engine, surroundings, streams }
+        Self { context, fleet, engine, surroundings, streams, operations }
     }
 
     /// Begins a session. It waits for its first message.
@@ -436,7 +439,6 @@ impl Sessions {
         who: &Identity,
         name: &SessionName,
         number: u32,
-        tools: &Tools,
     ) -> Result<ModelRequest, Error> {
         let session = self.find(who, Action::ReadWorkspaces, name).await?;
         let missing = || Error::new(ErrorCode::StepNotFound);
@@ -453,7 +455,10 @@ impl Sessions {
             let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?.definition;
             Ok::<_, Error>((agent, history, step))
         };
+        let workspace_id = session.workspace_id;
         let (agent, history, step) = self.context.store().read(read).await?;
+        let catalog = self.operations.tools.catalog(who, workspace_id).await?;
+        let tools = Tools::new(&agent, Some(&catalog));
         let model = agent.models().nth(step.model_index as usize).unwrap_or(&agent.model);
         let system = tools.system(&agent);
         let built =
@@ -489,7 +494,7 @@ impl Sessions {
         let session = self
             .context
             .store()
-            .glance(move |tx| {
+            .read_few(move |tx| {
                 let found = tx.session_by_name(org_id, &name)?;
                 match (found, name.as_str().parse::<SessionId>()) {
                     (None, Ok(id)) => tx.session(id).map_err(Error::from),

@@ -52,6 +52,14 @@ impl Streams {
         }
     }
 
+    /// Something was committed elsewhere: readers of this process look into the database.
+    pub(crate) fn nudge(&self, id: SessionId) {
+        let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = readers.get(&id) {
+            let _ = sender.send(Arc::default());
+        }
+    }
+
     /// Entries behind `after`, from the database first and then as they come.
     pub(crate) fn follow(&self, id: SessionId, after: u64) -> Follower {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,9 +103,8 @@ impl Follower {
                         entries.iter().filter(|entry| entry.sequence > self.after).cloned().collect();
                     match new.first() {
                         Some(first) if first.sequence == self.after + 1 => return Ok(self.hand_out(new)),
-                        // Something between was not heard.
-                        Some(_) => self.is_caught_up = false,
-                        None => {}
+                        // Something between was not heard, or nothing is said but that there is something.
+                        Some(_) | None => self.is_caught_up = false,
                     }
                 }
                 Ok(Err(_)) | Err(_) => self.is_caught_up = false,

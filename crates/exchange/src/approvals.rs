@@ -6,6 +6,7 @@
 //!     └── GET …?wait_ms ◀── woken by the event, on this replica or another; the row is the truth
 //! ```
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -44,16 +45,60 @@ pub struct AskApproval {
     pub task_id: Option<TaskId>,
 }
 
+/// Whoever waits for decisions about tool calls: the sessions of hosted agents. The decision and what follows from it are
+/// one transaction.
+pub trait CallDecisions: Send + Sync + std::fmt::Debug {
+    /// A question about a tool call was decided, or nobody decided it in time. An error undoes the decision.
+    fn decided(&self, tx: &mut dyn WriteTx, approval: &Approval, now: Timestamp) -> Result<(), Error>;
+    /// It is on disk: whoever waits may go on.
+    fn committed(&self, approval: &Approval);
+}
+
+/// What somebody decides about a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalAnswer {
+    pub decision: Decision,
+    pub note: Option<String>,
+    /// Other arguments for the tool call that is asked about.
+    pub edited: Option<Value>,
+}
+
 /// Questions of workspaces to people.
 #[derive(Debug, Clone)]
 pub struct Approvals {
     context: Context,
     fleet: Fleet,
+    call_decisions: Arc<OnceLock<Arc<dyn CallDecisions>>>,
 }
 
 impl Approvals {
     pub(crate) fn new(context: Context, fleet: Fleet) -> Self {
-        Self { context, fleet }
+        Self { context, fleet, call_decisions: Arc::default() }
+    }
+
+    /// Says who waits for decisions about tool calls. Once, where everything is put together.
+    pub fn tell_call_decisions_to(&self, sessions: Arc<dyn CallDecisions>) {
+        let _ = self.call_decisions.set(sessions);
+    }
+
+    fn follow_up(
+        call_decisions: Option<&Arc<dyn CallDecisions>>,
+        tx: &mut dyn WriteTx,
+        approval: &Approval,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        match call_decisions {
+            Some(sessions) if approval.subject.is_some() => sessions.decided(tx, approval, now),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn after_commit(&self, approval: &Approval) {
+        if let Some(sessions) = self.call_decisions.get()
+            && approval.subject.is_some()
+        {
+            sessions.committed(approval);
+        }
     }
 
     /// Asks people. Credentials in what they are shown are masked.
@@ -164,8 +209,7 @@ impl Approvals {
         &self,
         who: &Identity,
         id: ApprovalId,
-        decision: Decision,
-        note: Option<String>,
+        answer: ApprovalAnswer,
     ) -> Result<Approval, Error> {
         let row = self.find(id).await?;
         if !is_person(who) {
@@ -173,13 +217,17 @@ impl Approvals {
             return Err(Error::new(ErrorCode::NotAPerson));
         }
         self.may(who, Action::DecideApprovals, &row).await?;
-        let note_text = note.as_deref().unwrap_or_default();
+        let note_text = answer.note.as_deref().unwrap_or_default();
         within("note", note_text.len(), Approval::MAX_NOTE_BYTES)?;
         if note_text.contains('\0') {
             return Err(Error::with_detail(ErrorCode::InvalidApproval, "note: expected text without NUL"));
         }
+        if answer.edited.is_some() && (row.subject.is_none() || answer.decision == Decision::Deny) {
+            let detail = "arguments: only an approved tool call has arguments that can be changed";
+            return Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
+        }
         let decider = Decider::Caller { principal: who.principal.clone(), token: who.token.kind };
-        self.write_decision(id, decider, Actor::of(who), decision, note).await
+        self.write_decision(id, decider, Actor::of(who), answer).await
     }
 
     /// Decides by a rule that people wrote down beforehand.
@@ -192,7 +240,8 @@ impl Approvals {
     ) -> Result<Approval, Error> {
         let row = self.find(id).await?;
         let actor = Actor::system(&format!("policy/{policy}"), row.org_id);
-        self.write_decision(id, Decider::Policy(policy.to_owned()), actor, decision, None).await
+        let answer = ApprovalAnswer { decision, note: None, edited: None };
+        self.write_decision(id, Decider::Policy(policy.to_owned()), actor, answer).await
     }
 
     async fn write_decision(
@@ -200,16 +249,19 @@ impl Approvals {
         id: ApprovalId,
         decider: Decider,
         actor: Actor,
-        decision: Decision,
-        note: Option<String>,
+        answer: ApprovalAnswer,
     ) -> Result<Approval, Error> {
         let now = self.context.now();
-        self.context
+        let call_decisions = self.call_decisions.get().cloned();
+        let decided = self
+            .context
             .store()
             .write(move |tx| {
                 let row = tx.approval(id)?.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))?;
-                let decided =
-                    approvals::decide(&row, &decider, decision, note.clone(), now).map_err(of_refusal)?;
+                let decision = answer.decision;
+                let decided = approvals::decide(&row, &decider, decision, answer.note.clone(), now)
+                    .map_err(of_refusal)?;
+                let decided = Approval { edited: answer.edited.clone(), ..decided };
                 if !tx.settle_approval(&decided)? {
                     return Err(Error::new(ErrorCode::ApprovalOver));
                 }
@@ -224,9 +276,12 @@ impl Approvals {
                 };
                 let kind = AuditTargetKind::Approval;
                 tx.append_audit(&actor.did(now, action, kind, &id.to_string(), &details))?;
-                Ok(decided)
+                Self::follow_up(call_decisions.as_ref(), tx, &decided, now)?;
+                Ok::<_, Error>(decided)
             })
-            .await
+            .await?;
+        self.after_commit(&decided);
+        Ok(decided)
     }
 
     /// Notes what nobody decided in time, so that who waits is told.
@@ -238,18 +293,25 @@ impl Approvals {
         if late.is_empty() {
             return Ok(());
         }
-        self.context
+        let call_decisions = self.call_decisions.get().cloned();
+        let expired = self
+            .context
             .store()
             .write(move |tx| {
+                let mut settled = Vec::new();
                 for row in &late {
                     let Some(expired) = approvals::expire(row, now) else { continue };
                     if tx.settle_approval(&expired)? {
                         tell_decided(tx, &expired, &Principal::system("exchange"), now)?;
+                        Self::follow_up(call_decisions.as_ref(), tx, &expired, now)?;
+                        settled.push(expired);
                     }
                 }
-                Ok(())
+                Ok::<_, Error>(settled)
             })
-            .await
+            .await?;
+        expired.iter().for_each(|approval| self.after_commit(approval));
+        Ok(())
     }
 
     async fn find(&self, id: ApprovalId) -> Result<Approval, Error> {

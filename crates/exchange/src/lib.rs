@@ -30,7 +30,9 @@ pub use agents::{
     AgentAddress, AgentRuntime, AgentUpdate, Agents, ByA2a, DeliveryAttempt, Finding, Outcome, Reach,
     Registrations, UpdateSink,
 };
-pub use approvals::{ApprovalDecision, Approvals, AskApproval, MAX_APPROVAL_WAIT_MS};
+pub use approvals::{
+    ApprovalAnswer, ApprovalDecision, Approvals, AskApproval, CallDecisions, MAX_APPROVAL_WAIT_MS,
+};
 pub use config::Config;
 pub use conversations::{Conversations, MAX_CHAT_PAGE, NewConversation};
 pub use delegations::{Delegate, Delegated, Delegations};

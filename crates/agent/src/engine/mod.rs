@@ -104,6 +104,18 @@ impl Engine {
         }
     }
 
+    /// The session was changed in somebody else's transaction: whoever follows it reads, and somebody goes on with it.
+    pub(crate) fn look_at(&self, id: SessionId) {
+        let engine = self.clone();
+        let span = tracing::info_span!("agent.engine.look_at", session.id = %id);
+        self.0.streams.nudge(id);
+        self.0.context.spawn(span, async move { engine.look_at_again(id).await });
+    }
+
+    pub(crate) fn surroundings(&self) -> &Surroundings {
+        &self.0.surroundings
+    }
+
     pub(crate) fn context(&self) -> &Context {
         &self.0.context
     }
@@ -151,7 +163,7 @@ impl Engine {
 
     /// What came between the owner's last look and its end is not left lying.
     async fn look_at_again(&self, id: SessionId) {
-        let session = self.store().glance(move |tx| tx.session(id).map_err(Error::from)).await;
+        let session = self.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await;
         if let Ok(Some(session)) = session {
             self.wake(&session);
         }

@@ -218,7 +218,7 @@ impl Owner {
     /// Another process may have changed the session, and its bell rings there only.
     async fn look_for_changes(&mut self) -> Result<(), Error> {
         let id = self.open.session.id;
-        let session = self.engine.store().glance(move |tx| tx.session(id).map_err(Error::from)).await?;
+        let session = self.engine.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await?;
         let is_changed = session.is_some_and(|session| session.version != self.open.session.version);
         let is_due = self.open.session.wake_at.is_some_and(|at| at <= self.engine.0.context.now());
         if is_changed || is_due {

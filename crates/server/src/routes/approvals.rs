@@ -8,7 +8,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
 use warren_exchange::ApprovalQuery;
-use warren_exchange::{ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
+use warren_exchange::{ApprovalAnswer, ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Identity;
@@ -155,7 +155,10 @@ pub(super) async fn approve(
     PathId(id): PathId<model::ApprovalKind>,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let decided = app.exchange.approvals.decide(&who, id, ApprovalDecision::Approve, body.note).await?;
+    let decided = {
+        let answer = ApprovalAnswer { decision: ApprovalDecision::Approve, note: body.note, edited: None };
+        app.exchange.approvals.decide(&who, id, answer).await?
+    };
     Ok(axum::Json(to_wire(&decided)))
 }
 
@@ -171,7 +174,10 @@ pub(super) async fn deny(
     PathId(id): PathId<model::ApprovalKind>,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let decided = app.exchange.approvals.decide(&who, id, ApprovalDecision::Deny, body.note).await?;
+    let decided = {
+        let answer = ApprovalAnswer { decision: ApprovalDecision::Deny, note: body.note, edited: None };
+        app.exchange.approvals.decide(&who, id, answer).await?
+    };
     Ok(axum::Json(to_wire(&decided)))
 }
 
