@@ -131,6 +131,16 @@ text_enum! {
     }
 }
 
+impl Suspension {
+    /// Whether it waits for somebody to give a call its decision or result.
+    pub const fn is_for_calls(self) -> bool {
+        match self {
+            Self::Approval | Self::ClientTool | Self::Input => true,
+            Self::Timer | Self::Budget | Self::Stuck => false,
+        }
+    }
+}
+
 /// Why a run failed, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFailure {
