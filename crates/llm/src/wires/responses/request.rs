@@ -10,6 +10,9 @@ use super::super::{Dialect, WireBody, add_extra, call_order, own, tool_name};
 use crate::parameters::{Effort, Parameters};
 use crate::turns::{Side, UserPart, arguments_object, result_text, sides};
 
+/// Less is refused.
+const MIN_OUTPUT_TOKENS: u32 = 16;
+
 pub(crate) fn body(request: &ModelRequest, origin: &ModelOrigin, dialect: Dialect<'_>) -> WireBody {
     let parameters = Parameters::of(&request.model.model);
     let mut notes = Vec::new();
@@ -35,7 +38,7 @@ pub(crate) fn body(request: &ModelRequest, origin: &ModelOrigin, dialect: Dialec
         set("tools", request.tools.iter().map(offer).collect());
     }
     if let Some(max) = request.max_output_tokens {
-        set("max_output_tokens", json!(max));
+        set("max_output_tokens", json!(max.max(MIN_OUTPUT_TOKENS)));
     }
     if parameters.effort == Effort::Reasoning {
         set("include", json!(["reasoning.encrypted_content"]));
