@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use warren_llm::{Advice, ApiKey, CallOptions, ModelClient as _};
 
 use crate::support::{KEY, ScriptedServer, WIRES, model_of, options, request};
@@ -109,14 +110,24 @@ async fn malformed_arguments_are_handed_on_as_text_and_can_be_sent_back() {
 // A11
 #[tokio::test]
 async fn whoever_drops_a_stream_hangs_up() {
-    let script = "otherwise: { text: 'one two three', chunk_characters: 1, fault: { kind: silence, after_chunks: 2, times: 9 } }";
-    let server = ScriptedServer::start(script).await;
-    for wire in WIRES {
-        let mut stream = server.models.start(&request(wire, model_of(wire), "x"), options()).await.unwrap();
-        assert!(stream.next().await.unwrap().is_some());
-        drop(stream);
-    }
-    assert_eq!(server.journal().await.len(), WIRES.len());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let models = warren_llm::Models::new(crate::support::connector(), crate::support::providers(&url, &url));
+    let peer = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut buffer = vec![0_u8; 64 << 10];
+        let _ = stream.read(&mut buffer).await.unwrap();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        let chunk = r#"data: {"choices": [{"delta": {"content": "x"}}]}"#;
+        stream.write_all(format!("{head}{chunk}\n\n").as_bytes()).await.unwrap();
+        // Nothing more is sent; whoever hangs up ends this read.
+        while stream.read(&mut buffer).await.is_ok_and(|bytes| bytes > 0) {}
+    });
+    let mut stream = models.start(&request("chat", "x", "x"), options()).await.unwrap();
+    assert!(stream.next().await.unwrap().is_some());
+    assert!(!peer.is_finished());
+    drop(stream);
+    tokio::time::timeout(Duration::from_secs(5), peer).await.expect("it hung up").unwrap();
 }
 
 // A11: bad input

@@ -21,7 +21,7 @@ pub(crate) const WIRES: [&str; 4] = ["messages", "messages-2023", "responses", "
 
 pub(crate) fn connector() -> Connector {
     let allow_private = vec!["127.0.0.0/8".parse().unwrap()];
-    Connector::with_system_names(OutboundPolicy { allow_private, ..OutboundPolicy::default() })
+    Connector::with_system_names(OutboundPolicy { allow_private, connect_timeout_ms: 1_000 })
 }
 
 /// Quick enough for tests of silence.

@@ -198,3 +198,135 @@ impl WireReader for Reader {
         self.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use warren_model::session::ModelOrigin;
+
+    use super::*;
+    use crate::ModelAnswer;
+    use crate::builder::AnswerLimits;
+
+    /// What becomes of chunks; nothing where they end without an answer.
+    fn read(chunks: &[Value]) -> Result<Option<ModelAnswer>, ModelError> {
+        let model: warren_model::session::ModelName = "chat/x".parse().unwrap();
+        let origin = ModelOrigin { model: model.clone(), account: String::new() };
+        let request = warren_model::session::ModelRequest {
+            model,
+            system: String::new(),
+            turns: Vec::new(),
+            tools: Vec::new(),
+            max_output_tokens: None,
+            effort: None,
+            output_schema: None,
+            extra: serde_json::Map::new(),
+        };
+        let mut reader = Reader::new(AnswerBuilder::new(origin, &request, AnswerLimits::default()));
+        let mut out = VecDeque::new();
+        for chunk in chunks {
+            let data = chunk.as_str().map_or_else(|| chunk.to_string(), str::to_owned);
+            reader.event(&ServerEvent { data, ..ServerEvent::default() }, &mut out)?;
+        }
+        out.extend(reader.at_end());
+        Ok(out.into_iter().find_map(|event| match event {
+            AnswerEvent::Done(answer) => Some(*answer),
+            _ => None,
+        }))
+    }
+
+    fn calls(pieces: &[Value]) -> Vec<(String, String, Result<Value, String>)> {
+        let of =
+            |delta: Value, reason: Value| json!({ "choices": [{ "delta": delta, "finish_reason": reason }] });
+        let mut chunks: Vec<Value> =
+            pieces.iter().map(|piece| of(json!({ "tool_calls": [piece] }), Value::Null)).collect();
+        chunks.push(of(json!({}), json!("tool_calls")));
+        let answer = read(&chunks).unwrap().unwrap();
+        answer.calls.into_iter().map(|call| (call.id, call.tool, call.arguments)).collect()
+    }
+
+    // A10: bad input
+    #[test]
+    fn calls_are_told_apart_however_a_server_numbers_them() {
+        let piece = |index: Value, id: &str, name: &str, arguments: &str| {
+            let mut piece = json!({ "function": { "arguments": arguments } });
+            if !index.is_null() {
+                piece["index"] = index;
+            }
+            if !id.is_empty() {
+                piece["id"] = json!(id);
+            }
+            if !name.is_empty() {
+                piece["function"]["name"] = json!(name);
+            }
+            piece
+        };
+        let none = || Value::Null;
+        let expected = [
+            ("a".to_owned(), "one".to_owned(), Ok(json!({ "x": 1 }))),
+            ("b".to_owned(), "two".to_owned(), Ok(json!({}))),
+        ];
+        for (what, pieces) in [
+            (
+                "as OpenAI",
+                vec![
+                    piece(json!(0), "a", "one", ""),
+                    piece(json!(0), "", "", "{\"x\":"),
+                    piece(json!(0), "", "", "1}"),
+                    piece(json!(1), "b", "two", "{}"),
+                ],
+            ),
+            (
+                "ids repeated",
+                vec![
+                    piece(json!(0), "a", "one", "{\"x\":"),
+                    piece(json!(0), "a", "one", "1}"),
+                    piece(json!(1), "b", "two", "{}"),
+                ],
+            ),
+            (
+                "no index",
+                vec![
+                    piece(none(), "a", "one", "{\"x\":"),
+                    piece(none(), "", "", "1}"),
+                    piece(none(), "b", "two", "{}"),
+                ],
+            ),
+            (
+                "all numbered 0",
+                vec![piece(json!(0), "a", "one", "{\"x\":1}"), piece(json!(0), "b", "two", "{}")],
+            ),
+            (
+                "the index late",
+                vec![
+                    piece(none(), "a", "one", "{\"x\":"),
+                    piece(json!(0), "", "", "1}"),
+                    piece(json!(1), "b", "two", "{}"),
+                ],
+            ),
+            (
+                "the name late",
+                vec![
+                    piece(json!(0), "a", "", "{\"x\":"),
+                    piece(json!(0), "", "one", "1}"),
+                    piece(json!(1), "b", "two", "{}"),
+                ],
+            ),
+        ] {
+            assert_eq!(calls(&pieces), expected, "{what}");
+        }
+        // The same id twice is two calls, where both have their index.
+        let twice = calls(&[piece(json!(0), "a", "one", "{}"), piece(json!(1), "a", "one", "{}")]);
+        assert_eq!((twice[0].0.as_str(), twice[1].0.as_str()), ("a", "a_2"));
+    }
+
+    // A11
+    #[test]
+    fn an_answer_without_a_finish_reason_is_truncated_and_one_without_done_is_not() {
+        let chunk =
+            |reason: Value| json!({ "choices": [{ "delta": { "content": "x" }, "finish_reason": reason }] });
+        assert_eq!(read(&[chunk(Value::Null)]).unwrap(), None);
+        assert!(read(&[chunk(Value::Null), json!("[DONE]")]).unwrap_err().may_be_retried());
+        assert_eq!(read(&[chunk(json!("stop"))]).unwrap().unwrap().text(), "x");
+    }
+}
