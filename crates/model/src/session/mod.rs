@@ -27,7 +27,7 @@ pub use queue::{BusyMode, DropReason, QueuedState, SessionMessage};
 pub use request::{ClosedCall, ModelRequest, ToolOffer, Turn};
 pub use step::{
     Block, CallOutcome, CallState, CallWait, Decision, DeltaMark, InvalidModelName, ModelName, ModelOrigin,
-    Opaque, OutcomeKind, Step, StepPhase, StopReason, TokenUsage, ToolCall, ToolPlace, ToolResult,
+    Opaque, OutcomeKind, StartMode, Step, StepPhase, StopReason, TokenUsage, ToolCall, ToolPlace, ToolResult,
 };
 pub use stream::{StreamEntry, StreamItem};
 
@@ -128,6 +128,16 @@ text_enum! {
         Agent = "agent",
         /// Warren itself could not go on.
         Internal = "internal",
+    }
+}
+
+impl Suspension {
+    /// Whether it waits for somebody to give a call its decision or result.
+    pub const fn is_for_calls(self) -> bool {
+        match self {
+            Self::Approval | Self::ClientTool | Self::Input => true,
+            Self::Timer | Self::Budget | Self::Stuck => false,
+        }
     }
 }
 
@@ -246,19 +256,22 @@ pub struct RunUsage {
     pub tool_calls: u32,
     /// Time in which it worked; waiting for people does not count.
     pub active_ms: u64,
+    /// How long the conversation is for the model, as far as is known: what the latest answer was given and what it said.
+    #[serde(default)]
+    pub context_tokens: u64,
 }
 
 /// What a run did lately, to notice that it goes in circles (A15).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LoopWatch {
-    /// A fingerprint of the latest calls, and how often the same stood there in a row.
-    pub call: String,
-    pub same_calls: u32,
-    /// The same for errors of tools.
+    /// Fingerprints of the latest steps: their calls with what came of them.
+    pub recent: Vec<String>,
+    /// Steps in a row that were nothing new.
+    pub stale_steps: u32,
+    /// A fingerprint of the latest error of a tool, and how often it came in a row.
     pub error: String,
     pub same_errors: u32,
-    /// The model was warned, and this is how far it was then.
-    pub warned: bool,
 }
 
 /// A session's row: everything but its steps, messages and stream.

@@ -186,6 +186,18 @@ pub enum CallWait {
     Answer,
 }
 
+text_enum! {
+    /// What a new owner does about a call that an earlier one had begun.
+    StartMode {
+        /// It is carried out from its beginning.
+        Run = "run",
+        /// The tool is asked how far it came.
+        Probe = "probe",
+        /// It still runs; its end is waited for.
+        Attach = "attach",
+    }
+}
+
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -195,9 +207,7 @@ pub enum CallState {
     Started {
         epoch: u64,
         attempt: u32,
-        /// Its owner died; the tool is asked how far it came.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        is_probed: bool,
+        how: StartMode,
     },
     Closed(CallOutcome),
 }
@@ -373,8 +383,10 @@ pub struct Step {
     pub messages: Vec<SessionMessageId>,
     /// Words of Warren's own to the model, such as a warning that it goes in circles.
     pub notices: Vec<String>,
-    /// How often the model was asked, from 1.
+    /// How often the model was asked.
     pub attempt: u32,
+    /// The epoch of the lease under which the latest attempt was begun; absent once it has ended.
+    pub asked_under: Option<u64>,
     /// Which of the agent's models is asked: 0 is the first, others are its fallbacks.
     pub model_index: u32,
     /// The provider's name for an answer that can be taken up again after a cut (A12).

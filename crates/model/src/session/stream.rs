@@ -122,6 +122,10 @@ pub enum StreamItem {
         reason: String,
     },
     Resumed,
+    /// The run stands still until somebody resumes it, or says something else.
+    Interrupted {
+        run: u32,
+    },
     /// Exactly one ends each run.
     RunEnded {
         run: u32,
@@ -162,7 +166,11 @@ impl StreamItem {
             | Self::CallEnded { step, .. }
             | Self::StepEnded { step, .. }
             | Self::StateChanged { step, .. } => Some(*step),
-            Self::RunStarted { .. } | Self::Suspended { .. } | Self::Resumed | Self::RunEnded { .. } => None,
+            Self::RunStarted { .. }
+            | Self::Suspended { .. }
+            | Self::Resumed
+            | Self::Interrupted { .. }
+            | Self::RunEnded { .. } => None,
         }
     }
 }
