@@ -12,7 +12,7 @@ async fn a_real_model_answers_where_there_is_a_key() {
         ("ANTHROPIC_API_KEY", &["anthropic/claude-haiku-4-5"][..]),
         ("OPENAI_API_KEY", &["openai/gpt-5-nano", "openai-chat/gpt-4.1-nano"]),
     ] {
-        let Some(key) = environment.get(variable).filter(|key| !key.is_empty()) else {
+        let Some(key) = ApiKey::from_environment(&environment, variable) else {
             println!("{variable} is not set: no real model was called");
             continue;
         };
@@ -21,7 +21,7 @@ async fn a_real_model_answers_where_there_is_a_key() {
         for model in models {
             let (provider, name) = model.split_once('/').unwrap();
             let request = crate::support::request(provider, name, "Say the word `warren` and nothing else.");
-            let options = CallOptions { key: Some(ApiKey::new(key)), ..CallOptions::default() };
+            let options = CallOptions { key: Some(key.clone()), ..CallOptions::default() };
             let answer = client.start(&request, options).await.unwrap().answer().await.unwrap();
             println!("{model}: {} ({:?})", answer.text(), answer.usage);
             assert!(answer.text().to_lowercase().contains("warren"));
