@@ -75,6 +75,8 @@ export WARREN_TEST_DOCKER
 step "MCP suite" check scripts/conformance.sh install
 
 step "A2A clients" check scripts/a2a-peers.sh install
+
+step "model SDKs" check scripts/model-peers.sh install
 step "binary" check cargo build --locked --package warren-cli
 WARREN_BIN=$(cd "$target" && pwd)/debug/warren
 export WARREN_BIN

@@ -5,6 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use warren_doors::Environment;
 use warren_model::session::ModelRequest;
 use zeroize::Zeroizing;
 
@@ -33,6 +34,11 @@ pub struct ApiKey(Zeroizing<String>);
 impl ApiKey {
     pub fn new(key: impl Into<String>) -> Self {
         Self(Zeroizing::new(key.into()))
+    }
+
+    /// From a variable; nothing where it is not set, or empty.
+    pub fn from_environment(environment: &Environment, name: &str) -> Option<Self> {
+        environment.get(name).filter(|key| !key.is_empty()).map(Self::new)
     }
 
     pub(crate) fn expose(&self) -> &str {

@@ -3,7 +3,7 @@
 //! ```text
 //!   ModelRequest ──▶ ModelClient::start ──▶ AnswerStream::next ──▶ text, reasoning, calls … and one ModelAnswer
 //!                       │
-//!                       ├── Models         by the provider of the model's name                      client.rs
+//!                       ├── Models         by the provider of the model's name                      models.rs
 //!                       │     └── wires    Anthropic Messages, OpenAI Responses, Chat Completions   wires/ ──▶ outbound
 //!                       └── ScriptedModel  answers from a script, without any network              scripted/
 //! ```
@@ -18,14 +18,24 @@ mod builder;
 mod client;
 mod error;
 pub mod estimate;
+mod models;
+mod parameters;
+mod prices;
+mod providers;
 pub mod retry;
 pub mod scripted;
+#[cfg(feature = "server")]
+pub mod server;
 mod timers;
 mod turns;
+mod wires;
 
 pub use answer::{AnswerEvent, AnswerSource, AnswerStream, AnsweredCall, ModelAnswer};
 pub use builder::AnswerLimits;
 pub use client::{ApiKey, CallOptions, ModelClient};
 pub use error::{Advice, ModelError};
+pub use models::Models;
+pub use prices::{Prices, PricesError};
+pub use providers::{ProviderSettings, Providers, Wire};
 pub use scripted::{Script, ScriptedModel};
 pub use timers::Timers;

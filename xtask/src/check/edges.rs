@@ -97,7 +97,12 @@ const ROOMS: &[Room] = &[
         may_use: Only(&["doors", "fleet", "model", "outbound", "rules", "service", "store"]),
         never_sees: DATABASES_AND_WEB,
     },
-    Room { name: "llm", may_use: Only(&["doors", "model", "outbound"]), never_sees: DATABASES_AND_WEB },
+    Room {
+        name: "llm",
+        may_use: Only(&["doors", "model", "outbound"]),
+        // `hyper` for the scripted model as a server, behind a feature.
+        never_sees: &["axum", "reqwest", "rusqlite", "sqlx"],
+    },
     Room {
         name: "agent",
         may_use: Only(&[

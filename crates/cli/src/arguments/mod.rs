@@ -4,6 +4,7 @@ mod audit;
 mod chat;
 mod duration;
 mod memory;
+mod model_server;
 mod process;
 mod queue;
 mod runner;
@@ -17,6 +18,7 @@ pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
 pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
+pub(crate) use model_server::ModelServerArguments;
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
@@ -141,6 +143,11 @@ pub(crate) enum TopCommand {
     /// For programs outside of boxes. It registers with a join token, reports, and starts the program once per message.
     /// What the program writes to its standard error is told as progress.
     Runner(RunnerArguments),
+    /// Serve a scripted model over HTTP, for tests and for trying agents without a key
+    ///
+    /// Speaks Anthropic Messages, OpenAI Responses and Chat Completions, as strictly as the real ones, and takes any key. It
+    /// ends with Ctrl-C. `GET /_requests` tells what was asked so far.
+    ModelServer(ModelServerArguments),
     /// Check this host, the database and the server, and say what to do
     ///
     /// Exits with 1 if a check failed, and with 0 if there are warnings at most.

@@ -14,6 +14,7 @@ mod files;
 mod local_files;
 mod mcp;
 mod memory;
+mod model_server;
 mod processes;
 mod queue;
 mod runner;
@@ -56,6 +57,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Runner(arguments) => block_on(runner::run(context, arguments)),
+        TopCommand::ModelServer(arguments) => block_on(model_server::run(context, &arguments)),
         TopCommand::Doctor => block_on(doctor::run(context)),
         TopCommand::Config(command) => config::run(context, &command),
         TopCommand::Version => version(context),

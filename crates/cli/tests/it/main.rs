@@ -16,6 +16,7 @@ mod kill_loop;
 mod lifecycle_kills;
 mod mcp;
 mod message_kills;
+mod model_server;
 mod output;
 mod postgres;
 mod postgres_server;

@@ -1,0 +1,4 @@
+//! Anthropic Messages.
+
+pub(crate) mod events;
+pub(crate) mod request;

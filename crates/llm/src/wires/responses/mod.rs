@@ -1,0 +1,4 @@
+//! OpenAI Responses.
+
+pub(crate) mod events;
+pub(crate) mod request;
