@@ -290,7 +290,8 @@ fn write_messages(
     for message in new_messages {
         // What was delivered or dropped at once is written with its end.
         let settled = outputs.settled.iter().find(|one| one.id == message.id);
-        tx.insert_session_message(settled.unwrap_or(message))?;
+        let state = settled.map_or(message.state, |one| one.state);
+        tx.insert_session_message(&SessionMessage { state, ..message.clone() })?;
     }
     for message in &outputs.settled {
         let is_new = new_messages.iter().any(|one| one.id == message.id);

@@ -34,6 +34,10 @@ impl Change<'_> {
         session.loop_watch = LoopWatch::default();
         let run = session.run;
         self.tell(StreamItem::RunStarted { run });
+        // A run begins with everything that waits for one.
+        for message in &mut self.open.queue {
+            message.mode = BusyMode::Steer;
+        }
         self.begin_step(Vec::new());
     }
 
@@ -84,12 +88,12 @@ impl Change<'_> {
         self.deliver_messages();
     }
 
-    /// Shows the model the messages whose moment this is: all of them at the start of a run, those that steer later on.
+    /// Shows the model the messages whose moment this is: those that do not wait for the next run.
     pub(super) fn deliver_messages(&mut self) {
         let Some(step) = &self.open.step else { return };
-        let (number, is_first) = (step.number, self.open.session.usage.steps <= 1);
+        let number = step.number;
         let (due, later): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.open.queue).into_iter().partition(|one| is_first || is_for_now(one));
+            std::mem::take(&mut self.open.queue).into_iter().partition(is_for_now);
         self.open.queue = later;
         for mut message in due {
             if let Some(step) = &mut self.open.step {
