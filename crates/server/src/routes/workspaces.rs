@@ -110,7 +110,7 @@ fn invalid(field: &str, problem: &dyn std::fmt::Display) -> Failure {
 pub(super) struct ListParams {
     /// From `next_cursor` of the page before.
     cursor: Option<String>,
-    /// At most so many; 100 unless to_wire, 500 at most.
+    /// At most so many; 100 unless told, 500 at most.
     #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
     /// Only this status.
