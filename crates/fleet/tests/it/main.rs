@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
-mod bed;
 mod budgets;
 mod lifecycle;
+mod removal;
 mod runtimes;
 mod secrets;
 mod sweeps;
