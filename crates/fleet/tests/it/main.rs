@@ -5,9 +5,12 @@
 
 mod budgets;
 mod lifecycle;
+mod probes;
 mod removal;
+mod reports;
 mod runtimes;
 mod secrets;
+mod silence;
 mod sweeps;
 mod templates;
 mod tokens;
