@@ -5,6 +5,7 @@
 
 mod audit;
 mod budgets;
+mod bundles;
 mod lifecycle;
 mod probes;
 mod removal;
