@@ -13,13 +13,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::json;
-use warren_exchange::{
-    Accepted, Agents, Config, DeliveryQuery, Error, Exchange, NewMessage, Parts, Signer,
-};
+use warren_exchange::{Accepted, Agents, Config, DeliveryQuery, Error, Exchange, NewMessage, Parts, Signer};
 use warren_fleet::{CreateWorkspace, Register};
 use warren_model::{
-    Delivery, DeliveryState, Displacement, Message, Part, Role, Runtime, RuntimeReport, Status, Task,
-    TaskId, TaskState, WorkspaceId,
+    Delivery, DeliveryState, Displacement, Message, Part, Role, Runtime, RuntimeReport, Status, Task, TaskId,
+    TaskState, WorkspaceId,
 };
 use warren_outbound::{Connector, OutboundPolicy, SystemResolver};
 use warren_service::Identity;

@@ -1,4 +1,5 @@
-//! The exchange against real sockets.
+//! The services of the exchange against real stores (SQLite in a temp folder, and PostgreSQL where `WARREN_TEST_POSTGRES`
+//! names one, as in `make test`) and real sockets, with agents that do what the test says.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
@@ -11,5 +12,4 @@ mod no_agent;
 mod peer;
 mod queue;
 mod signatures;
-mod stage;
 mod webhooks;
