@@ -5,11 +5,18 @@
 
 mod a2a_client;
 mod cards;
+mod crashes;
+mod dispatch;
 mod followers;
+mod message_limits;
 mod no_agent;
+mod outcomes;
 #[expect(dead_code, reason = "the tests of calls use the rest")]
 #[path = "../../../outbound/tests/it/peer.rs"]
 mod peer;
+mod peers;
+mod probes;
+mod pull;
 mod queue;
 mod signatures;
 mod webhooks;
