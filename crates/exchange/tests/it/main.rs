@@ -5,7 +5,9 @@
 
 mod a2a_client;
 mod cards;
+mod conversations;
 mod crashes;
+mod delegations;
 mod dispatch;
 mod followers;
 mod message_limits;
