@@ -4,12 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod a2a_client;
+mod approvals;
 mod cards;
 mod conversations;
 mod crashes;
 mod delegations;
 mod dispatch;
 mod followers;
+mod memories;
 mod message_limits;
 mod no_agent;
 mod outcomes;
@@ -20,5 +22,6 @@ mod peers;
 mod probes;
 mod pull;
 mod queue;
+mod schedules;
 mod signatures;
 mod webhooks;
