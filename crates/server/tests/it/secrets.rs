@@ -18,60 +18,6 @@ async fn file(warren: &Warren, id: WorkspaceId) -> String {
     warren.get(&format!("/api/v1/workspaces/{id}/files?path=out")).await.text()
 }
 
-// F32
-#[tokio::test]
-async fn background_processes_terminals_and_tools_get_them_too() {
-    let warren = Warren::start().await;
-    let policy = json!({ "kind": "local", "run": { "allow": ["sh"] } });
-    let id = warren.workspace(policy).await;
-    set(&warren, "/api/v1/secrets/API_KEY", "hunter2-hunter2").await;
-    let base = format!("/api/v1/workspaces/{id}");
-    let wait = async |value: &str| {
-        for _ in 0..2_000 {
-            if file(&warren, id).await == value {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-        panic!("{}", file(&warren, id).await);
-    };
-    crate::fleet::eventually("the change has been rolled out", async || {
-        crate::fleet::show(&warren, id).await["behind_of"] == Value::Null
-    })
-    .await;
-    // Put there in one step: a file that is read while it is written has no whole answer.
-    let script = "printf 'process %s' \"$API_KEY\" > new && mv new out";
-    assert_eq!(warren.post(&format!("{base}/processes"), &json!({ "command": script })).await.status, 201);
-    wait("process hunter2-hunter2").await;
-    let script = "printf 'pty %s' \"$API_KEY\" > new && mv new out";
-    let body = json!({ "command": script, "pty": { "rows": 24, "columns": 80 } });
-    assert_eq!(warren.post(&format!("{base}/processes"), &body).await.status, 201);
-    wait("pty hunter2-hunter2").await;
-    for tool in ["workspace_run", "workspace_run_background"] {
-        let script = format!("printf '{tool} %s' \"$API_KEY\" > new && mv new out");
-        let body = json!({ "argv": ["sh", "-c", script] });
-        let answer = warren.post(&format!("{base}/tools/{tool}"), &body).await;
-        assert!(answer.json()["refused"].is_null(), "{}", answer.text());
-        wait(&format!("{tool} hunter2-hunter2")).await;
-    }
-}
-
-// F32: a variable that is a secret is not the model's to set
-#[tokio::test]
-async fn a_model_cannot_put_something_else_in_a_secrets_place() {
-    let warren = Warren::start().await;
-    let id = warren.workspace(json!({ "kind": "local", "run": { "allow": ["printenv"] } })).await;
-    set(&warren, "/api/v1/secrets/API_BASE_URL", "https://api.example.com").await;
-    let call = async |env: Value| {
-        let body = json!({ "argv": ["printenv"], "env": env });
-        warren.post(&format!("/api/v1/workspaces/{id}/tools/workspace_run"), &body).await.json()
-    };
-    let refused = call(json!({ "API_BASE_URL": "https://evil.example.com" })).await;
-    assert_eq!(refused["refused"]["kind"], "variable", "{refused}");
-    assert!(refused["refused"]["message"].as_str().unwrap().contains("API_BASE_URL"));
-    assert!(call(json!({ "OTHER": "x" })).await["refused"].is_null());
-}
-
 /// The value in every form that a leak could take.
 fn forms(value: &str) -> Vec<String> {
     let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
