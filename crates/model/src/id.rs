@@ -68,6 +68,10 @@ id_kinds! {
     WebhookCallKind, WebhookCallId, "webhook call";
     /// A door for messages from other systems.
     ChannelKind, ChannelId, "channel";
+    /// A durable conversation with an agent.
+    SessionKind, SessionId, "session";
+    /// One message to a session.
+    SessionMessageKind, SessionMessageId, "message";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

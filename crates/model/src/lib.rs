@@ -3,6 +3,7 @@
 //! Nothing here does anything: no clock, no randomness, no I/O. Types that are stored or sent carry serde; the
 //! others do not, since `Serialize` is a promise to strangers.
 
+mod agent;
 mod approval;
 mod audit;
 mod backoff;
@@ -25,6 +26,7 @@ mod reference;
 mod registration;
 mod schedule;
 mod secret;
+pub mod session;
 mod task;
 mod template;
 mod text;
@@ -35,6 +37,10 @@ mod vitals;
 mod webhook;
 mod workspace;
 
+pub use agent::{
+    AgentDefinition, AgentLimits, AgentName, AgentTools, AgentVersion, ClientTool, InvalidAgentName, Merge,
+    PolicyDecision, PolicyRule, StateField,
+};
 pub use approval::{Approval, ApprovalState};
 pub use audit::{
     AuditAction, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind, NewAuditEntry,
@@ -53,8 +59,9 @@ pub use id::{
     ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
     ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
     DeliveryKind, Id, IdKind, InvalidId, MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind,
-    ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId,
-    WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
+    ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, SessionId, SessionKind, SessionMessageId,
+    SessionMessageKind, TaskId, TaskKind, TokenId, TokenIdKind, UserId, WebhookCallId, WebhookCallKind,
+    WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
 pub use memory::{Memory, MemoryPlace, MemoryScope};

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`lifecycle`] | statuses of workspaces, what reports and silence lead to, what is reconciled and swept |
 //! | [`messages`] | what becomes of a message: queue, delivery, tasks, delegations, chats, schedules, approvals, memory |
+//! | [`sessions`] | what becomes of a session with an agent: runs, steps, tool calls, people, limits |
 //! | [`boxes`] | what runs in a workspace: command policy, tiers, the states of the registry |
 //! | [`access`] | who may do what: tokens, secrets, budgets, rates, the chain of the audit log |
 //! | [`outbound`] | what may be called from here, and when it is tried again |
@@ -17,4 +18,5 @@ pub mod boxes;
 pub mod lifecycle;
 pub mod messages;
 pub mod outbound;
+pub mod sessions;
 pub mod text;

@@ -22,6 +22,11 @@ impl Chance {
         low + i64::try_from(self.next() % span).unwrap()
     }
 
+    /// From 0 up to and without `high`.
+    pub(crate) fn below(&mut self, high: u64) -> u64 {
+        self.next() % high
+    }
+
     /// Whether something happens that happens so often in a hundred.
     pub(crate) fn percent(&mut self, of_hundred: i64) -> bool {
         self.between(0, 100) < of_hundred

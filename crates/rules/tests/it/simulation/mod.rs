@@ -7,7 +7,7 @@
 //!
 //! A failing seed is printed with its command: `WARREN_SIMULATION_SEED=7 cargo nextest run -p warren-rules simulation`.
 
-mod chance;
+pub(crate) mod chance;
 mod world;
 
 use world::{Faults, World};

@@ -1,0 +1,346 @@
+//! Runs and steps: how they begin, and how they end.
+
+use warren_model::session::{
+    BusyMode, FailureKind, LoopWatch, Phase, QueuedState, RunUsage, SessionFailure, SessionMessage, Step,
+    StepPhase, StopReason, StreamItem, Suspension, TokenUsage,
+};
+
+use super::inputs::{ModelFailure, ModelTrouble, ReceivedAnswer};
+use super::{Change, MAX_ATTEMPTS, Refusal, limits, loops, state};
+use warren_model::Backoff;
+
+/// A provider that asks for more patience than this is asked again all the same.
+const MAX_RETRY_WAIT_MS: u64 = 3_600_000;
+/// Between two tries at the same model.
+const RETRY: Backoff = Backoff::doubling(1_000, 60_000);
+const BAD_OUTPUT: &str = "Your answer does not fit the schema that it must have";
+
+impl Change<'_> {
+    /// A run begins with the messages that wait. An interrupted one is over then.
+    pub(super) fn begin_run(&mut self) {
+        if self.open.session.phase == Phase::Interrupted {
+            self.end_interrupted_step();
+            self.end_run(Phase::Interrupted, None, None);
+        }
+        let limits = self.facts.agent.limits.run;
+        let session = self.session();
+        session.run += 1;
+        session.phase = Phase::Active;
+        session.stop = None;
+        session.wake_at = None;
+        session.limits = limits;
+        let context_tokens = session.usage.context_tokens;
+        session.usage = RunUsage { context_tokens, ..RunUsage::default() };
+        session.loop_watch = LoopWatch::default();
+        let run = session.run;
+        self.tell(StreamItem::RunStarted { run });
+        self.begin_step(Vec::new());
+    }
+
+    /// What an interrupted run left open is closed, so that the model can be shown it.
+    fn end_interrupted_step(&mut self) {
+        match self.open.step.as_ref().map(|step| step.phase) {
+            Some(StepPhase::Acting) => {
+                self.close_waiting_calls("the run was interrupted");
+                self.finish_step();
+            }
+            Some(StepPhase::Asking) => self.abandon_step(),
+            Some(StepPhase::Closed) | None => {}
+        }
+    }
+
+    /// The next step, with the messages that are to be shown now.
+    pub(super) fn begin_step(&mut self, notices: Vec<String>) {
+        let now = self.facts.now;
+        let session = self.session();
+        session.last_step += 1;
+        session.usage.steps += 1;
+        session.total_usage.steps += 1;
+        let (number, run, session_id) = (session.last_step, session.run, session.id);
+        session.open_step = Some(number);
+        self.open.step = Some(Step {
+            session_id,
+            number,
+            run,
+            phase: StepPhase::Asking,
+            messages: Vec::new(),
+            notices,
+            attempt: 0,
+            asked_under: None,
+            model_index: 0,
+            resume_token: None,
+            origin: None,
+            blocks: Vec::new(),
+            calls: Vec::new(),
+            stop_reason: None,
+            usage: TokenUsage::default(),
+            cost_micros: 0,
+            state: None,
+            deltas: Vec::new(),
+            started_at: now,
+            answered_at: None,
+            ended_at: None,
+        });
+        self.deliver_messages();
+    }
+
+    /// Shows the model the messages whose moment this is: all of them at the start of a run, those that steer later on.
+    pub(super) fn deliver_messages(&mut self) {
+        let Some(step) = &self.open.step else { return };
+        let (number, is_first) = (step.number, self.open.session.usage.steps <= 1);
+        let (due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.open.queue).into_iter().partition(|one| is_first || is_for_now(one));
+        self.open.queue = later;
+        for mut message in due {
+            if let Some(step) = &mut self.open.step {
+                step.messages.push(message.id);
+            }
+            self.tell(StreamItem::MessageDelivered {
+                message_id: message.id,
+                step: number,
+                parts: message.parts.clone(),
+                client_id: message.client_id.clone(),
+            });
+            message.state = QueuedState::Delivered { step: number };
+            self.outputs.settled.push(message);
+        }
+    }
+
+    /// The owner asks the model, unless it does already. What was shown of an earlier try does not count (A63).
+    pub(super) fn begin_asking(&mut self) {
+        let epoch = self.open.session.epoch;
+        let Some(step) = &mut self.open.step else { return };
+        if step.asked_under == Some(epoch) {
+            return;
+        }
+        if let Some(reason) = limits::exhausted(self.facts, &self.open.session) {
+            return self.suspend(Suspension::Budget, reason);
+        }
+        step.asked_under = Some(epoch);
+        step.attempt += 1;
+        let (number, attempt, index) = (step.number, step.attempt, step.model_index);
+        let model = self.facts.agent.models().nth(index as usize).map(ToString::to_string);
+        self.reserve();
+        if attempt > 1 {
+            let reason = "the model is asked again".to_owned();
+            self.tell(StreamItem::StepReset { step: number, reason });
+        }
+        self.tell(StreamItem::StepStarted { step: number, attempt, model: model.unwrap_or_default() });
+    }
+
+    /// Money for the answer is set aside before it is asked for (A14).
+    fn reserve(&mut self) {
+        let wanted = limits::reservation(self.facts, &self.open);
+        let session = self.session();
+        let before = std::mem::replace(&mut session.reserved_micros, wanted);
+        self.add_spending(wanted, before);
+    }
+
+    /// What was set aside is replaced by what it cost.
+    pub(super) fn spend(&mut self, cost_micros: u64) {
+        let session = self.session();
+        let reserved = std::mem::take(&mut session.reserved_micros);
+        session.usage.cost_micros += cost_micros;
+        session.total_usage.cost_micros += cost_micros;
+        self.add_spending(cost_micros, reserved);
+    }
+
+    fn add_spending(&mut self, more: u64, less: u64) {
+        let signed = |micros: u64| i64::try_from(micros).unwrap_or(i64::MAX);
+        let difference = signed(more).saturating_sub(signed(less));
+        self.outputs.spending_micros = self.outputs.spending_micros.saturating_add(difference);
+    }
+
+    /// Whether this is about the try that is under way.
+    fn is_asking(&self, step: u32, attempt: u32) -> bool {
+        let epoch = self.open.session.epoch;
+        self.open.step.as_ref().is_some_and(|open| {
+            open.phase == StepPhase::Asking
+                && open.number == step
+                && open.attempt == attempt
+                && open.asked_under == Some(epoch)
+        })
+    }
+
+    fn count_answer(&mut self, usage: TokenUsage, cost_micros: u64) {
+        if let Some(step) = &mut self.open.step {
+            step.usage += usage;
+            step.cost_micros += cost_micros;
+        }
+        let session = self.session();
+        for total in [&mut session.usage, &mut session.total_usage] {
+            total.tokens += usage.total();
+        }
+        if usage.total() > 0 {
+            session.usage.context_tokens = usage.total();
+        }
+        self.spend(cost_micros);
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        step: u32,
+        attempt: u32,
+        answer: ReceivedAnswer,
+    ) -> Result<(), Refusal> {
+        if !self.is_asking(step, attempt) {
+            return Ok(());
+        }
+        self.count_answer(answer.usage, answer.cost_micros);
+        let now = self.facts.now;
+        let Some(open) = &mut self.open.step else { return Ok(()) };
+        open.phase = StepPhase::Acting;
+        open.asked_under = None;
+        open.resume_token = None;
+        open.origin = Some(answer.origin);
+        open.blocks = answer.blocks;
+        open.stop_reason = Some(answer.stop_reason);
+        open.deltas = answer.deltas;
+        open.answered_at = Some(now);
+        self.tell(StreamItem::StepAnswered {
+            step,
+            stop_reason: answer.stop_reason,
+            usage: answer.usage,
+            cost_micros: answer.cost_micros,
+        });
+        self.output_problem = answer.problem;
+        self.propose(answer.calls);
+        Ok(())
+    }
+
+    pub(super) fn ask_failed(
+        &mut self,
+        step: u32,
+        attempt: u32,
+        failure: ModelFailure,
+    ) -> Result<(), Refusal> {
+        if !self.is_asking(step, attempt) {
+            return Ok(());
+        }
+        self.count_answer(failure.usage, failure.cost_micros);
+        let now = self.facts.now;
+        let models = u32::try_from(self.facts.agent.models().count()).unwrap_or(u32::MAX);
+        let Some(open) = &mut self.open.step else { return Ok(()) };
+        open.asked_under = None;
+        // Tries are never numbered anew, so that a late answer to an earlier one is told from the latest.
+        let most = (open.model_index + 1).saturating_mul(MAX_ATTEMPTS);
+        match failure.trouble {
+            ModelTrouble::Passing { after_ms } if open.attempt < most => {
+                let retry = MAX_ATTEMPTS.saturating_sub(most - open.attempt).saturating_sub(1);
+                let wait = after_ms.unwrap_or_else(|| wait_ms(retry)).min(MAX_RETRY_WAIT_MS);
+                let wait = i64::try_from(wait).unwrap_or(i64::MAX);
+                let reason = format!("{}; it is asked again", failure.message);
+                self.session().wake_at = Some(now.plus_ms(wait));
+                self.suspend(Suspension::Timer, reason);
+            }
+            _ if open.model_index + 1 < models => {
+                open.model_index += 1;
+            }
+            trouble => {
+                let kind = match trouble {
+                    ModelTrouble::Passing { .. } => FailureKind::Model,
+                    ModelTrouble::Refused => FailureKind::ModelRefused,
+                    ModelTrouble::NotConfigured => FailureKind::NoModel,
+                };
+                self.abandon_step();
+                self.fail(SessionFailure { kind, message: failure.message });
+            }
+        }
+        Ok(())
+    }
+
+    /// A step that has no answer is closed without one: its messages stay part of the conversation.
+    pub(super) fn abandon_step(&mut self) {
+        self.spend(0);
+        self.finish_step();
+    }
+
+    /// Every call has its outcome: the step is closed, and the run goes on or ends.
+    pub(super) fn close_step(&mut self) {
+        let Some(step) = &self.open.step else { return };
+        let asks_more = !step.calls.is_empty() || step.stop_reason == Some(StopReason::PauseTurn);
+        let finish = step.stop_reason.unwrap_or(StopReason::Other);
+        // Only an answer without calls is the last, and it is judged in the change that brought it.
+        let problem = self.output_problem.take().filter(|_| !asks_more);
+        let has_bad_output = problem.is_some();
+        let mut notices: Vec<_> =
+            problem.map(|problem| format!("{BAD_OUTPUT}: {problem}")).into_iter().collect();
+        let verdict = loops::look(&mut self.open.session.loop_watch, step, self.facts.agent.limits.repeats);
+        self.finish_step();
+        let goes_on = asks_more || has_bad_output || self.open.queue.iter().any(is_for_now);
+        if !goes_on {
+            return self.complete(finish);
+        }
+        match verdict {
+            loops::Verdict::Stuck(evidence) => return self.suspend(Suspension::Stuck, evidence),
+            loops::Verdict::Warn(warning) => notices.push(warning),
+            loops::Verdict::Fine => {}
+        }
+        self.begin_step(notices);
+        if self.open.session.stop.is_some() {
+            self.reach_safe_point();
+        }
+    }
+
+    /// Closes the open step as it is, and puts it into the history. What its calls changed in the state counts now (A21).
+    pub(super) fn finish_step(&mut self) {
+        let now = self.facts.now;
+        let Some(mut step) = self.open.step.take() else { return };
+        step.phase = StepPhase::Closed;
+        step.asked_under = None;
+        step.ended_at = Some(now);
+        let names = state::fan_in(&self.facts.agent.state, &mut self.open.session.state, &step.calls);
+        if !names.is_empty() {
+            step.state = Some(self.open.session.state.clone());
+            self.tell(StreamItem::StateChanged { step: step.number, names });
+        }
+        let session = self.session();
+        session.open_step = None;
+        let spent_ms = u64::try_from(now.ms_since(step.started_at)).unwrap_or(0);
+        session.usage.active_ms += spent_ms;
+        session.total_usage.active_ms += spent_ms;
+        session.lineage.push(step.session_id, step.number);
+        self.tell(StreamItem::StepEnded { step: step.number });
+        self.outputs.closed.push(step);
+    }
+
+    fn complete(&mut self, finish: StopReason) {
+        self.end_run(Phase::Completed { finish }, Some(finish), None);
+        self.begin_next_run();
+    }
+
+    /// The run is over. Messages that waited for its end begin the next.
+    pub(super) fn fail(&mut self, failure: SessionFailure) {
+        let message = failure.message.clone();
+        self.end_run(Phase::Failed { failure }, None, Some(message));
+        self.begin_next_run();
+    }
+
+    pub(super) fn end_run(&mut self, phase: Phase, finish: Option<StopReason>, message: Option<String>) {
+        let run = self.open.session.run;
+        let status = phase.as_str().to_owned();
+        let session = self.session();
+        session.phase = phase;
+        session.stop = None;
+        session.wake_at = None;
+        self.tell(StreamItem::RunEnded { run, status, finish, message });
+    }
+
+    fn begin_next_run(&mut self) {
+        if !self.open.queue.is_empty() {
+            self.begin_run();
+        }
+    }
+}
+
+fn wait_ms(retry: u32) -> u64 {
+    u64::try_from(RETRY.nominal(retry).as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Shown with the next step, not with the next run.
+fn is_for_now(message: &SessionMessage) -> bool {
+    match message.mode {
+        BusyMode::Steer | BusyMode::Interrupt => true,
+        BusyMode::Queue | BusyMode::Reject => false,
+    }
+}
