@@ -152,7 +152,8 @@ fn write(reply: Reply, is_rpc: bool) -> Response {
 
 /// The implementation, and the exchange whose keys it signs with.
 async fn by_a2a(connector: Connector) -> (ExchangeBed, ByA2a) {
-    let bed = ExchangeBed::on_sqlite(ExchangeOptions::real_time()).await;
+    let outbound = OutboundPolicy::default().with_loopback();
+    let bed = ExchangeBed::on_sqlite(ExchangeOptions { outbound, ..ExchangeOptions::real_time() }).await;
     let signer = bed.exchange.signer.clone();
     let agents = ByA2a::new(connector, Arc::new(SystemClock), signer);
     (bed, agents)
