@@ -86,13 +86,9 @@ impl Replica {
             Standing::Elsewhere => return Err(elsewhere()),
             Standing::Free => {}
         }
+        // Whoever was faster may be this replica itself, where a first use and the reconciler come at once: look again.
         let me = self.clone();
-        let claimed = self.context.store().write(move |tx| me.claim_in(tx, id, now)).await;
-        match claimed {
-            // Somebody was faster: then it is theirs.
-            Err(error) if error.code == ErrorCode::VersionConflict => Err(elsewhere()),
-            other => other,
-        }
+        self.context.write_with_retries(true, move |tx| me.claim_in(tx, id, now)).await
     }
 
     fn claim_in(&self, tx: &mut dyn WriteTx, id: WorkspaceId, now: Timestamp) -> Result<(), Error> {

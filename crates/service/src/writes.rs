@@ -7,8 +7,9 @@ use warren_store::{Store, WriteTx};
 
 use crate::Error;
 
-/// How often a change that names no version is tried again when somebody else was faster.
-const MAX_CONFLICT_RETRIES: usize = 8;
+/// How often a change that names no version is tried again when somebody else was faster. Each time one writer wins, so
+/// that as many writers of one row as a pool has connections all come through; with 8, of twenty some were refused.
+const MAX_CONFLICT_RETRIES: usize = 64;
 
 /// Runs a transaction. With `may_retry`, one that lost a race against another writer is decided anew; without it, as
 /// where the caller named the version that they saw, the conflict is the answer.

@@ -30,7 +30,8 @@ const REVOKE_ALL: &str =
     "UPDATE tokens SET revoked_at = $1 WHERE workspace_id = $2 AND kind = $3 AND revoked_at IS NULL";
 const PRUNE: &str = "DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE revoked_at < $1 OR used_at < $1 \
      OR expires_at < $1 LIMIT $2)";
-const USE_UP: &str = "UPDATE tokens SET used_at = $1 WHERE id = $2 AND used_at IS NULL";
+const USE_UP: &str =
+    "UPDATE tokens SET used_at = $1 WHERE id = $2 AND used_at IS NULL AND revoked_at IS NULL";
 /// Late reports do not turn the time back.
 const TOUCH: &str =
     "UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)";

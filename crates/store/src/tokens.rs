@@ -28,7 +28,7 @@ pub trait TokenWrites {
     fn insert_token(&mut self, token: &Token) -> Result<(), Error>;
     /// Sets `revoked_at` once. Returns whether this call did it.
     fn revoke_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
-    /// Sets `used_at` once. Returns whether this call did it: of two callers, one gets `true`.
+    /// Sets `used_at` once, of a token that is not revoked. Returns whether this call did it: of two callers, one gets `true`.
     fn use_up_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
     fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error>;
     /// Revokes all tokens of one kind that speak for a workspace. Returns how many this call ended.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
@@ -24,6 +23,7 @@ use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
 
 use crate::faults::{Faults, Faulty};
+use crate::own_runtime::OwnRuntime;
 
 /// How long a test waits for something that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -156,25 +156,6 @@ impl Builder {
     }
 }
 
-/// A runtime that ends without waiting for anybody, as a process does that is killed.
-#[derive(Debug)]
-struct OwnRuntime(Option<Runtime>);
-
-impl OwnRuntime {
-    fn new() -> Self {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        Self(Some(builder.worker_threads(2).enable_all().build().expect("a runtime can be made")))
-    }
-}
-
-impl Drop for OwnRuntime {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
 /// A running Warren, with the operator's token.
 #[derive(Debug)]
 pub struct Warren {
@@ -207,8 +188,7 @@ impl Warren {
             return Self::start_here(folder, builder).await;
         }
         let own = OwnRuntime::new();
-        let starting = own.0.as_ref().expect("it was just made").spawn(Self::start_here(folder, builder));
-        let mut warren = starting.await.expect("the start does not panic");
+        let mut warren = own.run(Self::start_here(folder, builder)).await;
         warren.runtime = Some(own);
         warren
     }

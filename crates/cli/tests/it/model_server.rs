@@ -20,7 +20,8 @@ fn a_built_in_script_is_served_at_the_address_that_is_told() {
     let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap();
     let body = r#"{"model": "x", "messages": [{"role": "user", "content": "say this"}]}"#;
     let mut stream = TcpStream::connect(address).unwrap();
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\nconnection: close\r\n";
+    let head =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\nconnection: close\r\n";
     write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

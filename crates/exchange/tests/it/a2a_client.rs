@@ -20,7 +20,7 @@ use warren_model::{
     UserId, WorkspaceId,
 };
 use warren_outbound::{Connector, OutboundPolicy};
-use warren_testkit::Warren;
+use warren_testkit::{ExchangeBed, ExchangeOptions};
 
 use crate::peer::open;
 
@@ -150,12 +150,13 @@ fn write(reply: Reply, is_rpc: bool) -> Response {
     }
 }
 
-/// The implementation, and the Warren whose keys it signs with.
-async fn by_a2a(connector: Connector) -> (Warren, ByA2a) {
-    let warren = Warren::builder().reaches_loopback().start().await;
-    let signer = warren.exchange.signer.clone();
+/// The implementation, and the exchange whose keys it signs with.
+async fn by_a2a(connector: Connector) -> (ExchangeBed, ByA2a) {
+    let outbound = OutboundPolicy::default().with_loopback();
+    let bed = ExchangeBed::on_sqlite(ExchangeOptions { outbound, ..ExchangeOptions::real_time() }).await;
+    let signer = bed.exchange.signer.clone();
     let agents = ByA2a::new(connector, Arc::new(SystemClock), signer);
-    (warren, agents)
+    (bed, agents)
 }
 
 fn attempt() -> DeliveryAttempt {
@@ -181,7 +182,7 @@ async fn deliver_attempt(
     agent: &AgentAddress,
     attempt: &DeliveryAttempt,
 ) -> (Outcome, Vec<AgentUpdate>) {
-    let (_warren, agents) = by_a2a(connector).await;
+    let (_bed, agents) = by_a2a(connector).await;
     let (sender, mut receiver) = mpsc::channel(64);
     let outcome = agents.deliver(agent, attempt, &UpdateSink::new(sender)).await;
     let mut told = Vec::new();
@@ -389,7 +390,7 @@ async fn a_cancellation_reaches_the_agent_under_its_own_name_for_the_task() {
                     json!({ "error": { "code": -32002, "details": [{ "reason": "TASK_NOT_CANCELABLE" }] } }),
                 ),
             );
-        let (_warren, agents) = by_a2a(open()).await;
+        let (_bed, agents) = by_a2a(open()).await;
         let address = agent.address(binding, true);
         assert_eq!(agents.cancel(&address, "far").await, Outcome::Answered);
         assert_eq!(

@@ -1,8 +1,10 @@
 //! What a runtime writes down about itself is judged when it is kept, and again when it is used.
 
 use serde_json::{Value, json};
+use warren_fleet::Register;
+use warren_model::ErrorCode;
 use warren_outbound::{Call, CallError};
-use warren_testkit::Warren;
+use warren_testkit::ExchangeBed;
 
 const INTERNAL: [&str; 4] = [
     "http://169.254.169.254/",
@@ -32,31 +34,27 @@ fn cards(url: &str) -> Vec<Value> {
 // sec/A05, X6; the control is in the test: the same cards with a public address are kept
 #[tokio::test]
 async fn a_card_with_an_internal_url_is_refused_when_it_is_kept_and_costs_no_token() {
-    let warren = Warren::start().await;
-    let id = warren.workspace(json!({ "kind": "memory" })).await;
-    let body = json!({ "kind": "join", "name": "boot", "workspace_id": id.to_string() });
-    let minted = warren.post("/api/v1/tokens", &body).await;
-    assert_eq!(minted.status, 201, "{}", minted.text());
-    let join = minted.json()["secret"].as_str().unwrap().to_owned();
-    let register = async |card: &Value| {
-        let call = warren.call("POST", "/api/v1/registry/register").token(&join);
-        call.json(&json!({ "agent_card": card })).send().await
-    };
-    for url in INTERNAL {
-        for card in cards(url) {
-            let answer = register(&card).await;
-            assert_eq!((answer.status, answer.code().as_str()), (422, "outbound_refused"), "{card}");
-            let detail = answer.json()["detail"].as_str().unwrap().to_owned();
-            assert!(detail.starts_with("agent_card."), "{detail}");
+    for bed in ExchangeBed::on_each_store().await {
+        let id = bed.workspace().await.id;
+        let join = bed.join_token(id).await;
+        let registrations = &bed.exchange.registrations;
+        let register = async |card: Value| {
+            let register = Register { agent_card: Some(card), ..Register::default() };
+            registrations.register(&join, register).await
+        };
+        for url in INTERNAL {
+            for card in cards(url) {
+                let refused = register(card.clone()).await.unwrap_err();
+                assert_eq!(refused.code, ErrorCode::OutboundRefused, "{card}");
+                assert!(refused.detail.as_ref().unwrap().starts_with("agent_card."), "{refused}");
+            }
+            let error = bed.exchange.connector().call(Call::post(url)).await.unwrap_err();
+            assert!(matches!(error, CallError::Refused(_)), "and at the call: {error}");
         }
-        let error = warren.exchange.connector().call(Call::post(url)).await.unwrap_err();
-        assert!(matches!(error, CallError::Refused(_)), "and at the call: {error}");
+        // Control: the token was not used up, and public addresses are kept.
+        for card in cards(PUBLIC) {
+            registrations.check_card(&card).await.unwrap();
+        }
+        register(json!({ "url": PUBLIC })).await.unwrap();
     }
-    // Control: the token was not used up, and public addresses are kept.
-    for card in cards(PUBLIC) {
-        warren.exchange.registrations.check_card(&card).await.unwrap();
-    }
-    let answer = register(&json!({ "url": PUBLIC })).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    warren.stop().await;
 }

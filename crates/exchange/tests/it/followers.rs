@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use warren_exchange::{FileView, NewMessage};
 use warren_model::{ErrorCode, Message, Part, Role, TaskState, TaskUpdate};
-use warren_testkit::Act;
-
-use crate::stage::Stage;
+use warren_testkit::{Act, ExchangeBed, ExchangeOptions};
 
 const PIECES: usize = 40;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,8 +21,8 @@ fn words(update: &TaskUpdate) -> String {
 // X10, X1: all streams of a task hear the same
 #[tokio::test]
 async fn every_word_on_the_way_is_heard_once_in_order_and_the_end_last() {
-    let stage = Stage::set().await;
-    let (id, _) = stage.called(1).await;
+    let bed = ExchangeBed::on_sqlite(ExchangeOptions::real_time()).await;
+    let (id, _) = bed.called().await;
     let mut acts = vec![Act::Hold];
     for number in 0..PIECES {
         acts.push(Act::Work(format!("step {number}")));
@@ -33,9 +31,9 @@ async fn every_word_on_the_way_is_heard_once_in_order_and_the_end_last() {
         }
     }
     acts.push(Act::SayIn(TaskState::Completed, "done".into()));
-    stage.agent.next(acts);
-    let accepted = stage.send(id, "go").await.unwrap();
-    let messages = &stage.warren.exchange.messages;
+    bed.agent.next(acts);
+    let accepted = bed.say(id, "go").await;
+    let messages = &bed.exchange.messages;
     let (_, mut first) = messages.follow(accepted.task.id, FileView::Own).await.unwrap();
     let expected: Vec<String> =
         (0..PIECES).map(|number| format!("step {number}")).chain(["done".to_owned()]).collect();
@@ -43,7 +41,7 @@ async fn every_word_on_the_way_is_heard_once_in_order_and_the_end_last() {
     let mut heard = Vec::new();
     let mut late = None;
     let hearing = async {
-        stage.agent.let_go();
+        bed.agent.let_go();
         while let Some(update) = first.next().await.unwrap() {
             heard.push(words(&update));
             if heard.len().is_multiple_of(10) && heard.len() <= PIECES {
@@ -51,7 +49,7 @@ async fn every_word_on_the_way_is_heard_once_in_order_and_the_end_last() {
                     // Whoever begins in between, at whatever moment between hint and row, misses nothing that the row lacks.
                     late = Some(messages.follow(accepted.task.id, FileView::Own).await.unwrap());
                 }
-                stage.agent.let_go();
+                bed.agent.let_go();
             }
         }
     };
@@ -69,17 +67,16 @@ async fn every_word_on_the_way_is_heard_once_in_order_and_the_end_last() {
     let known = row.status_message.map_or_else(String::new, |message| message.text());
     let from = expected.iter().position(|one| *one == known).map_or(0, |at| at + 1);
     assert_eq!(heard, expected[from..], "what the row does not hold is heard, and nothing else");
-    stage.warren.stop().await;
 }
 
 // X13
 #[tokio::test]
 async fn a_repeated_message_follows_the_first_one_s_task_and_no_other() {
-    let stage = Stage::set().await;
-    let (id, _) = stage.called(1).await;
-    stage.agent.next(vec![Act::Hold, Act::SayIn(TaskState::Completed, "done".into())]);
-    let messages = &stage.warren.exchange.messages;
-    let who = stage.operator().await;
+    let bed = ExchangeBed::on_sqlite(ExchangeOptions::real_time()).await;
+    let (id, _) = bed.called().await;
+    bed.agent.next(vec![Act::Hold, Act::SayIn(TaskState::Completed, "done".into())]);
+    let messages = &bed.exchange.messages;
+    let who = bed.operator.clone();
     let send = |text: &str| {
         let message = Message::new(text, Role::User, vec![Part::text(text)]);
         messages.send_and_follow(
@@ -97,7 +94,7 @@ async fn a_repeated_message_follows_the_first_one_s_task_and_no_other() {
     assert_eq!(reused.code, ErrorCode::KeyReused);
     assert_eq!(messages.followed_tasks(), 1, "nor one that was refused");
 
-    stage.agent.let_go();
+    bed.agent.let_go();
     for follower in [&mut follower, &mut again] {
         let hearing = async {
             let mut heard = Vec::new();
@@ -109,5 +106,4 @@ async fn a_repeated_message_follows_the_first_one_s_task_and_no_other() {
         let heard = tokio::time::timeout(PATIENCE, hearing).await.expect("it ends");
         assert_eq!(heard, ["done"]);
     }
-    stage.warren.stop().await;
 }

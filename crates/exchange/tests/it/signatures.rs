@@ -4,9 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use warren_model::{Principal, UserId};
-use warren_outbound::Call;
 use warren_outbound::signing::About;
-use warren_testkit::Warren;
+use warren_outbound::{Call, OutboundPolicy};
+use warren_testkit::{ExchangeBed, ExchangeOptions};
 
 use crate::peer::Peer;
 
@@ -55,20 +55,19 @@ fn verifies(head: &str, url: &str, body: &[u8], keys: &Value) -> Result<(), Stri
 // X2
 #[tokio::test]
 async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
-    let warren = Warren::builder().reaches_loopback().start().await;
+    let outbound = OutboundPolicy::default().with_loopback();
+    let bed = ExchangeBed::on_sqlite(ExchangeOptions { outbound, ..ExchangeOptions::real_time() }).await;
     let peer = Peer::ok().await;
-    let keys = warren.call("GET", "/api/v1/keys").send().await;
-    assert_eq!(keys.status, 200, "{}", keys.text());
-    let keys = keys.json();
-    assert_eq!((&keys["keys"][0]["kty"], &keys["keys"][0]["crv"]), (&json!("OKP"), &json!("Ed25519")));
+    let published = bed.exchange.signer.public_keys();
+    let published: Vec<_> = published.iter().map(|key| json!({ "kid": key.id, "x": key.x })).collect();
+    let keys = json!({ "keys": published });
 
     let author = Principal::user(UserId::OPERATOR);
     let body = json!({ "text": "hello" });
     let url = format!("{}a2a?x=1", peer.url());
     let call = Call::post(&url).json(&body);
-    let call =
-        warren.exchange.signer.sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
-    warren.exchange.connector().call(call).await.unwrap();
+    let call = bed.exchange.signer.sign(call, About { author: &author, message_id: "m 1\r\n\"é\"" }).unwrap();
+    bed.exchange.connector().call(call).await.unwrap();
     let request = peer.raw_heads().remove(0);
     let head = request.split("\r\n\r\n").next().unwrap().to_owned() + "\r\n";
     let sent = body.to_string();
@@ -82,20 +81,17 @@ async fn a_runtime_verifies_author_message_and_body_with_the_published_keys() {
     assert!(verifies(&head.replace("POST ", "PUT "), &url, sent.as_bytes(), &keys).is_err());
     assert!(verifies(&head, &url.replace("x=1", "x=2"), sent.as_bytes(), &keys).is_err());
     assert!(verifies(&head, &url, b"{}", &keys).is_err());
-    warren.stop().await;
 }
 
 // X2
 #[tokio::test]
 async fn a_rotation_brings_a_new_signing_key_and_keeps_the_last_one_published() {
-    let warren = Warren::start().await;
-    let before = warren.exchange.signer.public_keys();
-    let rotated = warren.post("/api/v1/secrets/rotate-key", &json!({})).await;
-    assert!(rotated.status < 300, "{}", rotated.text());
-    let after = warren.exchange.signer.public_keys();
+    let bed = ExchangeBed::on_sqlite(ExchangeOptions::real_time()).await;
+    let before = bed.exchange.signer.public_keys();
+    bed.fleet.key_rotation.rotate(&bed.operator).await.unwrap();
+    let after = bed.exchange.signer.public_keys();
     assert_ne!(after[0], before[0]);
     assert!(after.contains(&before[0]));
-    let warren = warren.restart().await;
-    assert_eq!(warren.exchange.signer.public_keys(), after, "the same keys give the same signatures");
-    warren.stop().await;
+    let bed = bed.restart().await;
+    assert_eq!(bed.exchange.signer.public_keys(), after, "the same keys give the same signatures");
 }

@@ -1,23 +1,25 @@
 //! Other systems are told, and speak (X52).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
-use warren_doors::{Clock as _, ManualClock};
-use warren_exchange::{Agents, Config, Exchange, Parts};
-use warren_model::{PrincipalKind, TaskId, Timestamp, WorkspaceId};
+use warren_exchange::webhooks::{CreateChannel, CreateWebhook, Incoming};
+use warren_exchange::{Accepted, Agents, Config, Error, Exchange, Parts, WebhookCallQuery};
+use warren_fleet::SecretScope;
+use warren_model::{
+    ChannelId, ErrorCode, EventKind, PrincipalKind, Runtime, ScopeSet, WebhookCall, WebhookCallState,
+    WebhookId,
+};
 use warren_outbound::{Connector, OutboundPolicy};
-use warren_testkit::{Answer, ScriptedAgent, Warren};
+use warren_testkit::{BedOptions, ExchangeBed, ExchangeOptions, ScriptedAgent, eventually};
 
 use crate::peer::Peer;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A receiver whose answer can be changed.
 async fn receiver(status: &Arc<AtomicU16>) -> Peer {
@@ -32,40 +34,31 @@ async fn receiver(status: &Arc<AtomicU16>) -> Peer {
     .await
 }
 
-async fn warren_with(clock: &Arc<ManualClock>) -> Warren {
-    Warren::builder().reaches_loopback().clock(Arc::clone(clock)).start().await
+/// Lets it call peers on this machine.
+fn loopback() -> ExchangeOptions {
+    ExchangeOptions { outbound: OutboundPolicy::default().with_loopback(), ..ExchangeOptions::default() }
 }
 
-fn clock() -> Arc<ManualClock> {
-    Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)))
+fn webhook(url: &str, kinds: &[EventKind]) -> CreateWebhook {
+    let (name, url, kinds) = ("a".to_owned(), url.to_owned(), kinds.to_vec());
+    CreateWebhook { name, url, kinds, workspace_id: None, secret: None }
 }
 
 /// (id, secret)
-async fn subscribe(warren: &Warren, body: Value) -> (String, String) {
-    let made = warren.post("/api/v1/webhooks", &body).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let made = made.json();
-    (made["webhook"]["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
+async fn subscribe(bed: &ExchangeBed, peer: &Peer, kind: EventKind) -> (WebhookId, String) {
+    let create = webhook(&peer.url(), &[kind]);
+    let (made, secret) = bed.exchange.webhooks.create(&bed.operator, create).await.unwrap();
+    (made.id, secret.reveal().to_owned())
 }
 
 /// Something that is an event.
-async fn happen(warren: &Warren) {
-    let made = warren
-        .post("/api/v1/tokens", &json!({ "kind": "user", "name": "x", "scopes": ["events:read"] }))
-        .await;
-    assert_eq!(made.status, 201, "{}", made.text());
+async fn happen(bed: &ExchangeBed) {
+    bed.user(ScopeSet::all()).await;
 }
 
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let waiting = async {
-        loop {
-            if let Some(found) = look().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never: {what}"))
+async fn calls(bed: &ExchangeBed, id: WebhookId, state: WebhookCallState) -> Vec<WebhookCall> {
+    let query = WebhookCallQuery { webhook_id: id, state: Some(state), before: None, limit: 100 };
+    bed.exchange.webhooks.calls(&bed.operator, query).await.unwrap().rows
 }
 
 /// One request as it arrived.
@@ -106,243 +99,245 @@ fn tag(secret: &str, text: &str) -> String {
 // X52
 #[tokio::test]
 async fn whoever_asked_is_told_of_what_happens_signed_and_of_nothing_else() {
-    let clock = clock();
-    let warren = warren_with(&clock).await;
-    happen(&warren).await;
-    let peer = receiver(&Arc::new(AtomicU16::new(204))).await;
-    let body = json!({ "name": "tokens", "url": peer.url(), "events": ["identity.token.created"] });
-    let (id, secret) = subscribe(&warren, body).await;
-    let place = warren.workspace(json!({ "kind": "memory" })).await;
-    happen(&warren).await;
-    let told = until("told", async || Told::all(&peer).pop()).await;
-    assert!(told.is_signed_with(&secret));
-    let said: Value = serde_json::from_str(&told.body).unwrap();
-    assert_eq!(said["type"], "identity.token.created");
-    assert_eq!(said["data"]["details"]["kind"], "user");
-    let shown = until("noted", async || {
-        let calls = warren.get(&format!("/api/v1/webhooks/{id}/calls?state=delivered")).await.json();
-        calls["items"][0]["id"].as_str().map(str::to_owned)
-    })
-    .await;
-    assert_eq!(shown, told.id());
-    assert_eq!(peer.hits(), 1, "not of what happened before, nor of workspaces");
+    for bed in ExchangeBed::with(loopback()).await {
+        happen(&bed).await;
+        let peer = receiver(&Arc::new(AtomicU16::new(204))).await;
+        let (id, secret) = subscribe(&bed, &peer, EventKind::TokenCreated).await;
+        let place = bed.workspace().await.id;
+        happen(&bed).await;
+        eventually("told", async || Told::all(&peer).len() == 1).await;
+        let told = Told::all(&peer).remove(0);
+        assert!(told.is_signed_with(&secret));
+        let said: Value = serde_json::from_str(&told.body).unwrap();
+        assert_eq!(said["type"], "identity.token.created");
+        assert_eq!(said["data"]["details"]["kind"], "user");
+        let delivered = async || calls(&bed, id, WebhookCallState::Delivered).await;
+        eventually("noted", async || delivered().await.len() == 1).await;
+        assert_eq!(delivered().await[0].id.to_string(), told.id());
+        assert_eq!(peer.hits(), 1, "not of what happened before, nor of workspaces");
 
-    // Another key for secrets does not change what two sides share.
-    let rotated = warren.post("/api/v1/secrets/rotate-key", &json!({})).await;
-    assert_eq!(rotated.json()["resealed"], 1, "{}", rotated.text());
-    happen(&warren).await;
-    let later = until("told again", async || Told::all(&peer).into_iter().nth(1)).await;
-    assert!(later.is_signed_with(&secret) && later.id() != told.id());
-    // It is nobody's variable, and nobody's to list.
-    assert_eq!(warren.get("/api/v1/secrets").await.json()["items"], json!([]));
-    assert_eq!(warren.get(&format!("/api/v1/workspaces/{place}/secrets")).await.json()["items"], json!([]));
-    warren.stop().await;
+        // Another key for secrets does not change what two sides share.
+        assert_eq!(bed.fleet.key_rotation.rotate(&bed.operator).await.unwrap().resealed, 1);
+        happen(&bed).await;
+        eventually("told again", async || Told::all(&peer).len() == 2).await;
+        let later = Told::all(&peer).remove(1);
+        assert!(later.is_signed_with(&secret) && later.id() != told.id());
+        // It is nobody's variable, and nobody's to list.
+        for scope in [SecretScope::Org, SecretScope::Workspace(place)] {
+            let listed = bed.fleet.secrets.list(&bed.operator, scope, None, 10).await.unwrap();
+            assert!(listed.rows.is_empty());
+        }
+    }
 }
 
 // X52
 #[tokio::test]
 async fn a_failing_receiver_is_tried_again_then_given_up_and_can_be_asked_for_again() {
-    let clock = clock();
-    let warren = warren_with(&clock).await;
-    let status = Arc::new(AtomicU16::new(500));
-    let peer = receiver(&status).await;
-    let body = json!({ "name": "a", "url": peer.url(), "events": ["workspace.lifecycle.created"] });
-    let (id, secret) = subscribe(&warren, body).await;
-    warren.workspace(json!({ "kind": "memory" })).await;
-    let calls = async |state: &str| {
-        warren.get(&format!("/api/v1/webhooks/{id}/calls?state={state}")).await.json()["items"][0].clone()
-    };
-    for attempt in 1..=10 {
-        until("an attempt is noted", async || {
-            let call = if attempt < 10 { calls("queued").await } else { calls("dead").await };
-            // While it is under way it is due when its claim ends.
-            let is_under_way = call["next_attempt_at"] == clock.now().plus_ms(60_000).to_string();
-            (call["attempts"] == attempt && !is_under_way).then_some(())
-        })
-        .await;
-        clock.advance_ms(2 * 3_600_000);
-        happen(&warren).await;
-    }
-    assert_eq!(peer.hits(), 10);
-    let told = Told::all(&peer);
-    assert!(told.iter().all(|one| one.id() == told[0].id() && one.is_signed_with(&secret)));
-    assert_ne!(told[0].headers["webhook-timestamp"], told[9].headers["webhook-timestamp"]);
-    let dead = calls("dead").await;
-    assert_eq!((&dead["attempts"], &dead["last_error"]), (&json!(10), &json!("status")));
+    for bed in ExchangeBed::with(loopback()).await {
+        let status = Arc::new(AtomicU16::new(500));
+        let peer = receiver(&status).await;
+        let (id, secret) = subscribe(&bed, &peer, EventKind::WorkspaceCreated).await;
+        bed.workspace().await;
+        for attempt in 1..=10 {
+            let state = if attempt < 10 { WebhookCallState::Queued } else { WebhookCallState::Dead };
+            eventually("an attempt is noted", async || {
+                // While it is under way it is due when its claim ends.
+                let claimed_until = Some(bed.now().plus_ms(60_000));
+                let found = calls(&bed, id, state).await;
+                found.iter().any(|call| call.attempts == attempt && call.due_at != claimed_until)
+            })
+            .await;
+            bed.clock.advance_ms(2 * 3_600_000);
+            happen(&bed).await;
+        }
+        assert_eq!(peer.hits(), 10);
+        let told = Told::all(&peer);
+        assert!(told.iter().all(|one| one.id() == told[0].id() && one.is_signed_with(&secret)));
+        assert_ne!(told[0].headers["webhook-timestamp"], told[9].headers["webhook-timestamp"]);
+        let dead = calls(&bed, id, WebhookCallState::Dead).await.remove(0);
+        assert_eq!((dead.attempts, dead.last_error.as_deref()), (10, Some("status")));
 
-    status.store(200, Ordering::SeqCst);
-    let path = format!("/api/v1/webhooks/{id}/calls/{}/redeliver", dead["id"].as_str().unwrap());
-    assert_eq!(warren.post(&path, &json!({})).await.status, 202);
-    until("delivered", async || calls("delivered").await["id"].as_str().map(drop)).await;
-    assert_eq!(Told::all(&peer)[10].id(), told[0].id(), "the receiver knows it again");
-    warren.stop().await;
+        status.store(200, Ordering::SeqCst);
+        bed.exchange.webhooks.redeliver(&bed.operator, id, dead.id).await.unwrap();
+        let is_delivered = async || !calls(&bed, id, WebhookCallState::Delivered).await.is_empty();
+        eventually("delivered", is_delivered).await;
+        assert_eq!(Told::all(&peer)[10].id(), told[0].id(), "the receiver knows it again");
+    }
 }
 
 // X52
 #[tokio::test]
 async fn a_receiver_that_is_gone_stops_its_webhook_until_somebody_lets_it_go_on() {
-    let clock = clock();
-    let warren = warren_with(&clock).await;
-    let status = Arc::new(AtomicU16::new(410));
-    let peer = receiver(&status).await;
-    let body = json!({ "name": "a", "url": peer.url(), "events": ["identity.token.created"] });
-    let (id, _) = subscribe(&warren, body).await;
-    let path = format!("/api/v1/webhooks/{id}");
-    happen(&warren).await;
-    let is_active = async || warren.get(&path).await.json()["is_active"].as_bool().unwrap();
-    until("stopped", async || (!is_active().await).then_some(())).await;
-    status.store(200, Ordering::SeqCst);
-    assert_eq!(peer.hits(), 1);
-    happen(&warren).await;
-    assert_eq!(warren.patch(&path, &json!({ "is_active": true })).await.status, 200);
-    happen(&warren).await;
-    let delivered = format!("{path}/calls?state=delivered");
-    until("told again", async || {
-        let calls = warren.get(&delivered).await.json();
-        calls["items"][0]["id"].as_str().map(drop)
-    })
-    .await;
-    assert_eq!(peer.hits(), 2, "what happened while it was stopped is not told");
-    assert_eq!(warren.delete(&path).await.status, 204);
-    assert_eq!(warren.get(&path).await.code(), "webhook_not_found");
-    warren.stop().await;
+    for bed in ExchangeBed::with(loopback()).await {
+        let status = Arc::new(AtomicU16::new(410));
+        let peer = receiver(&status).await;
+        let (id, _) = subscribe(&bed, &peer, EventKind::TokenCreated).await;
+        let (webhooks, who) = (&bed.exchange.webhooks, &bed.operator);
+        happen(&bed).await;
+        eventually("stopped", async || !webhooks.get(who, id).await.unwrap().is_active).await;
+        status.store(200, Ordering::SeqCst);
+        assert_eq!(peer.hits(), 1);
+        happen(&bed).await;
+        webhooks.set_active(who, id, true).await.unwrap();
+        happen(&bed).await;
+        let is_told = async || !calls(&bed, id, WebhookCallState::Delivered).await.is_empty();
+        eventually("told again", is_told).await;
+        assert_eq!(peer.hits(), 2, "what happened while it was stopped is not told");
+        webhooks.remove(who, id).await.unwrap();
+        assert_eq!(webhooks.get(who, id).await.unwrap_err().code, ErrorCode::WebhookNotFound);
+    }
 }
 
 // X52
 #[tokio::test]
 async fn a_crash_during_an_attempt_costs_a_repetition_and_no_call() {
-    let clock = clock();
-    let builder = Warren::builder().reaches_loopback().clock(Arc::clone(&clock)).crashable();
-    let warren = builder.start().await;
-    let peer = Peer::new(|stream| async move {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        drop(stream);
-    })
-    .await;
-    let body = json!({ "name": "a", "url": peer.url(), "events": ["workspace.lifecycle.created"] });
-    let (_, secret) = subscribe(&warren, body).await;
-    warren.workspace(json!({ "kind": "memory" })).await;
-    until("an attempt", async || (Told::all(&peer).len() == 1).then_some(())).await;
-    let warren = warren.crash().await;
-    happen(&warren).await;
-    assert_eq!(peer.hits(), 1, "it counts as under way until its claim ends");
-    clock.advance_ms(61_000);
-    happen(&warren).await;
-    until("once more", async || (Told::all(&peer).len() == 2).then_some(())).await;
-    let told = Told::all(&peer);
-    assert_eq!(told[0].id(), told[1].id());
-    assert!(told[1].is_signed_with(&secret));
-    drop(warren.kill());
+    for bed in ExchangeBed::with(ExchangeOptions { bed: BedOptions::crashable(), ..loopback() }).await {
+        let peer = Peer::new(|stream| async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            drop(stream);
+        })
+        .await;
+        let (_, secret) = subscribe(&bed, &peer, EventKind::WorkspaceCreated).await;
+        bed.workspace().await;
+        eventually("an attempt", async || Told::all(&peer).len() == 1).await;
+        let bed = bed.crash().await;
+        happen(&bed).await;
+        assert_eq!(peer.hits(), 1, "it counts as under way until its claim ends");
+        bed.clock.advance_ms(61_000);
+        happen(&bed).await;
+        eventually("once more", async || Told::all(&peer).len() == 2).await;
+        let told = Told::all(&peer);
+        assert_eq!(told[0].id(), told[1].id());
+        assert!(told[1].is_signed_with(&secret));
+    }
 }
 
 // X52
 #[tokio::test]
 async fn of_two_replicas_one_tells() {
-    let clock = clock();
-    let warren = warren_with(&clock).await;
-    let other = Exchange::new(Parts {
-        fleet: warren.fleet.clone(),
-        connector: Connector::with_system_names(OutboundPolicy::default().with_loopback()),
-        config: Config::default(),
-        agents: Agents::new(Arc::new(ScriptedAgent::default())),
-        signer: warren.exchange.signer.clone(),
-    });
-    other.start().await.unwrap();
-    let peer = receiver(&Arc::new(AtomicU16::new(200))).await;
-    let body = json!({ "name": "a", "url": peer.url(), "events": ["identity.token.created"] });
-    let (id, _) = subscribe(&warren, body).await;
-    for _ in 0..30 {
-        happen(&warren).await;
+    for bed in ExchangeBed::with(loopback()).await {
+        let other = Exchange::new(Parts {
+            fleet: bed.fleet.clone(),
+            connector: Connector::with_system_names(OutboundPolicy::default().with_loopback()),
+            config: Config::default(),
+            agents: Agents::new(Arc::new(ScriptedAgent::default())),
+            signer: bed.exchange.signer.clone(),
+        });
+        other.start().await.unwrap();
+        let peer = receiver(&Arc::new(AtomicU16::new(200))).await;
+        let (id, _) = subscribe(&bed, &peer, EventKind::TokenCreated).await;
+        for _ in 0..30 {
+            happen(&bed).await;
+        }
+        let delivered = async || calls(&bed, id, WebhookCallState::Delivered).await.len();
+        eventually("all are delivered", async || delivered().await == 30).await;
+        let ids: BTreeSet<String> = Told::all(&peer).iter().map(|told| told.id().to_owned()).collect();
+        assert_eq!((ids.len(), peer.hits()), (30, 30));
+        other.stop().await;
     }
-    until("all are delivered", async || {
-        let calls = warren.get(&format!("/api/v1/webhooks/{id}/calls?state=delivered")).await.json();
-        (calls["items"].as_array().unwrap().len() == 30).then_some(())
-    })
-    .await;
-    let ids: std::collections::BTreeSet<String> =
-        Told::all(&peer).iter().map(|told| told.id().to_owned()).collect();
-    assert_eq!((ids.len(), peer.hits()), (30, 30));
-    other.stop().await;
-    warren.stop().await;
 }
 
 // X52, sec/A05; the control is in the other tests: what may be called is
 #[tokio::test]
 async fn a_webhook_to_an_address_that_may_not_be_called_is_refused_when_it_is_made() {
-    let warren = Warren::start().await;
-    for url in ["http://127.0.0.1:1/", "http://169.254.169.254/", "http://[::1]/", "ftp://a.example/"] {
-        let refused = warren.post("/api/v1/webhooks", &json!({ "name": "a", "url": url })).await;
-        assert_eq!((refused.status, refused.code().as_str()), (422, "outbound_refused"), "{url}");
+    for bed in ExchangeBed::with_clock().await {
+        let refused = async |create: CreateWebhook| {
+            bed.exchange.webhooks.create(&bed.operator, create).await.map(drop).unwrap_err()
+        };
+        for url in ["http://127.0.0.1:1/", "http://169.254.169.254/", "http://[::1]/", "ftp://a.example/"] {
+            assert_eq!(refused(webhook(url, &[])).await.code, ErrorCode::OutboundRefused, "{url}");
+        }
+        let public = || webhook("https://93.184.215.14/", &[]);
+        for (field, create) in [
+            ("secret", CreateWebhook { secret: Some("short".into()), ..public() }),
+            ("name", CreateWebhook { name: String::new(), ..public() }),
+        ] {
+            let refused = refused(create).await;
+            assert_eq!(refused.code, ErrorCode::InvalidRequest);
+            assert!(refused.detail.as_ref().unwrap().starts_with(field), "{refused}");
+        }
     }
-    let url = "https://93.184.215.14/";
-    for (field, body) in [
-        ("events", json!({ "name": "a", "url": url, "events": ["no.such.kind"] })),
-        ("secret", json!({ "name": "a", "url": url, "secret": "short" })),
-        ("name", json!({ "name": "", "url": url })),
-    ] {
-        let refused = warren.post("/api/v1/webhooks", &body).await;
-        assert_eq!(refused.code(), "invalid_request");
-        assert!(refused.json()["detail"].as_str().unwrap().starts_with(field), "{}", refused.text());
-    }
-    warren.stop().await;
 }
 
-async fn post_signed(warren: &Warren, path: &str, id: &str, at_s: i64, body: &str, secret: &str) -> Answer {
-    let signature = format!("v1,{}", tag(secret, &format!("{id}.{at_s}.{body}")));
-    let call = warren.call("POST", path).header("webhook-id", id);
-    let call = call.header("webhook-timestamp", &at_s.to_string()).header("webhook-signature", &signature);
-    call.header("content-type", "application/json").body(body.to_owned()).send().await
+/// What a system outside sends through a channel.
+struct Outside<'a> {
+    bed: &'a ExchangeBed,
+    channel: ChannelId,
+    secret: &'a str,
+    /// How far its clock is from ours.
+    skew_s: i64,
+}
+
+impl Outside<'_> {
+    async fn send(&self, id: &str, body: &str) -> Result<Accepted, Error> {
+        let at_s = self.bed.now().as_micros() / 1_000_000 + self.skew_s;
+        let signature = format!("v1,{}", tag(self.secret, &format!("{id}.{at_s}.{body}")));
+        let mut headers = http::HeaderMap::new();
+        headers.insert("webhook-id", id.parse().unwrap());
+        headers.insert("webhook-timestamp", at_s.to_string().parse().unwrap());
+        headers.insert("webhook-signature", signature.parse().unwrap());
+        headers.insert("content-type", "application/json".parse().unwrap());
+        let incoming = Incoming { headers: &headers, body: body.as_bytes() };
+        self.bed.exchange.channels.receive(self.channel, incoming).await
+    }
 }
 
 // X52, X4
 #[tokio::test]
 async fn a_signed_message_through_a_channel_is_work_of_the_channels_own_and_comes_once() {
-    let clock = clock();
-    let warren = warren_with(&clock).await;
-    let place = json!({ "name": "place", "provider": { "kind": "memory" }, "runtime": "external" });
-    let place = warren.post("/api/v1/workspaces", &place).await.json()["id"].clone();
-    let place: WorkspaceId = place.as_str().unwrap().parse().unwrap();
-    let channels = format!("/api/v1/workspaces/{place}/channels");
-    let made = warren.post(&channels, &json!({ "name": "ci" })).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let made = made.json();
-    let (path, secret) = (made["channel"]["path"].as_str().unwrap(), made["secret"].as_str().unwrap());
-    let now_s = clock.now().as_micros() / 1_000_000;
-    let body = r#"{"text":"the build failed"}"#;
-    let taken = post_signed(&warren, path, "m-1", now_s, body, secret).await;
-    assert_eq!(taken.status, 202, "{}", taken.text());
-    let id: TaskId = taken.json()["task_id"].as_str().unwrap().parse().unwrap();
-    let task = warren.store.read(move |tx| tx.task(id)).await.unwrap().unwrap();
-    assert_eq!(task.author.kind, PrincipalKind::Channel);
-    assert_eq!(Some(task.author.id.as_str()), made["channel"]["id"].as_str());
-    assert_eq!(task.workspace_id, place);
-    let again = post_signed(&warren, path, "m-1", now_s, body, secret).await.json();
-    assert_eq!((&again["is_repeat"], &again["task_id"]), (&json!(true), &taken.json()["task_id"]));
+    for bed in ExchangeBed::with_clock().await {
+        let place = bed.awaiting(Runtime::External).await;
+        let (channels, who) = (&bed.exchange.channels, &bed.operator);
+        let create = CreateChannel { name: "ci".into(), secret: None };
+        let (made, secret) = channels.create(who, place, create).await.unwrap();
+        let from = Outside { bed: &bed, channel: made.id, secret: secret.reveal(), skew_s: 0 };
+        let body = r#"{"text":"the build failed"}"#;
+        let taken = from.send("m-1", body).await.unwrap();
+        assert_eq!(taken.task.author.kind, PrincipalKind::Channel);
+        assert_eq!(taken.task.author.id, made.id.to_string());
+        assert_eq!(taken.task.workspace_id, place);
+        let again = from.send("m-1", body).await.unwrap();
+        assert_eq!((again.is_repeat, again.task.id), (true, taken.task.id));
 
-    // All of these are refused in the same words.
-    let other = format!("whsec_{}", STANDARD.encode([9; 32]));
-    let nobody = format!("/api/v1/hooks/{}", TaskId::from_parts(clock.now(), [7; 10]));
-    let mut unsigned = warren.call("POST", path).body(body);
-    unsigned = unsigned.header("webhook-id", "m-2").header("webhook-timestamp", &now_s.to_string());
-    let refusals = [
-        post_signed(&warren, path, "m-2", now_s, body, &other).await,
-        post_signed(&warren, path, "m-2", now_s - 400, body, secret).await,
-        post_signed(&warren, path, "m-2", now_s + 400, body, secret).await,
-        post_signed(&warren, &nobody, "m-2", now_s, body, secret).await,
-        post_signed(&warren, "/api/v1/hooks/none", "m-2", now_s, body, secret).await,
-        unsigned.send().await,
-    ];
-    for refused in refusals {
-        let problem = refused.json();
-        assert_eq!((refused.status, refused.code().as_str()), (403, "hook_refused"), "{problem}");
-        assert_eq!(problem.get("detail"), None, "{problem}");
+        // All of these are refused in the same words.
+        let other = format!("whsec_{}", STANDARD.encode([9; 32]));
+        let nobody = ChannelId::from_parts(bed.now(), [7; 10]);
+        for forged in [
+            Outside { secret: &other, ..from },
+            Outside { skew_s: -400, ..from },
+            Outside { skew_s: 400, ..from },
+            Outside { channel: nobody, ..from },
+        ] {
+            let refused = forged.send("m-2", body).await.unwrap_err();
+            assert_eq!((refused.code, refused.detail), (ErrorCode::HookRefused, None));
+        }
+        let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(300 << 10));
+        assert_eq!(from.send("m-3", &large).await.unwrap_err().code, ErrorCode::PayloadTooLarge);
+        channels.remove(who, place, made.id).await.unwrap();
+        assert_eq!(from.send("m-4", body).await.unwrap_err().code, ErrorCode::HookRefused);
+        assert!(channels.list(who, place).await.unwrap().rows.is_empty());
     }
-    let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(300 << 10));
-    assert_eq!(post_signed(&warren, path, "m-3", now_s, &large, secret).await.status, 413);
-    let channel = made["channel"]["id"].as_str().unwrap();
-    assert_eq!(warren.delete(&format!("{channels}/{channel}")).await.status, 204);
-    let closed = post_signed(&warren, path, "m-4", now_s, body, secret).await;
-    assert_eq!(closed.code(), "hook_refused");
-    assert_eq!(warren.get(&channels).await.json()["items"], json!([]));
-    warren.stop().await;
+}
+
+// F8, X52
+#[tokio::test]
+async fn a_purge_takes_the_secrets_of_channels_with_it() {
+    for bed in ExchangeBed::with_clock().await {
+        let (id, other) = (bed.workspace().await.id, bed.workspace().await.id);
+        let channel = async |of| {
+            let create = CreateChannel { name: "door".into(), secret: None };
+            bed.exchange.channels.create(&bed.operator, of, create).await.unwrap().0.id
+        };
+        let (gone, kept) = (channel(id).await, channel(other).await);
+        let has_secret = async |channel: ChannelId| {
+            let name = warren_service::Sealer::system_secret_name(channel);
+            let owner = warren_service::Sealer::SYSTEM_SECRETS;
+            let found = bed.store.read(move |tx| tx.secret(owner, &name).map_err(Error::from));
+            found.await.unwrap().is_some()
+        };
+        assert!(has_secret(gone).await);
+        bed.fleet.workspaces.remove(&bed.operator, id, None, true).await.unwrap();
+        eventually("its secret is erased", async || !has_secret(gone).await).await;
+        assert!(has_secret(kept).await, "of others nothing is taken");
+    }
 }

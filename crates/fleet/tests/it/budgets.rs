@@ -1,8 +1,7 @@
 //! Budgets: what is spent, and the moment it is used up.
 
 use warren_model::{ErrorCode, EventKind};
-
-use crate::bed::Bed;
+use warren_testkit::Bed;
 
 // F36
 #[tokio::test]

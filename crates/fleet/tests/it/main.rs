@@ -3,11 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
-mod bed;
+mod audit;
 mod budgets;
+mod bundles;
 mod lifecycle;
+mod probes;
+mod removal;
+mod reports;
 mod runtimes;
 mod secrets;
+mod silence;
 mod sweeps;
 mod templates;
 mod tokens;

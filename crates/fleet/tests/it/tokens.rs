@@ -2,8 +2,7 @@
 
 use warren_fleet::{MintToken, TooFast};
 use warren_model::{ErrorCode, EventKind, Limits, Scope, ScopeSet, TokenKind};
-
-use crate::bed::Bed;
+use warren_testkit::{Bed, BedOptions};
 
 fn user_token(scopes: ScopeSet) -> MintToken {
     MintToken { kind: TokenKind::User, name: "new".into(), scopes, workspace_id: None, expires_in_ms: None }
@@ -89,4 +88,80 @@ async fn a_user_is_held_to_their_pace_over_all_their_tokens_and_an_operator_is_n
             assert_eq!(bed.fleet.throttle.admit(&bed.operator), Ok(()));
         }
     }
+}
+
+// F30
+#[tokio::test]
+async fn a_token_expires_on_time() {
+    for bed in Bed::on_each_store().await {
+        let request = MintToken { expires_in_ms: Some(60_000), ..user_token(ScopeSet::all()) };
+        let minted = bed.fleet.tokens.mint(&bed.operator, request).await.unwrap();
+        bed.clock.advance_ms(59_999);
+        bed.fleet.tokens.identify(minted.secret.reveal()).await.unwrap();
+        bed.clock.advance_ms(1);
+        let ended = bed.fleet.tokens.identify(minted.secret.reveal()).await.unwrap_err();
+        assert_eq!(ended.code, ErrorCode::TokenExpired);
+    }
+}
+
+// F30: cap per owner
+#[tokio::test]
+async fn an_owner_holds_so_many_tokens_and_no_more() {
+    let limits = Limits { max_tokens_per_owner: 3, ..Limits::default() };
+    for bed in Bed::with_limits(limits).await {
+        let more = || MintToken { kind: TokenKind::Admin, ..user_token(ScopeSet::EMPTY) };
+        for _ in 0..2 {
+            bed.fleet.tokens.mint(&bed.operator, more()).await.unwrap();
+        }
+        let refused = bed.fleet.tokens.mint(&bed.operator, more()).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TokenLimit);
+    }
+}
+
+// F30, sec/U07
+#[tokio::test]
+async fn a_token_ends_no_later_than_the_one_that_made_it() {
+    for bed in Bed::on_each_store().await {
+        let scopes: ScopeSet = [Scope::TokensWrite, Scope::TokensRead].into_iter().collect();
+        let brief = MintToken { expires_in_ms: Some(3_600_000), ..user_token(scopes) };
+        let maker = bed.fleet.tokens.mint(&bed.operator, brief).await.unwrap();
+        let maker = bed.identify(&maker).await;
+        let child = bed.fleet.tokens.mint(&maker, user_token(scopes)).await.unwrap().token;
+        assert_eq!(child.expires_at, maker.token.expires_at);
+        let longer = MintToken { expires_in_ms: Some(7_200_000), ..user_token(scopes) };
+        let child = bed.fleet.tokens.mint(&maker, longer).await;
+        assert!(child.is_err() || child.unwrap().token.expires_at <= maker.token.expires_at);
+    }
+}
+
+// F31
+#[tokio::test]
+async fn signing_out_ends_a_sign_in_and_no_other_token() {
+    for bed in Bed::on_each_store().await {
+        let refused = bed.fleet.tokens.sign_out(&bed.operator).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidRequest);
+        assert!(bed.is_valid(&bed.operator).await);
+    }
+}
+
+// F30, sec/U02
+#[tokio::test]
+async fn no_secret_of_a_token_is_in_the_files_of_the_database() {
+    let bed = Bed::on_sqlite(BedOptions::default()).await;
+    let minted = bed.fleet.tokens.mint(&bed.operator, user_token(ScopeSet::all())).await.unwrap();
+    let secrets = [minted.secret.reveal().to_owned(), bed.operator_secret.clone()];
+    let folder = bed.stop().await;
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            read += bytes.len();
+            for secret in &secrets {
+                let tail = secret.splitn(3, '_').nth(2).unwrap().as_bytes();
+                assert!(!bytes.windows(20).any(|window| window == &tail[..20]), "{:?}", entry.path());
+            }
+        }
+    }
+    assert!(read > 4_096, "the database was looked at");
 }

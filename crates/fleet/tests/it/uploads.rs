@@ -2,9 +2,8 @@
 
 use warren_fleet::{HandedFile, IncomingFile};
 use warren_model::{ErrorCode, Limits, Principal};
+use warren_testkit::Bed;
 use warren_workspace::fs::ByteStream;
-
-use crate::bed::Bed;
 
 fn file(name: &str, text: &'static str) -> IncomingFile {
     let contents: ByteStream = Box::pin(futures_util::stream::iter([Ok(text.as_bytes().into())]));

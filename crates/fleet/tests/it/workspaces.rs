@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use warren_fleet::{CreateWorkspace, PatchWorkspace};
-use warren_model::{AuditAction, AuditOutcome, ErrorCode, EventKind, Limits, Status};
+use warren_model::{AuditAction, AuditOutcome, Desired, ErrorCode, EventKind, Limits, Status, Workspace};
 use warren_service::Action;
 use warren_store::WorkspaceQuery;
-
-use crate::bed::Bed;
+use warren_testkit::Bed;
 
 // F1, F35
 #[tokio::test]
@@ -125,5 +124,146 @@ async fn a_collapse_takes_all_below_and_leaves_the_workspace() {
         assert_eq!(bed.row(root.id).await.status, Status::Online);
         let gone = bed.fleet.workspaces.get(&bed.operator, Action::ReadWorkspaces, child.id).await;
         assert_eq!(gone.unwrap_err().code, ErrorCode::WorkspaceNotFound, "a purge erases the row");
+    }
+}
+
+// spec/README rule 6 (absent means unchanged)
+#[tokio::test]
+async fn a_patch_changes_what_it_names_and_nothing_else() {
+    for bed in Bed::on_each_store().await {
+        let before = bed.workspace().await;
+        let rename = || PatchWorkspace { name: Some("other".parse().unwrap()), ..Default::default() };
+        let workspaces = &bed.fleet.workspaces;
+        let renamed = workspaces.patch(&bed.operator, before.id, rename(), None).await.unwrap();
+        assert!(renamed.version > before.version);
+        let expected = Workspace {
+            name: "other".parse().unwrap(),
+            version: renamed.version,
+            updated_at: renamed.updated_at,
+            ..before
+        };
+        assert_eq!(renamed, expected);
+        let same = workspaces.patch(&bed.operator, renamed.id, rename(), None).await.unwrap();
+        assert_eq!(same.version, renamed.version, "a change to the same is none");
+    }
+}
+
+// F7, F3
+#[tokio::test]
+async fn a_paused_workspace_is_closed_to_use_until_it_is_resumed() {
+    for bed in Bed::on_each_store().await {
+        let id = bed.local_workspace().await.id;
+        std::fs::write(bed.place(id).join("kept.txt"), "kept").unwrap();
+        let workspaces = &bed.fleet.workspaces;
+        let want = |desired| PatchWorkspace { desired: Some(desired), ..Default::default() };
+        let paused = workspaces.patch(&bed.operator, id, want(Desired::Paused), None).await.unwrap();
+        assert_eq!((paused.status, paused.generation), (Status::Paused, 2));
+        let refused = workspaces.usable(&bed.operator, Action::UseWorkspace, id).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::WorkspaceNotReady);
+        let resumed = workspaces.patch(&bed.operator, id, want(Desired::Running), None).await.unwrap();
+        assert_eq!(resumed.status, Status::Provisioning);
+        bed.wait_for(id, Status::Online).await;
+        workspaces.usable(&bed.operator, Action::UseWorkspace, id).await.unwrap();
+        assert_eq!(std::fs::read_to_string(bed.place(id).join("kept.txt")).unwrap(), "kept");
+    }
+}
+
+// F7
+#[tokio::test]
+async fn a_patch_cannot_resume_what_is_below_a_paused_one() {
+    for bed in Bed::on_each_store().await {
+        let parent = bed.workspace().await.id;
+        let child = bed.workspace_below(Some(parent)).await.id;
+        let want = |desired| PatchWorkspace { desired: Some(desired), ..Default::default() };
+        for id in [child, parent] {
+            bed.fleet.workspaces.patch(&bed.operator, id, want(Desired::Paused), None).await.unwrap();
+        }
+        let refused = bed.fleet.workspaces.patch(&bed.operator, child, want(Desired::Running), None).await;
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TransitionRefused);
+        assert!(refused.detail.as_ref().unwrap().contains("above it is paused"), "{refused}");
+    }
+}
+
+// F9
+#[tokio::test]
+async fn a_workspace_is_put_below_known_ones_only_and_can_become_a_root() {
+    for bed in Bed::on_each_store().await {
+        let top = bed.workspace().await;
+        let below = bed.workspace_below(Some(top.id)).await;
+        let put = |parent_id| PatchWorkspace { parent_id: Some(parent_id), ..Default::default() };
+        let unknown = put(Some(bed.fleet.context.new_id()));
+        let refused = bed.fleet.workspaces.patch(&bed.operator, top.id, unknown, None).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::ParentNotFound);
+        let root = bed.fleet.workspaces.patch(&bed.operator, below.id, put(None), None).await.unwrap();
+        assert_eq!(root.parent_id, None);
+    }
+}
+
+// O2 incident 2, W71, W70
+#[tokio::test]
+async fn after_a_restart_local_files_are_there_and_memory_says_that_it_lost_its_own() {
+    for bed in Bed::on_each_store().await {
+        let (kept, lost) = (bed.local_workspace().await.id, bed.workspace().await.id);
+        std::fs::write(bed.place(kept).join("b.txt"), "bytes").unwrap();
+        let bed = bed.restart().await;
+        bed.fleet.registry.acquire(kept).await.unwrap();
+        assert_eq!(std::fs::read_to_string(bed.place(kept).join("b.txt")).unwrap(), "bytes");
+        let row = bed.row(lost).await;
+        assert_eq!(row.status, Status::Failed);
+        assert!(row.reason.unwrap().as_str().contains("ended with the process"));
+        let refused =
+            bed.fleet.workspaces.usable(&bed.operator, Action::UseWorkspace, lost).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::WorkspaceFailed);
+    }
+}
+
+// F1, F40, Q6: racing writers
+#[tokio::test]
+async fn parallel_changes_are_all_applied_and_versions_do_not_collide() {
+    for bed in Bed::on_each_store().await {
+        let row = bed.workspace().await;
+        let changes = (0..20).map(|number| {
+            let name = Some(format!("n{number}").parse().unwrap());
+            let patch = PatchWorkspace { name, ..Default::default() };
+            bed.fleet.workspaces.patch(&bed.operator, row.id, patch, None)
+        });
+        let changed = futures_util::future::join_all(changes).await;
+        let mut versions: Vec<_> = changed.into_iter().map(|row| row.unwrap().version).collect();
+        versions.sort_unstable();
+        assert_eq!(versions, (row.version + 1..=row.version + 20).collect::<Vec<_>>());
+    }
+}
+
+// W2: the first use opens
+#[tokio::test]
+async fn a_workspace_can_be_used_as_soon_as_it_is_acknowledged() {
+    for bed in Bed::on_each_store().await {
+        for _ in 0..50 {
+            let id = bed.create(Bed::request("eager")).await.id;
+            bed.fleet.workspaces.usable(&bed.operator, Action::UseWorkspace, id).await.unwrap();
+            let lease = bed.fleet.registry.acquire(id).await.unwrap();
+            assert!(lease.workspace().fs().is_some());
+        }
+    }
+}
+
+// O2 incident 6, spec/README rule 5
+#[tokio::test]
+async fn a_place_that_vanished_is_found_out_by_the_first_use_and_told() {
+    for bed in Bed::on_each_store().await {
+        let id = bed.local_workspace().await.id;
+        let bed = bed.restart().await;
+        std::fs::remove_dir_all(bed.place(id)).unwrap();
+        let refused = bed.fleet.registry.acquire(id).await.map(drop).unwrap_err();
+        assert_eq!(warren_service::Error::from(refused).code, ErrorCode::WorkspaceFailed);
+        // Told before the answer: nobody who was refused finds the status still saying `online`.
+        let row = bed.row(id).await;
+        assert_eq!(row.status, Status::Failed);
+        assert!(row.reason.unwrap().as_str().contains("gone"));
+        // What is known already is not written again (spec/README rule 3).
+        assert!(bed.fleet.registry.acquire(id).await.is_err());
+        let bed = bed.restart().await;
+        assert_eq!(bed.row(id).await.version, row.version);
     }
 }

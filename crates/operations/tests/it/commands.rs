@@ -1,7 +1,8 @@
 use futures_util::StreamExt as _;
 use serde_json::json;
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, Scope};
 use warren_operations::CommandEvent;
+use warren_testkit::eventually;
 use warren_workspace::shell::Command;
 
 use crate::{Desk, PATIENCE};
@@ -63,11 +64,10 @@ async fn a_stream_ends_with_the_result_which_is_written_once() {
 #[tokio::test]
 async fn a_stream_ends_soon_after_its_token_is_revoked() {
     let desk = Desk::local().await;
-    let scopes = json!(["workspaces:read", "workspaces:use"]);
-    let (who, token) = desk.other(json!({ "kind": "user", "name": "eye", "scopes": scopes })).await;
+    let who = desk.user([Scope::WorkspacesRead, Scope::WorkspacesUse].into_iter().collect()).await;
     let command = Command::script("while :; do echo tick; sleep 0.05; done");
     let stream = desk.operations.commands.stream(&who, desk.id, command).await.unwrap();
-    desk.warren.delete(&format!("/api/v1/tokens/{token}")).await;
+    desk.bed.fleet.tokens.revoke(&desk.who, who.token.id).await.unwrap();
     let events: Vec<_> = tokio::time::timeout(PATIENCE, stream.collect()).await.expect("it ends");
     let last = events.last();
     assert!(
@@ -96,4 +96,29 @@ async fn a_command_that_cannot_start_leaves_no_event() {
     desk.operations.commands.run(&desk.who, desk.id, Command::argv(["true"])).await.unwrap();
     let written = desk.journal("workspace.command.finished").await;
     assert_eq!((written.len(), &written[0]["program"]), (1, &json!("true")));
+}
+
+// W32
+#[tokio::test]
+async fn a_timeout_ends_the_command_and_says_so() {
+    let desk = Desk::local().await;
+    let command = Command { timeout_ms: Some(100), ..Command::script("sleep 600") };
+    let result = desk.operations.commands.run(&desk.who, desk.id, command).await.unwrap();
+    assert!(result.timed_out);
+}
+
+// F8, W16
+#[tokio::test]
+async fn removing_a_workspace_ends_the_commands_in_it() {
+    let desk = Desk::local().await;
+    let (operations, who, id) = (desk.operations.clone(), desk.who.clone(), desk.id);
+    let command = Command::script("echo $$ > pid; sleep 600 & wait");
+    let running = tokio::spawn(async move { operations.commands.run(&who, id, command).await });
+    let number = || std::fs::read_to_string(desk.bed.place(id).join("pid")).unwrap_or_default();
+    eventually("it is under way", async || number().ends_with('\n')).await;
+    let process = std::path::Path::new("/proc").join(number().trim());
+    desk.bed.remove(id).await;
+    let ended = tokio::time::timeout(PATIENCE, running).await.expect("it ends").unwrap();
+    assert_eq!(ended.unwrap_err().code, ErrorCode::WorkspaceNotReady);
+    assert!(!process.exists(), "it still runs");
 }

@@ -92,7 +92,7 @@ async fn files_are_looked_at_before_they_go_with_a_message() {
 async fn files_of_another_workspace_are_not_there_for_an_agent() {
     let desk = Desk::with(json!({ "kind": "memory" })).await;
     let agent = desk.agent().await;
-    let other = desk.warren.workspace(json!({ "kind": "memory" })).await;
+    let other = Desk::workspace(&desk.bed, json!({ "kind": "memory" })).await;
     let read = desk.operations.files.read(&agent, other, &WorkspacePath::root(), ALL, &PAGE).await;
     assert_eq!(read.unwrap_err().code, ErrorCode::WorkspaceNotFound);
 }

@@ -1,27 +1,29 @@
-//! Operations against the real `local` and `memory` providers and a real SQLite store.
+//! Operations against the real `local` and `memory` providers and a real SQLite store, without a server around them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod commands;
 mod files;
 mod processes;
+mod secrets;
 mod terminals;
 mod tools;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use warren_model::WorkspaceId;
+use warren_fleet::{CreateWorkspace, SecretScope};
+use warren_model::{ScopeSet, SecretValue, TokenKind, WorkspaceId};
 use warren_operations::Operations;
 use warren_service::Identity;
-use warren_testkit::Warren;
+use warren_testkit::{Bed, BedOptions, eventually};
 
 /// How long a test waits for something that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A Warren with one workspace, and somebody who works in it.
+/// A fleet with one workspace, and somebody who works in it.
 struct Desk {
-    warren: Warren,
+    bed: Bed,
     operations: Operations,
     /// An operator.
     who: Identity,
@@ -34,57 +36,63 @@ impl Desk {
     }
 
     async fn with(provider: Value) -> Self {
-        let warren = Warren::start().await;
-        let id = warren.workspace(provider).await;
-        let operations = Operations::new(warren.fleet.clone());
-        let who = warren.fleet.tokens.identify(&warren.token).await.expect("the operator is known");
-        Self { warren, operations, who, id }
+        let bed = Bed::on_sqlite(BedOptions { is_real_time: true, ..BedOptions::default() }).await;
+        let id = Self::workspace(&bed, provider).await;
+        let operations = Operations::new(bed.fleet.clone());
+        let who = bed.operator.clone();
+        Self { bed, operations, who, id }
     }
 
-    /// Somebody else, by a token of their own.
-    async fn other(&self, token: Value) -> (Identity, String) {
-        let made = self.warren.post("/api/v1/tokens", &token).await.json();
-        let secret = made["secret"].as_str().expect("a secret");
-        let who = self.warren.fleet.tokens.identify(secret).await.expect("the token is good");
-        (who, made["token"]["id"].as_str().expect("an id").to_owned())
+    async fn workspace(bed: &Bed, provider: Value) -> WorkspaceId {
+        let provider = serde_json::from_value(provider).expect("a provider's config");
+        bed.online(CreateWorkspace { provider, ..Bed::request("test") }).await.id
+    }
+
+    /// The same after an orderly stop and a new start.
+    async fn restart(self) -> Self {
+        let (bed, id) = (self.bed.restart().await, self.id);
+        let operations = Operations::new(bed.fleet.clone());
+        let who = bed.operator.clone();
+        Self { bed, operations, who, id }
+    }
+
+    /// Sets a secret of the org.
+    async fn set_secret(&self, name: &str, value: &str) {
+        let value = SecretValue::new(value.to_owned().into()).expect("a value");
+        let name = name.parse().expect("a name");
+        let set = self.bed.fleet.secrets.set(&self.who, SecretScope::Org, name, value);
+        set.await.expect("an operator may");
+        let is_rolled_out = async || self.bed.row(self.id).await.behind_of().is_none();
+        eventually("the change has been rolled out", is_rolled_out).await;
+    }
+
+    /// A user with these scopes.
+    async fn user(&self, scopes: ScopeSet) -> Identity {
+        self.bed.user(scopes).await
     }
 
     /// The workspace's own agent.
     async fn agent(&self) -> Identity {
-        let token = json!({ "kind": "workspace", "name": "agent", "workspace_id": self.id.to_string() });
-        self.other(token).await.0
+        self.bed.token(TokenKind::Workspace, ScopeSet::EMPTY, Some(self.id)).await
     }
 
     /// The data of all events of this kind, once there is one.
     async fn journal(&self, kind: &str) -> Vec<Value> {
-        let waiting = async {
-            loop {
-                let found = self.written(kind).await;
-                if !found.is_empty() {
-                    return found;
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("no {kind} was written"))
+        eventually(kind, async || !self.written(kind).await.is_empty()).await;
+        self.written(kind).await
     }
 
     /// The data of all events of this kind that are there now.
     async fn written(&self, kind: &str) -> Vec<Value> {
-        let call = self.warren.call("GET", "/api/v1/events?after=0&limit=200").token(&self.warren.token);
-        let page = call.header("accept", "application/json").send().await.json();
-        let events = page["items"].as_array().cloned().unwrap_or_default();
-        events.into_iter().filter(|event| event["kind"] == kind).map(|event| event["data"].clone()).collect()
+        let mut events = self.bed.all_events().await;
+        events.retain(|event| event.kind.as_str() == kind);
+        let data = |text: String| serde_json::from_str(&text).expect("events are JSON");
+        events.iter().map(|event| data(event.data.to_string())).collect()
     }
 
     /// Waits until a file is there.
     async fn file(&self, path: &str) {
-        let file = self.warren.folder().join("workspaces").join(self.id.to_string()).join(path);
-        let waiting = async {
-            while !file.exists() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{path} is not there"));
+        let file = self.bed.place(self.id).join(path);
+        eventually(path, async || file.exists()).await;
     }
 }

@@ -77,3 +77,39 @@ async fn bad_arguments_and_unknown_tools_are_told() {
     assert_eq!(bad.code, ErrorCode::InvalidRequest);
     assert!(bad.detail.is_some_and(|detail| detail.starts_with("depth:")));
 }
+
+// W61
+#[tokio::test]
+async fn without_an_allowlist_local_runs_nothing_for_a_model() {
+    let desk = Desk::local().await;
+    let arguments = json!({ "argv": ["echo", "hi"] });
+    let outcome = desk.operations.tools.call(&desk.who, desk.id, "workspace_run", arguments).await;
+    assert!(matches!(outcome, Ok(ToolOutcome::Refused(_))), "{outcome:?}");
+}
+
+// W62: refusals reach the event log, rolled up
+#[tokio::test]
+async fn refusals_are_recorded_without_flooding_the_log() {
+    let desk = Desk::local().await;
+    for _ in 0..20 {
+        let arguments = json!({ "argv": ["curl"] });
+        desk.operations.tools.call(&desk.who, desk.id, "workspace_run", arguments).await.unwrap();
+    }
+    // A stop writes what is not told yet.
+    let desk = desk.restart().await;
+    let refused = desk.written("workspace.tool.refused").await;
+    let counts: Vec<u64> = refused.iter().map(|data| data["count"].as_u64().unwrap()).collect();
+    assert!((1..=3).contains(&counts.len()), "{counts:?}");
+    assert_eq!(counts.iter().sum::<u64>(), 20, "no refusal is lost: {counts:?}");
+}
+
+// W64
+#[tokio::test]
+async fn files_written_by_a_tool_are_the_workspaces_files() {
+    let desk = allowing(&[]).await;
+    answered(&desk, "workspace_write_file", json!({ "path": "a.txt", "content": "hello\n" })).await;
+    let place = desk.bed.place(desk.id);
+    assert_eq!(std::fs::read_to_string(place.join("a.txt")).unwrap(), "hello\n");
+    let read = answered(&desk, "workspace_read_file", json!({ "path": "a.txt" })).await;
+    assert!(read.to_string().contains("hello"), "{read}");
+}

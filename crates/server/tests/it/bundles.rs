@@ -2,96 +2,12 @@ use serde_json::{Value, json};
 use warren_model::Status;
 use warren_testkit::Warren;
 
-use crate::{local, memory};
-
-/// A bundle with what may differ taken out: ids and times.
-fn content(bundle: &Value) -> Value {
-    let mut content = bundle.clone();
-    content["origin"] = Value::Null;
-    content
-}
+use crate::local;
 
 async fn export(warren: &Warren, id: &str) -> Value {
     let answer = warren.get(&format!("/api/v1/workspaces/{id}/bundle")).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
-}
-
-/// A tree in which every field of a spec says something, one of it at rest.
-async fn planted(warren: &Warren) -> String {
-    let put = warren.call("PUT", "/api/v1/templates/member").token(&warren.token);
-    let member = json!({ "provider": memory(), "prompts": { "system": "Hello." }, "required_env": ["KEY"] });
-    assert_eq!(put.json(&member).send().await.status, 201);
-    let tree = json!({
-        "name": "lead", "provider": { "kind": "local", "run": { "allow": ["ls"] } }, "role": "boss",
-        "runtime": "external", "capabilities": ["fs"], "tier": "privileged", "model": "m", "skills": ["s"],
-        "schedules": [{ "name": "pulse", "every_seconds": 50, "prompt": "Go on." }],
-        "provision_timeout_seconds": 77, "hibernate_after_seconds": 88, "max_concurrent_tasks": 9,
-        "children": [
-            { "template": "member", "name": "z" },
-            { "template": "member", "name": "a", "children": [{ "name": "deep", "provider": memory() }] },
-            { "template": "member", "name": "m" },
-        ],
-    });
-    let made = warren.post("/api/v1/orgs/import", &json!({ "tree": tree, "provided_env": ["KEY"] })).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let nodes = made.json()["nodes"].clone();
-    let id_of = |at: usize| nodes[at]["workspace_id"].as_str().unwrap().to_owned();
-    let paused = warren.post(&format!("/api/v1/workspaces/{}/pause", id_of(2)), &json!({})).await;
-    assert_eq!(paused.status, 200, "{}", paused.text());
-    let asleep = warren.post(&format!("/api/v1/workspaces/{}/hibernate", id_of(4)), &json!({})).await;
-    assert_eq!(asleep.status, 200, "{}", asleep.text());
-    id_of(0)
-}
-
-// F51
-#[tokio::test]
-async fn a_tree_comes_back_exactly_under_new_ids() {
-    let warren = Warren::start().await;
-    let root = planted(&warren).await;
-    let mut first = export(&warren, &root).await;
-    // What other parts of Warren keep in a spec travels too.
-    first["root"]["spec"]["monthly_budget_micros"] = json!(5_000_000);
-    assert_eq!((&first["format"], &first["version"]), (&json!("warren-bundle"), &json!(1)));
-    let order: Vec<_> =
-        first["root"]["children"].as_array().unwrap().iter().map(|child| &child["name"]).collect();
-    assert_eq!(order, ["z", "a", "m"], "brothers and sisters keep their order");
-    let missing = warren.post("/api/v1/bundles", &json!({ "bundle": first })).await;
-    assert_eq!((missing.status, missing.code()), (412, "required_env_missing".into()));
-
-    // Into another Warren, that knows none of the templates.
-    let other = Warren::start().await;
-    let imported = other.post("/api/v1/bundles", &json!({ "bundle": first, "provided_env": ["KEY"] })).await;
-    assert_eq!(imported.status, 201, "{}", imported.text());
-    let nodes = imported.json()["nodes"].clone();
-    let id = nodes[0]["workspace_id"].as_str().unwrap().to_owned();
-    assert_ne!(id, root, "the id is new");
-    let second = export(&other, &id).await;
-    assert_eq!(content(&second), content(&first));
-    assert_ne!(second["origin"]["workspace_id"], first["origin"]["workspace_id"]);
-
-    // Once more, from the copy; and what rested rests from its first moment.
-    let third =
-        other.post("/api/v1/bundles", &json!({ "bundle": second, "provided_env": ["KEY"] })).await.json();
-    let id_of = |at: usize| third["nodes"][at]["workspace_id"].as_str().unwrap().to_owned();
-    assert_eq!(content(&export(&other, &id_of(0)).await), content(&first));
-    other.wait_for_status(id_of(2).parse().unwrap(), Status::Paused).await;
-    other.wait_for_status(id_of(3).parse().unwrap(), Status::Paused).await;
-    other.wait_for_status(id_of(4).parse().unwrap(), Status::Hibernated).await;
-}
-
-// F51
-#[tokio::test]
-async fn a_workspace_alone_is_exported_without_those_below_it() {
-    let warren = Warren::start().await;
-    let root = planted(&warren).await;
-    let alone = warren.get(&format!("/api/v1/workspaces/{root}/bundle?tree=false")).await.json();
-    assert!(alone["root"]["children"].is_null(), "{alone}");
-    let whole = export(&warren, &root).await;
-    assert_eq!(alone["root"]["spec"], whole["root"]["spec"]);
-    warren.delete(&format!("/api/v1/workspaces/{root}")).await;
-    let gone = warren.get(&format!("/api/v1/workspaces/{root}/bundle")).await;
-    assert_eq!((gone.status, gone.code()), (404, "workspace_not_found".into()));
 }
 
 // F51: without secrets

@@ -99,20 +99,3 @@ async fn a_missing_capability_is_told() {
     let answer = warren.post(&format!("/api/v1/workspaces/{id}/exec"), &json!({ "argv": ["true"] })).await;
     assert_eq!((answer.status, answer.code()), (422, "capability_missing".into()));
 }
-
-// F40: use shows in the feed, without contents
-#[tokio::test]
-async fn writes_are_recorded_by_path_and_size_only() {
-    let warren = Warren::start().await;
-    let id = warren.workspace(memory()).await;
-    warren.put(&format!("/api/v1/workspaces/{id}/files?path=plan.txt"), "canary-contents").await;
-    let warren = warren.restart().await;
-    let page = warren.call("GET", "/api/v1/events?after=0").token(&warren.token);
-    let page = page.header("accept", "application/json").send().await;
-    assert!(
-        page.text().contains("workspace.file.changed") && page.text().contains("plan.txt"),
-        "{}",
-        page.text()
-    );
-    assert!(!page.text().contains("canary-contents"));
-}

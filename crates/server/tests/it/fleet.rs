@@ -62,11 +62,6 @@ pub(crate) async fn beat(warren: &Warren, secret: &str, body: &Value) -> Value {
     answer.json()
 }
 
-/// The status that a report leads to.
-pub(crate) async fn status_after(warren: &Warren, secret: &str, body: &Value) -> String {
-    beat(warren, secret, body).await["status"].as_str().unwrap().to_owned()
-}
-
 pub(crate) async fn show(warren: &Warren, id: WorkspaceId) -> Value {
     warren.get(&format!("/api/v1/workspaces/{id}?include_removed=true")).await.json()
 }

@@ -1,12 +1,10 @@
 //! What agents remember: who reads it, what is found, what is masked, and when it is gone.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use warren_model::{Limits, WorkspaceId};
-use warren_testkit::{Answer, PostgresDatabase, Warren};
+use warren_testkit::{Answer, Warren};
 
-use crate::fleet::{clock, create, events};
+use crate::fleet::create;
 use crate::memory;
 
 fn path(of: WorkspaceId, rest: &str) -> String {
@@ -32,62 +30,6 @@ async fn read(warren: &Warren, of: WorkspaceId, at: &str) -> Option<String> {
             None
         }
     }
-}
-
-async fn search(warren: &Warren, of: WorkspaceId, query: &str) -> Vec<String> {
-    let found = warren.get(&path(of, &format!("/search?{query}"))).await;
-    assert_eq!(found.status, 200, "{}", found.text());
-    found.json()["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["key"].as_str().unwrap().to_owned())
-        .collect()
-}
-
-async fn child(warren: &Warren, name: &str, parent: WorkspaceId) -> WorkspaceId {
-    create(warren, &json!({ "name": name, "provider": memory(), "parent_id": parent.to_string() })).await
-}
-
-/// A token that speaks for a workspace.
-async fn agent(warren: &Warren, of: WorkspaceId) -> String {
-    let body = json!({ "kind": "workspace", "name": "agent", "workspace_id": of.to_string() });
-    warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned()
-}
-
-// X50
-#[tokio::test]
-async fn memory_is_read_by_oneself_the_team_or_the_org_and_by_nobody_else() {
-    let warren = Warren::start().await;
-    let lead = create(&warren, &json!({ "name": "lead", "provider": memory() })).await;
-    let (one, two) = (child(&warren, "one", lead).await, child(&warren, "two", lead).await);
-    let stranger = create(&warren, &json!({ "name": "stranger", "provider": memory() })).await;
-    for scope in ["local", "team", "org"] {
-        write(&warren, one, &format!("{scope}/k"), scope).await;
-    }
-    let seen = async |of| {
-        let mut seen = Vec::new();
-        for scope in ["local", "team", "org"] {
-            seen.extend(read(&warren, of, &format!("{scope}/k")).await);
-        }
-        let listed = warren.get(&path(of, "")).await.json()["items"].as_array().unwrap().len();
-        assert_eq!(listed, seen.len(), "the list shows the same");
-        assert_eq!(search(&warren, of, "q=k").await.len(), seen.len(), "and so does a search");
-        seen
-    };
-    assert_eq!(seen(one).await, ["local", "team", "org"]);
-    assert_eq!(seen(two).await, ["team", "org"]);
-    assert_eq!(seen(lead).await, ["team", "org"]);
-    assert_eq!(seen(stranger).await, ["org"]);
-    // An agent reaches through its own workspace only.
-    let token = agent(&warren, two).await;
-    let other = warren.call("GET", &path(one, "/local/k")).token(&token).send().await;
-    assert_eq!(other.json()["code"], "workspace_not_found");
-    let own =
-        warren.call("PUT", &path(two, "/team/from-two")).token(&token).json(&json!({ "value": "hello" }));
-    let own = own.send().await.json();
-    assert_eq!(own["author"], json!({ "kind": "workspace", "id": two.to_string() }));
-    assert_eq!(read(&warren, one, "team/from-two").await.as_deref(), Some("hello"));
 }
 
 // X50: compare-and-set
@@ -119,106 +61,6 @@ async fn a_write_that_names_a_version_is_refused_when_somebody_was_faster() {
     assert_eq!(warren.get(&path(of, "/local/shared")).await.json()["version"], 10);
     assert_eq!(warren.delete(&path(of, "/local/shared")).await.status, 204);
     assert_eq!(read(&warren, of, "local/shared").await, None);
-}
-
-// X50: a time to live, and the sweep
-#[tokio::test]
-async fn what_has_expired_is_gone_at_once_and_its_key_is_new_again() {
-    let clock = clock();
-    let warren = Warren::builder().clock(Arc::clone(&clock)).start().await;
-    let of = create(&warren, &json!({ "name": "w", "provider": memory() })).await;
-    set(&warren, of, "local/k", &json!({ "value": "brief", "ttl_seconds": 60 })).await;
-    write(&warren, of, "local/stays", "brief too").await;
-    clock.advance_ms(59_999);
-    assert_eq!(read(&warren, of, "local/k").await.as_deref(), Some("brief"));
-    clock.advance_ms(1);
-    assert_eq!(read(&warren, of, "local/k").await, None);
-    assert_eq!(search(&warren, of, "q=brief").await, ["stays"]);
-    let again = set(&warren, of, "local/k", &json!({ "value": "new", "expected_version": 0 })).await;
-    assert_eq!(again.status, 201, "{}", again.text());
-    set(&warren, of, "local/k", &json!({ "value": "old", "ttl_seconds": 1 })).await;
-    clock.advance_ms(1_000);
-    let warren = warren.restart().await;
-    let place = warren_model::MemoryPlace::Local(of);
-    crate::fleet::eventually("its row is cleared", async || {
-        warren.store.read::<_, warren_store::Error, _>(move |tx| tx.count_memories(place)).await == Ok(1)
-    })
-    .await;
-}
-
-// X50, sec/U02
-#[tokio::test]
-async fn secrets_are_masked_before_anything_is_written() {
-    let warren = Warren::start().await;
-    let of = create(&warren, &json!({ "name": "w", "provider": memory() })).await;
-    let secret = "correct-horse-battery-staple";
-    let body = json!({ "value": secret });
-    let stored = warren
-        .call("PUT", &format!("/api/v1/workspaces/{of}/secrets/TOKEN"))
-        .token(&warren.token)
-        .json(&body);
-    assert_eq!(stored.send().await.status, 201);
-    let github = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    let value = format!("log in with {secret}, push with {github}, then rest");
-    let written = write(&warren, of, "local/how", &value).await;
-    let kept = written["value"].as_str().unwrap();
-    assert!(!kept.contains(secret) && !kept.contains(&github[8..]), "{kept}");
-    assert!(kept.starts_with("log in with ***") && kept.ends_with(", then rest"), "{kept}");
-    assert_eq!(written["masked"], 2);
-    assert_eq!(search(&warren, of, "q=horse").await, Vec::<String>::new(), "nor is it found by it");
-    let key = set(&warren, of, &format!("local/{github}"), &json!({ "value": "x" })).await;
-    assert_eq!(key.json()["code"], "invalid_memory");
-    let events = Value::Array(events(&warren, Some(of)).await).to_string();
-    assert!(!events.contains(secret) && !events.contains(github));
-    // The whole folder: database, its journal, everything.
-    let folder = warren.stop().await;
-    for file in std::fs::read_dir(folder.path()).unwrap().flatten().filter(|file| file.path().is_file()) {
-        let bytes = std::fs::read(file.path()).unwrap();
-        for planted in [secret, &github[8..]] {
-            let is_there = bytes.windows(planted.len()).any(|window| window == planted.as_bytes());
-            assert!(!is_there, "{planted} in {:?}", file.path());
-        }
-    }
-}
-
-/// The same searches, whatever the database.
-async fn check_search(warren: &Warren) {
-    let of = create(warren, &json!({ "name": "w", "provider": memory() })).await;
-    for (key, value) in [
-        ("deploy-notes", "how it is done in Zürich"),
-        ("log", "deploy, deployed, deploying: Deploy!"),
-        ("other", "one deploy; see e-mail to ops@example.com at 10.0.0.1"),
-        ("unrelated", "nothing"),
-    ] {
-        write(warren, of, &format!("local/{key}"), value).await;
-    }
-    assert_eq!(search(warren, of, "q=DEPLOY").await, ["deploy-notes", "log", "other"]);
-    assert_eq!(search(warren, of, "q=deploy%20z%C3%BCr").await, ["deploy-notes"]);
-    for (query, key) in [
-        ("ops@example", "other"),
-        ("mail", "other"),
-        ("10.0.0.1", "other"),
-        ("deploy%27%29%20%22%2A", "deploy-notes"),
-    ] {
-        assert_eq!(
-            search(warren, of, &format!("q={query}")).await.first().map(String::as_str),
-            Some(key),
-            "{query}"
-        );
-    }
-    assert_eq!(search(warren, of, "q=deploy&limit=1").await, ["deploy-notes"]);
-    assert_eq!(search(warren, of, "q=deploy&scope=org").await, Vec::<String>::new());
-    for bad in ["q=", "q=%20--%20", "q=a&limit=0", "q=a&scope=world"] {
-        assert_eq!(warren.get(&path(of, &format!("/search?{bad}"))).await.status, 400, "{bad}");
-    }
-}
-
-// X50
-#[tokio::test]
-async fn a_search_finds_the_same_in_the_same_order_on_both_databases() {
-    check_search(&Warren::start().await).await;
-    let database = PostgresDatabase::create();
-    check_search(&Warren::builder().database(database.url()).start().await).await;
 }
 
 // X50: bad input and limits

@@ -1,6 +1,5 @@
 use serde_json::{Value, json};
-use warren_model::{OrgId, Status, Timestamp};
-use warren_testkit::{Answer, Builder, Warren};
+use warren_testkit::{Answer, Warren};
 
 use crate::memory;
 
@@ -89,45 +88,6 @@ async fn a_template_is_stored_as_written_replaced_by_name_and_removed() {
     );
 }
 
-// F50, F5
-#[tokio::test]
-async fn a_workspace_is_made_from_a_template_and_what_the_request_says_wins() {
-    let warren = Warren::start().await;
-    store(&warren, &[("reviewer", REVIEWER)]).await;
-    let body =
-        json!({ "name": "mine", "template": "reviewer", "role": "boss", "provided_env": ["GITHUB_TOKEN"] });
-    let made = warren.post("/api/v1/workspaces", &body).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let made = made.json();
-    let hash = warren.get("/api/v1/templates/reviewer").await.json()["hash"].clone();
-    assert_eq!(made["template"], json!({ "name": "reviewer", "hash": hash }));
-    assert_eq!((&made["role"], &made["runtime"]), (&json!("boss"), &json!("external")));
-    assert_eq!(made["provider"]["max_file_mb"], 3);
-    assert_eq!(made["agent"]["prompts"]["system"], "You review code.");
-    assert_eq!(made["agent"]["schedules"][0]["cron"], "0 9 * * 1-5");
-    assert_eq!(made["agent"]["required_env"], json!(["GITHUB_TOKEN"]));
-    assert_eq!((&made["max_concurrent_tasks"], &made["hibernate_after_seconds"]), (&json!(2), &json!(3_600)));
-    assert_eq!(made["provision_timeout_ms"], 900_000);
-    // Where another template gives the same runtime longer, that holds; the request itself stands above both.
-    store(
-        &warren,
-        &[("patient", "{runtime: external, provider: {kind: memory}, provision_timeout_seconds: 1800}")],
-    )
-    .await;
-    let again = warren.post("/api/v1/workspaces", &body).await.json();
-    assert_eq!(again["provision_timeout_ms"], 1_800_000);
-    let mut short = body.clone();
-    short["provision_timeout_seconds"] = json!(60);
-    assert_eq!(warren.post("/api/v1/workspaces", &short).await.json()["provision_timeout_ms"], 60_000);
-    // It outlives its template, over a restart too, and lists do without its prompts.
-    warren.delete("/api/v1/templates/reviewer").await;
-    let warren = warren.restart().await;
-    let path = format!("/api/v1/workspaces/{}", made["id"].as_str().unwrap());
-    assert_eq!(warren.get(&path).await.json()["agent"], made["agent"]);
-    let listed = warren.get("/api/v1/workspaces").await.json();
-    assert!(listed["items"][0]["agent"].is_null() && listed["items"][0]["template"].is_object(), "{listed}");
-}
-
 const TEAM: &str = "
 provider: {kind: memory}
 children:
@@ -157,31 +117,6 @@ async fn an_import_with_missing_variables_lists_all_of_them_and_makes_nothing() 
     assert!(names(&warren).await.is_empty(), "nothing was made");
 }
 
-// F50
-#[tokio::test]
-async fn a_tree_is_made_parents_first_and_comes_online() {
-    let warren = Warren::start().await;
-    store(&warren, &[("reviewer", REVIEWER), ("team", TEAM)]).await;
-    let env = ["GITHUB_TOKEN", "PEN", "INK"];
-    let answer = import(&warren, json!({ "template": "team", "name": "lead", "provided_env": env })).await;
-    assert_eq!(answer.status, 201, "{}", answer.text());
-    let report = answer.json();
-    assert_eq!((&report["created"], &report["failed"]), (&json!(3), &json!(0)));
-    let expected = ["lead", "lead/critic", "lead/scribe"].map(|path| (path.to_owned(), None));
-    assert_eq!(told(&report), expected);
-    let id_of = |at: usize| report["nodes"][at]["workspace_id"].as_str().unwrap().to_owned();
-    let critic = warren.get(&format!("/api/v1/workspaces/{}", id_of(1))).await.json();
-    assert_eq!((&critic["parent_id"], &critic["template"]["name"]), (&json!(id_of(0)), &json!("reviewer")));
-    warren.wait_for_status(id_of(0).parse().unwrap(), Status::Online).await;
-    warren.wait_for_status(id_of(1).parse().unwrap(), Status::AwaitingAgent).await;
-    // A tree as it stands in the request, below one that is there.
-    let tree = json!({ "name": "solo", "provider": memory(), "children": [{ "template": "reviewer" }] });
-    let below = import(&warren, json!({ "tree": tree, "parent_id": id_of(2), "provided_env": env })).await;
-    assert_eq!(below.status, 201, "{}", below.text());
-    let solo = below.json()["nodes"][0]["workspace_id"].as_str().unwrap().to_owned();
-    assert_eq!(warren.get(&format!("/api/v1/workspaces/{solo}")).await.json()["parent_id"], json!(id_of(2)));
-}
-
 // F50: 207 reports each
 #[tokio::test]
 async fn what_cannot_be_made_is_reported_one_by_one_and_the_rest_is_made() {
@@ -209,44 +144,6 @@ async fn what_cannot_be_made_is_reported_one_by_one_and_the_rest_is_made() {
     let mut made = names(&warren).await;
     made.sort();
     assert_eq!(made, ["good", "lead"]);
-}
-
-// F50: the limit of the org holds for the tree as a whole
-#[tokio::test]
-async fn a_tree_stops_at_the_limit_of_its_org() {
-    let limits = warren_model::Limits { max_workspaces_per_org: 2, ..warren_model::Limits::default() };
-    let warren = Builder::default().limits(limits).start().await;
-    let child = |name: &str| json!({ "name": name, "provider": memory() });
-    let tree = json!({ "name": "lead", "provider": memory(), "children": [child("a"), child("b")] });
-    let report = import(&warren, json!({ "tree": tree })).await;
-    assert_eq!(report.status, 207);
-    let codes: Vec<_> = told(&report.json()).into_iter().map(|(_, code)| code).collect();
-    assert_eq!(codes, [None, None, Some("workspace_limit".to_owned())]);
-}
-
-// F50, F9: only operators give more than a box, also through a tree
-#[tokio::test]
-async fn a_tree_gives_nobody_more_than_they_could_give_themselves() {
-    let warren = Warren::start().await;
-    let user = json!({ "kind": "user", "name": "u", "scopes": ["workspaces:read", "workspaces:write"] });
-    let user = warren.post("/api/v1/tokens", &user).await.json()["secret"].as_str().unwrap().to_owned();
-    let tree = json!({ "name": "lead", "provider": memory(), "children": [
-        { "name": "host", "provider": { "kind": "local" } },
-    ] });
-    let call = warren.call("POST", "/api/v1/orgs/import").token(&user);
-    let report = call.json(&json!({ "tree": tree })).send().await;
-    assert_eq!(report.status, 207, "{}", report.text());
-    assert_eq!(told(&report.json())[1], ("lead/host".to_owned(), Some("forbidden".to_owned())));
-    let reader = json!({ "kind": "user", "name": "r", "scopes": ["workspaces:read"] });
-    let reader = warren.post("/api/v1/tokens", &reader).await.json()["secret"].as_str().unwrap().to_owned();
-    for (method, path) in [("POST", "/api/v1/orgs/import"), ("PUT", "/api/v1/templates/x")] {
-        let body = json!({ "template": "x", "tree": null });
-        let refused = warren.call(method, path).token(&reader).json(&body).send().await;
-        assert!(refused.status >= 400, "{method} {path}: {}", refused.text());
-    }
-    let put = warren.call("PUT", "/api/v1/templates/x").token(&reader);
-    let put = put.json(&json!({ "provider": memory() })).send().await;
-    assert_eq!((put.status, put.code()), (403, "forbidden".into()));
 }
 
 // F50: bad input
@@ -336,95 +233,6 @@ async fn bad_templates_are_refused_with_a_code_and_the_place() {
     assert!(names(&warren).await.is_empty(), "nothing was made");
 }
 
-/// A workspace of another org, as only a second tenant could have made it.
-async fn foreign(warren: &Warren) -> String {
-    let id = warren.workspace(memory()).await;
-    let org_id = OrgId::from_parts(Timestamp::from_micros(1), [7; 10]);
-    let moved = warren
-        .store
-        .write::<_, warren_store::Error, _>(move |tx| {
-            let row = tx.workspace(id)?.expect("it is there");
-            tx.update_workspace(&warren_model::Workspace { org_id, ..row.clone() }, row.version)
-        })
-        .await;
-    assert!(moved.is_ok(), "{moved:?}");
-    id.to_string()
-}
-
-// F50, F51: bad input
-#[tokio::test]
-async fn a_parent_in_another_org_is_no_parent() {
-    let warren = Warren::start().await;
-    let parent_id = foreign(&warren).await;
-    let tree = json!({ "name": "x", "provider": memory() });
-    let refused = import(&warren, json!({ "tree": tree, "parent_id": parent_id })).await;
-    assert_eq!((refused.status, refused.code()), (422, "parent_not_found".into()));
-    let gone = warren.workspace(memory()).await.to_string();
-    warren.delete(&format!("/api/v1/workspaces/{gone}")).await;
-    let deep = json!({ "name": "x", "provider": memory(), "children": [tree] });
-    let refused = import(&warren, json!({ "tree": deep, "parent_id": gone })).await;
-    assert_eq!((refused.status, refused.code()), (422, "parent_not_found".into()), "nor is a removed one");
-    let own = warren.workspace(memory()).await;
-    let bundle = warren.get(&format!("/api/v1/workspaces/{own}/bundle")).await.json();
-    let refused = warren.post("/api/v1/bundles", &json!({ "bundle": bundle, "parent_id": parent_id })).await;
-    assert_eq!((refused.status, refused.code()), (422, "parent_not_found".into()));
-    let user = json!({ "kind": "user", "name": "u", "scopes": ["workspaces:read", "workspaces:write"] });
-    let user = warren.post("/api/v1/tokens", &user).await.json()["secret"].as_str().unwrap().to_owned();
-    for (method, tail, body) in [
-        ("POST", "expand", json!({ "children": [tree] })),
-        ("POST", "collapse", json!({})),
-        ("PUT", "position", json!({ "x": 1.0, "y": 1.0 })),
-        ("GET", "bundle", json!({})),
-    ] {
-        let call = warren.call(method, &format!("/api/v1/workspaces/{parent_id}/{tail}")).token(&user);
-        let hidden = call.json(&body).send().await;
-        assert_eq!((hidden.status, hidden.code()), (404, "workspace_not_found".into()), "{tail}");
-    }
-    assert_eq!(names(&warren).await.len(), 2, "nothing was made");
-}
-
-// F9
-#[tokio::test]
-async fn a_workspace_is_expanded_into_a_team_and_collapsed_again() {
-    let warren = Warren::start().await;
-    let root = warren.workspace(memory()).await;
-    let path = format!("/api/v1/workspaces/{root}");
-    let children = json!([
-        { "name": "a", "provider": memory(), "children": [{ "name": "deep", "provider": memory() }] },
-        { "name": "b", "provider": memory() },
-    ]);
-    let expanded = warren.post(&format!("{path}/expand"), &json!({ "children": children })).await;
-    assert_eq!(expanded.status, 201, "{}", expanded.text());
-    store(&warren, &[("helper", "{provider: {kind: memory}}")]).await;
-    let more = warren.post(&format!("{path}/expand"), &json!({ "template": "helper" })).await;
-    assert_eq!(more.status, 201, "{}", more.text());
-    let page = warren.get(&format!("/api/v1/workspaces?parent_id={root}")).await.json();
-    let mut below: Vec<_> = page["items"].as_array().unwrap().iter().map(|item| &item["name"]).collect();
-    below.sort_by_key(ToString::to_string);
-    assert_eq!(below, ["a", "b", "helper"]);
-    for body in [
-        json!({}),
-        json!({ "children": [] }),
-        json!({ "children": {} }),
-        json!({ "template": "x", "children": [] }),
-    ] {
-        assert_eq!(warren.post(&format!("{path}/expand"), &body).await.code(), "invalid_request", "{body}");
-    }
-    let collapsed = warren.post(&format!("{path}/collapse"), &json!({})).await;
-    assert_eq!(collapsed.status, 200, "{}", collapsed.text());
-    let collapsed = collapsed.json();
-    assert_eq!(collapsed["removal"], json!({ "marked": 4, "finished": 4, "failed": 0, "pending": 0 }));
-    assert_eq!((&collapsed["id"], &collapsed["status"]), (&json!(root.to_string()), &json!("online")));
-    assert_eq!(names(&warren).await, ["test"]);
-    let again = warren.post(&format!("{path}/collapse?purge=true"), &json!({})).await.json();
-    assert_eq!(again["removal"]["marked"], 4, "those that are removed are purged");
-    warren.delete(&path).await;
-    for tail in ["expand", "collapse"] {
-        let gone = warren.post(&format!("{path}/{tail}"), &json!({ "template": "helper" })).await;
-        assert_eq!(gone.code(), "workspace_not_found", "{tail}");
-    }
-}
-
 // F9
 #[tokio::test]
 async fn a_position_is_each_principals_own() {
@@ -454,4 +262,26 @@ async fn a_position_is_each_principals_own() {
         assert_eq!((refused.status, refused.code()), (400, "invalid_request".into()), "{bad}");
     }
     assert!(call(&warren.token, "DELETE").send().await.json()["position"].is_null());
+}
+
+// F9
+#[tokio::test]
+async fn a_team_is_made_below_a_workspace_and_bad_requests_for_one_are_refused() {
+    let warren = Warren::start().await;
+    let root = warren.workspace(memory()).await;
+    let path = format!("/api/v1/workspaces/{root}");
+    let children = json!([{ "name": "a", "provider": memory() }, { "name": "b", "provider": memory() }]);
+    let expanded = warren.post(&format!("{path}/expand"), &json!({ "children": children })).await;
+    assert_eq!(expanded.status, 201, "{}", expanded.text());
+    for body in [
+        json!({}),
+        json!({ "children": [] }),
+        json!({ "children": {} }),
+        json!({ "template": "x", "children": [] }),
+    ] {
+        assert_eq!(warren.post(&format!("{path}/expand"), &body).await.code(), "invalid_request", "{body}");
+    }
+    let collapsed = warren.post(&format!("{path}/collapse"), &json!({})).await;
+    assert_eq!(collapsed.status, 200, "{}", collapsed.text());
+    assert_eq!(collapsed.json()["removal"], json!({ "marked": 2, "finished": 2, "failed": 0, "pending": 0 }));
 }

@@ -1,13 +1,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use warren_exchange::{Config, NewMessage, Sender};
-use warren_model::{
-    DeliveryReason, Message, OrgId, Part, Principal, PrincipalKind, Role, Status, TaskState, WorkspaceId,
-};
-use warren_testkit::{Act, Answer, ScriptedAgent, Warren};
+use warren_model::WorkspaceId;
+use warren_testkit::{Act, Answer, Warren};
 
-use super::{agent, boot, said, send, task_in, with_agent};
+use super::{agent, said, send, task_in, with_agent};
 use crate::fleet::{create, events, eventually, reporting};
 use crate::memory;
 
@@ -94,141 +91,6 @@ async fn what_is_shown_live_is_what_a_reload_shows() {
     assert_eq!(warren.get(&at(id, &chat)).await.json()["messages"], 6);
 }
 
-// X30, X16
-#[tokio::test]
-async fn a_message_is_shown_once_however_often_it_is_posted() {
-    let (warren, peer) = with_agent().await;
-    let (id, _) = agent(&warren, json!({})).await;
-    let chat = begin(&warren, id).await;
-    let body = json!({ "message": { "id": "m-1", "parts": [{ "text": "hello" }] }, "wait_ms": 10_000 });
-    let path = format!("{}/messages", at(id, &chat));
-    let first = warren.post(&path, &body).await.json();
-    let again = warren.post(&path, &body).await.json();
-    assert_eq!((&again["is_repeat"], &again["message"]), (&json!(true), &first["message"]));
-    assert_eq!((read(&warren, id, &chat).await.len(), peer.seen().len()), (2, 1));
-}
-
-// X30: both are there, or neither
-#[tokio::test]
-async fn a_message_that_is_not_accepted_is_not_shown() {
-    let (warren, peer) = with_agent().await;
-    let (id, _) = agent(&warren, json!({})).await;
-    boot(&warren, id, json!({ "session": true })).await;
-    let chat = begin(&warren, id).await;
-    peer.next([Act::Hold, Act::Say("done".into())]);
-    let path = format!("{}/messages", at(id, &chat));
-    assert_eq!(warren.post(&path, &said("1")).await.status, 200);
-    let busy = warren.post(&path, &said("2")).await;
-    assert_eq!((busy.status, busy.code().as_str()), (503, "runtime_busy"));
-    let empty = warren.post(&path, &json!({ "message": { "parts": [] } })).await;
-    assert_eq!((empty.status, empty.code().as_str()), (422, "invalid_message"));
-    assert_eq!(lines(&read(&warren, id, &chat).await), [line("user", "1")]);
-    peer.let_go();
-    eventually("answered", async || read(&warren, id, &chat).await.len() == 2).await;
-}
-
-// X30, X4
-#[tokio::test]
-async fn whatever_comes_under_the_context_is_shown_with_its_true_author() {
-    let (warren, peer) = with_agent().await;
-    let (id, _) = agent(&warren, json!({})).await;
-    let (other, secret) = agent(&warren, json!({ "name": "peer", "parent_id": id.to_string() })).await;
-    let chat = begin(&warren, id).await;
-    // By the plain way in.
-    let mut body = said("plain");
-    body["context_id"] = json!(chat);
-    let plain = send(&warren, id, &body).await.json();
-    task_in(&warren, &plain, "completed").await;
-    // By a schedule.
-    let nightly = Principal { kind: PrincipalKind::Schedule, id: "nightly".into() };
-    let sender = Sender { principal: nightly, org_id: OrgId::DEFAULT };
-    let message = Message::new("s-1", Role::User, vec![Part::text("tick")]);
-    let tick = NewMessage { context_id: Some(chat.clone()), ..NewMessage::new(id, message) };
-    let tick = warren.exchange.messages.send_as(&sender, tick).await.unwrap();
-    warren.exchange.messages.settled(tick.task.id, warren_exchange::FileView::Own, None).await.unwrap();
-    // By another agent, which claims to be a person.
-    peer.next([Act::Outcome(warren_exchange::Outcome::Failed { reason: DeliveryReason::Failed })]);
-    body =
-        json!({ "message": { "role": "user", "parts": [{ "text": "from next door" }] }, "context_id": chat });
-    let path = format!("/api/v1/workspaces/{id}/messages");
-    let sent = warren.call("POST", &path).token(&secret).json(&body).send().await;
-    assert_eq!(sent.status, 200, "{}", sent.text());
-    task_in(&warren, &sent.json(), "failed").await;
-    let shown = read(&warren, id, &chat).await;
-    assert_eq!(
-        lines(&shown),
-        [
-            line("user", "plain"),
-            line("workspace", "echo: plain"),
-            line("schedule", "tick"),
-            line("workspace", "echo: tick"),
-            line("workspace", "from next door"),
-            line("system", "The agent could not do the work."),
-        ]
-    );
-    assert_eq!((&shown[4]["author"]["id"], &shown[1]["author"]["id"]), (&json!(other), &json!(id)));
-    // A context that is the conversation of another workspace is only a name.
-    let mut body = said("elsewhere");
-    body["context_id"] = json!(chat);
-    let elsewhere = send(&warren, other, &body).await.json();
-    task_in(&warren, &elsewhere, "completed").await;
-    assert_eq!(read(&warren, id, &chat).await.len(), 6);
-}
-
-// X30
-#[tokio::test]
-async fn a_reply_goes_to_the_work_that_asked() {
-    let (warren, peer) = with_agent().await;
-    let (id, _) = agent(&warren, json!({})).await;
-    let chat = begin(&warren, id).await;
-    peer.next([Act::SayIn(TaskState::InputRequired, "which one?".into())]);
-    let asked = post(&warren, id, &chat, "paint it").await.json();
-    assert_eq!(
-        (&asked["task_state"], &asked["answer"]["parts"][0]["text"]),
-        (&json!("input_required"), &json!("which one?"))
-    );
-    peer.next([
-        Act::Work("painting".into()),
-        Act::Leave("picture".into()),
-        Act::SayIn(TaskState::Completed, "blue".into()),
-    ]);
-    let replied = post(&warren, id, &chat, "the door").await.json();
-    assert_eq!((&replied["task_id"], &replied["task_state"]), (&asked["task_id"], &json!("completed")));
-    let parts: Vec<_> =
-        replied["answer"]["parts"].as_array().unwrap().iter().map(|part| part["text"].clone()).collect();
-    assert_eq!(
-        parts,
-        ["blue", "picture"],
-        "what was said at the end and what the work left, not what was on the way"
-    );
-    let next = post(&warren, id, &chat, "thanks").await.json();
-    assert_ne!(next["task_id"], asked["task_id"]);
-}
-
-// X30, X15: crash after dispatch
-#[tokio::test]
-async fn a_crash_loses_no_message_and_its_end_is_told_once() {
-    let peer = ScriptedAgent::default();
-    let terms = Config { lease_ms: 1_000, ..Config::default() };
-    let builder = Warren::builder().crashable().exchange_config(terms);
-    let warren = builder.called_agents(Arc::new(peer.clone())).start().await;
-    let (id, _) = agent(&warren, json!({})).await;
-    let chat = begin(&warren, id).await;
-    peer.next([Act::Hold]);
-    let path = format!("{}/messages", at(id, &chat));
-    assert_eq!(warren.post(&path, &said("sent")).await.status, 200);
-    assert_eq!(warren.post(&path, &said("waiting")).await.status, 202);
-    eventually("it was sent", async || peer.seen().len() == 1).await;
-    let before = read(&warren, id, &chat).await;
-    let warren = warren.crash().await;
-    eventually("both have ended", async || read(&warren, id, &chat).await.len() == 4).await;
-    let after = read(&warren, id, &chat).await;
-    assert_eq!(after[..2], before[..], "what was acknowledged stands as it stood");
-    let kinds: Vec<_> = lines(&after).into_iter().map(|(kind, _)| kind).collect();
-    assert_eq!(kinds, ["user", "user", "system", "workspace"]);
-    assert_eq!(told_ids(&warren, id, &chat).await.len(), 4);
-}
-
 // X30
 #[tokio::test]
 async fn conversations_are_listed_named_and_deleted() {
@@ -270,24 +132,6 @@ async fn conversations_are_listed_named_and_deleted() {
     for kind in ["chat.conversation.created", "chat.conversation.changed", "chat.conversation.removed"] {
         assert!(kinds.contains(&json!(kind)), "{kind}");
     }
-}
-
-// X30, X5
-#[tokio::test]
-async fn a_full_conversation_takes_no_message_and_still_gets_its_answers() {
-    let peer = ScriptedAgent::default();
-    let terms = Config { max_conversations: 1, max_chat_messages: 1, ..Config::default() };
-    let builder = Warren::builder().called_agents(Arc::new(peer.clone())).exchange_config(terms);
-    let warren = builder.start().await;
-    let (id, _) = agent(&warren, json!({})).await;
-    let chat = begin(&warren, id).await;
-    let second = warren.post(&format!("/api/v1/workspaces/{id}/conversations"), &json!({})).await;
-    assert_eq!((second.status, second.code().as_str()), (409, "conversation_limit"));
-    assert_eq!(post(&warren, id, &chat, "one").await.status, 200);
-    let full = post(&warren, id, &chat, "two").await;
-    assert_eq!((full.status, full.code().as_str()), (409, "conversation_limit"));
-    assert_eq!(lines(&read(&warren, id, &chat).await), [line("user", "one"), line("workspace", "echo: one")]);
-    assert_eq!(peer.heard(), ["one"], "what is not shown is not done");
 }
 
 // X35
@@ -496,42 +340,4 @@ async fn the_feed_shows_the_last_lines_of_work_with_repeats_folded() {
         ["a message came", "reading the plan", "the work is completed", "write same.txt"]
     );
     assert!(texts.len() <= 20);
-}
-
-// X34, sec/U08
-#[tokio::test]
-async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
-    let (warren, peer) = with_agent().await;
-    let (canary, own) = ("canary-4f1d9c2b7e", "canary-of-its-own-77");
-    // A change of secrets brings an agent up anew, so that they are set before it comes.
-    let body = json!({ "name": "agent", "provider": { "kind": "local" }, "runtime": "external" });
-    let id = create(&warren, &body).await;
-    warren.wait_for_status(id, Status::AwaitingAgent).await;
-    let places = [("/api/v1/secrets/API_KEY".to_owned(), canary)];
-    let of_workspace = (format!("/api/v1/workspaces/{id}/secrets/OWN_KEY"), own);
-    for (path, value) in places.into_iter().chain([of_workspace]) {
-        let set = warren.call("PUT", &path).token(&warren.token);
-        let set = set.json(&json!({ "value": value })).send().await;
-        assert!(matches!(set.status, 200 | 201), "{}", set.text());
-    }
-    warren.wait_for_status(id, Status::AwaitingAgent).await;
-    boot(&warren, id, json!({})).await;
-    peer.next([
-        Act::Work(format!("calling with {canary} and {own} now")),
-        Act::Hold,
-        Act::Say("done".into()),
-    ]);
-    let accepted = super::say(&warren, id, "go").await;
-    let told = async || {
-        let all = crate::fleet::events(&warren, Some(id)).await;
-        all.into_iter().find(|event| event["kind"] == "exchange.task.progressed")
-    };
-    eventually("its progress", async || told().await.is_some()).await;
-    let line = told().await.unwrap()["data"]["line"].as_str().unwrap().to_owned();
-    assert!(
-        line.starts_with("calling with *") && line.ends_with("* now") && !line.contains("canary"),
-        "{line}"
-    );
-    peer.let_go();
-    task_in(&warren, &accepted, "completed").await;
 }

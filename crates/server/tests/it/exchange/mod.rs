@@ -2,10 +2,8 @@
 
 mod answers;
 mod chat;
-mod crashes;
 mod delegations;
 mod dispatch;
-mod outcomes;
 mod peers;
 mod pull;
 mod refusals;
