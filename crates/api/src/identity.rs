@@ -11,7 +11,6 @@ pub enum TokenKind {
     Join,
     Runner,
     Login,
-    /// A browser that signed in.
     #[serde(rename = "session")]
     SignIn,
 }

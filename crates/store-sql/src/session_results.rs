@@ -10,8 +10,8 @@ use crate::value::Value;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The last piece tells how long the whole is.
-const LAST: &str = "SELECT piece, octet_length(bytes) FROM session_results WHERE session_id = $1 AND call_id = $2 \
-     ORDER BY piece DESC LIMIT 1";
+const LAST: &str = "SELECT piece, CAST(octet_length(bytes) AS bigint) FROM session_results \
+     WHERE session_id = $1 AND call_id = $2 ORDER BY piece DESC LIMIT 1";
 const PIECES: &str = "SELECT bytes FROM session_results WHERE session_id = $1 AND call_id = $2 \
      AND piece >= $3 AND piece <= $4 ORDER BY piece";
 const DELETE: &str = "DELETE FROM session_results WHERE session_id = $1 AND call_id = $2";

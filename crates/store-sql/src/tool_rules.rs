@@ -24,9 +24,9 @@ static GET: Statement = Statement::new(|| RULES.select("WHERE id = $1"));
 static LIST: Statement = Statement::new(|| RULES.select(""));
 /// One stretch of an index for each scope.
 static IN_FORCE: Statement = Statement::new(|| {
-    let counts = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)";
+    let counts = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
     let of = |scope: &str| RULES.select(&format!("WHERE {scope} AND {counts}"));
-    [of("session_id = $2"), of("workspace_id = $3"), of("org_id = $4 AND agent_name = $5")]
+    [of("session_id = $1"), of("workspace_id = $3"), of("org_id = $4 AND agent_name = $5")]
         .join(" UNION ALL ")
 });
 /// The expiry stands in a column too, by which those that count are found.
@@ -56,8 +56,8 @@ impl ToolRuleReads for Transaction<'_> {
 
     fn tool_rules_for(&mut self, session: &Session, now: Timestamp) -> Result<Vec<ToolRule>, Error> {
         let values = [
-            now.into(),
             session.id.into(),
+            now.into(),
             session.workspace_id.into(),
             session.org_id.into(),
             session.agent.name.as_str().into(),

@@ -1,4 +1,5 @@
-//! An in-process Warren for tests: real database, real providers, real sockets, and doors that the test holds.
+//! An in-process Warren for tests: real database, real providers, real sockets, and doors that the test holds. Tests of a
+//! service take a [`Bed`] (the fleet alone) or an [`ExchangeBed`], so that the server need not be built for them.
 //!
 //! ```text
 //!   let warren = Warren::start().await;        // SQLite in a temp folder, 127.0.0.1 with a free port
@@ -7,17 +8,27 @@
 //!   let warren = warren.crash().await;         // the same, without a stop (after `Builder::crashable`)
 //! ```
 
-#[cfg(feature = "warren")]
+#[cfg(feature = "exchange")]
 mod agent;
+#[cfg(feature = "fleet")]
+mod bed;
+#[cfg(feature = "exchange")]
+mod exchange_bed;
 mod faults;
 #[cfg(feature = "warren")]
 mod http;
+#[cfg(feature = "fleet")]
+mod own_runtime;
 mod postgres;
 #[cfg(feature = "warren")]
 mod warren;
 
-#[cfg(feature = "warren")]
+#[cfg(feature = "exchange")]
 pub use agent::{Act, ScriptedAgent};
+#[cfg(feature = "fleet")]
+pub use bed::{BED_START, Bed, BedOptions, eventually};
+#[cfg(feature = "exchange")]
+pub use exchange_bed::{ExchangeBed, ExchangeOptions, answer_of};
 pub use faults::{Faults, Faulty};
 #[cfg(feature = "warren")]
 pub use http::{Answer, Call};

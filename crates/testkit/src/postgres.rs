@@ -97,6 +97,11 @@ impl PostgresDatabase {
         Self { url: format!("{head}/{name}"), name, server_url, _server: server }
     }
 
+    /// One, where `WARREN_TEST_POSTGRES` names a server, as in `make test`.
+    pub fn where_one_is_named() -> Option<Self> {
+        Environment::of_process().get("WARREN_TEST_POSTGRES").is_some().then(Self::create)
+    }
+
     pub fn url(&self) -> String {
         self.url.clone()
     }

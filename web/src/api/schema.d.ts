@@ -4767,7 +4767,8 @@ export interface components {
             data: {
                 /** Format: int64 */
                 bytes: number;
-                operation: string;
+                /** @enum {string} */
+                operation: "write" | "upload" | "mkdir" | "delete" | "move";
                 path: string;
             };
             /** @enum {string} */
@@ -4831,12 +4832,14 @@ export interface components {
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
         };
-        /** @description A runtime whose work shows no progress was asked whether it is there. `way` is `card`, `box` or `claims`; `found` is `answers`, `silent` or `unknown`. */
+        /** @description A runtime whose work shows no progress was asked whether it is there. */
         WorkspaceProbedEvent: components["schemas"]["EventHeader"] & {
             data: {
-                found: string;
+                /** @enum {string} */
+                found: "answers" | "silent" | "unknown";
                 reason: string;
-                way: string;
+                /** @enum {string} */
+                way: "card" | "box" | "claims";
             };
             /** @enum {string} */
             kind: "workspace.runtime.probed";
@@ -4957,7 +4960,8 @@ export interface components {
             data: {
                 /** Format: int64 */
                 count: number;
-                kind: string;
+                /** @enum {string} */
+                kind: "malformed" | "mode" | "metacharacter" | "program_path" | "program_not_allowed" | "nothing_allowed" | "launcher" | "argument" | "variable" | "other";
                 sentence?: string;
                 tool?: string;
             };

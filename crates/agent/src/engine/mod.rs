@@ -112,6 +112,11 @@ impl Engine {
         self.0.context.spawn(span, async move { engine.look_at_again(id).await });
     }
 
+    /// How many sessions this process works on now.
+    pub fn working_on(&self) -> usize {
+        self.owned().len()
+    }
+
     pub(crate) fn surroundings(&self) -> &Surroundings {
         &self.0.surroundings
     }

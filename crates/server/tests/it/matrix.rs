@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
 use warren_doors::ManualClock;
 use warren_model::{
-    CapabilitySet, EventData, Limits, MemoryConfig, Mending, MissedPolicy, OrgId, OverlapPolicy, Principal,
-    ProviderConfig, Schedule, ScheduleId, Scope, ScopeSet, Status, Timestamp, Timing, Token, TokenId,
-    TokenKind, TokenSecret, UserId, Workspace, WorkspaceId, WorkspaceSpec,
+    CapabilitySet, EventData, Limits, MemoryConfig, Mending, OrgId, Principal, ProviderConfig, Scope,
+    ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace, WorkspaceId,
+    WorkspaceSpec,
 };
 use warren_testkit::{Call, Warren};
 
 use crate::fleet::{clock, create, join_token};
+use crate::schedules::put_schedule;
 use crate::{local, memory};
 
 /// What an operation asks of its caller.
@@ -571,34 +572,10 @@ impl Stage {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// A schedule of the target: the same deeds are asked of it as of its workspace. It is written as a template's would be,
-    /// since the target has no agent.
+    /// A schedule of the target: the same deeds are asked of it as of its workspace.
     async fn new_schedule(&self) -> String {
-        let (mark, now) = (unique(), warren_doors::Clock::now(&*self.clock));
-        let schedule = Schedule {
-            id: ScheduleId::from_parts(now.plus_ms(i64::from(mark)), [4; 10]),
-            org_id: OrgId::DEFAULT,
-            workspace_id: self.target,
-            name: format!("n{mark}"),
-            timing: Timing::Every { seconds: 86_400 },
-            prompt: "p".to_owned(),
-            jitter_seconds: 0,
-            missed: MissedPolicy::Once,
-            overlap: OverlapPolicy::Skip,
-            is_paused: true,
-            next_slot: None,
-            next_at: None,
-            created_by: Principal::user(UserId::OPERATOR),
-            created_at: now,
-            updated_at: now,
-            version: 1,
-            unreadable: None,
-        };
-        let id = schedule.id.to_string();
-        let written: Result<(), warren_store::Error> =
-            self.warren.store.write(move |tx| tx.insert_schedule(&schedule)).await;
-        written.unwrap();
-        id
+        let now = warren_doors::Clock::now(&*self.clock);
+        put_schedule(&self.warren, self.target, unique(), now).await
     }
 
     async fn body(&self, operation: &str) -> Option<Value> {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use warren_doors::{Clock as _, ManualClock};
 use warren_exchange::{NewMessage, Sender};
 use warren_model::{
-    Limits, Message, OrgId, Part, Principal, PrincipalKind, Role, RunCause, RunState, ScheduleId,
-    ScheduleRun, Task, TaskId, TaskState, Timestamp, WorkspaceId,
+    Limits, Message, MissedPolicy, OrgId, OverlapPolicy, Part, Principal, PrincipalKind, Role, RunCause,
+    RunState, Schedule, ScheduleId, ScheduleRun, Task, TaskId, TaskState, Timestamp, Timing, WorkspaceId,
 };
 use warren_store::TaskQuery;
 use warren_testkit::{PostgresDatabase, Warren};
@@ -36,6 +36,34 @@ async fn hourly(warren: &Warren, of: WorkspaceId, name: &str, more: &Value) -> S
     let made = warren.post(&format!("/api/v1/workspaces/{of}/schedules"), &body).await;
     assert_eq!(made.status, 201, "{}", made.text());
     made.json()["id"].as_str().unwrap().to_owned()
+}
+
+/// Writes a paused schedule as a template would: also for a workspace that has no agent.
+pub(crate) async fn put_schedule(warren: &Warren, of: WorkspaceId, mark: u32, now: Timestamp) -> String {
+    let schedule = Schedule {
+        id: ScheduleId::from_parts(now.plus_ms(i64::from(mark)), [4; 10]),
+        org_id: OrgId::DEFAULT,
+        workspace_id: of,
+        name: format!("n{mark}"),
+        timing: Timing::Every { seconds: 86_400 },
+        prompt: "p".to_owned(),
+        jitter_seconds: 0,
+        missed: MissedPolicy::Once,
+        overlap: OverlapPolicy::Skip,
+        is_paused: true,
+        next_slot: None,
+        next_at: None,
+        created_by: Principal::system("test"),
+        created_at: now,
+        updated_at: now,
+        version: 1,
+        unreadable: None,
+    };
+    let id = schedule.id.to_string();
+    let written: Result<(), warren_store::Error> =
+        warren.store.write(move |tx| tx.insert_schedule(&schedule)).await;
+    written.unwrap();
+    id
 }
 
 async fn runs(warren: &Warren, id: &str) -> Vec<Value> {

@@ -1,0 +1,50 @@
+//! Every scenario on every store (A5, Q5). The names of the tests are the matrix: `sqlite::x`, `postgres::x`.
+
+mod people;
+mod recovery;
+mod running;
+
+/// Makes two tests of each scenario, one for each store.
+macro_rules! scenarios {
+    ($($module:ident::$name:ident,)*) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$module::$name(crate::bed::Engine::Sqlite).await;
+            })*
+        }
+
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$module::$name(crate::bed::Engine::Postgres).await;
+            })*
+        }
+    };
+}
+
+scenarios! {
+    running::a_message_is_answered_and_the_session_rests,
+    running::tools_are_called_and_their_results_shown,
+    running::arguments_and_tools_that_are_wrong_are_told_to_the_model,
+    running::a_long_result_is_kept_and_read_on,
+    running::parallel_changes_of_the_state_all_count,
+    running::a_spent_limit_waits_for_a_person,
+    running::a_circle_is_noticed,
+    running::a_model_that_stumbles_is_asked_again,
+    running::another_model_answers_where_the_first_does_not,
+    running::a_stream_resumes_from_any_entry_without_gap_or_repeat,
+    running::a_branch_and_a_way_back_share_the_steps_before,
+    people::an_approval_is_waited_for_and_used_once,
+    people::a_denied_call_is_told_to_the_model,
+    people::edited_arguments_are_kept_apart,
+    people::a_tool_of_the_caller_is_handed_in_once,
+    people::the_user_is_asked_a_question,
+    people::a_message_while_busy_does_what_it_says,
+    people::an_interrupted_run_can_be_resumed_and_an_aborted_one_has_failed,
+    people::the_same_key_is_the_same_message,
+    recovery::a_crash_in_the_middle_of_an_answer_repeats_nothing_that_was_done,
+    recovery::a_crash_in_the_middle_of_a_call_tells_that_its_end_is_unknown,
+    recovery::a_suspended_session_outlives_a_crash_and_holds_nothing,
+    recovery::a_frozen_owner_is_taken_over_and_cannot_write_late,
+}

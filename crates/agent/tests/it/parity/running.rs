@@ -1,0 +1,300 @@
+//! Runs without anybody's help.
+
+use serde_json::json;
+use warren_model::session::{
+    CallOutcome, CallState, OutcomeKind, Phase, QueuedState, RunLimits, SessionStatus, StopReason, StreamItem,
+};
+
+use crate::bed::{AgentBed, Engine, is_suspended_by};
+
+// A2, A3
+pub(super) async fn a_message_is_answered_and_the_session_rests(engine: Engine) {
+    let bed = AgentBed::start(engine, "turns: [{ text: \"Hello you\" }]").await;
+    bed.agent(json!({})).await;
+    let name = bed.session().await;
+    assert_eq!(bed.get(&name).await.phase, Phase::Idle);
+    let message = bed.say(&name, "Hi").await;
+    assert_eq!(message.state, QueuedState::Delivered { step: 1 });
+    let session = bed.wait(&name, "completed").await;
+    assert_eq!(session.phase, Phase::Completed { finish: StopReason::EndTurn });
+    assert_eq!(session.status(bed.bed.now()), SessionStatus::Completed);
+    assert_eq!(session.title, "Hi");
+    assert_eq!((session.run, session.last_step, session.lineage.len()), (1, 1, 1));
+    assert!(session.lease.is_none(), "a session that rests holds nothing");
+    assert!(session.total_usage.cost_micros > 0 && session.reserved_micros == 0);
+    assert_eq!(bed.last_text(&name).await, "Hello you");
+}
+
+// A20, A21
+pub(super) async fn tools_are_called_and_their_results_shown(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { not_called: workspace_write_file }
+    calls:
+      - { tool: workspace_write_file, arguments: { path: a.txt, content: "one" } }
+      - { tool: workspace_write_file, arguments: { path: b.txt, content: "two" } }
+  - when: { result_of: workspace_write_file }
+    calls: [{ tool: workspace_read_file, arguments: { path: b.txt } }]
+  - when: { result_of: workspace_read_file }
+    text: "It says {last_result}"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let (name, session) = bed.run("go").await;
+    let steps = bed.steps(&name).await;
+    assert_eq!(steps.len(), 3);
+    for call in &steps[0].calls {
+        assert_eq!(call.outcome().map(CallOutcome::kind), Some(OutcomeKind::Done), "{call:?}");
+        assert!(call.started_at.is_some() && call.ended_at.is_some());
+    }
+    assert!(bed.last_text(&name).await.contains("two"));
+    assert_eq!(session.total_usage.tool_calls, 3);
+    assert_eq!(session.total_usage.steps, 3);
+}
+
+// A20: bad input
+pub(super) async fn arguments_and_tools_that_are_wrong_are_told_to_the_model(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { answers: 0 }
+    calls:
+      - { tool: no_such_tool }
+      - { tool: workspace_read_file, raw_arguments: "{ not json" }
+      - { tool: workspace_read_file, arguments: { path: 7 } }
+      - { tool: workspace_read_file, arguments: {} }
+  - text: "I see"
+    when: { answers: 1 }
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let (name, _) = bed.run("go").await;
+    let calls = &bed.steps(&name).await[0].calls;
+    assert_eq!(calls.len(), 4);
+    let told = |at: usize| match calls[at].outcome().unwrap() {
+        CallOutcome::Failed { result } => result.to_text(),
+        other => panic!("{other:?}"),
+    };
+    assert!(told(0).contains("no tool `no_such_tool`"), "{}", told(0));
+    assert!(told(1).contains("not a JSON object"), "{}", told(1));
+    assert!(told(2).contains("path"), "{}", told(2));
+    assert!(told(3).contains("path: this argument is missing"), "{}", told(3));
+}
+
+// A20
+pub(super) async fn a_long_result_is_kept_and_read_on(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { not_called: workspace_read_file }
+    calls: [{ tool: workspace_read_file, arguments: { path: long.txt } }]
+  - when: { result_of: workspace_read_file }
+    calls: [{ tool: read_result, arguments: { call: call_1_0, offset: 1000, limit: 20000 } }]
+  - when: { result_of: read_result }
+    text: "done"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({ "limits": { "result_bytes": 500 } })).await;
+    let long: String = (0..2_000).map(|line| format!("line {line}\n")).collect();
+    let place = bed.bed.place(bed.workspace.id);
+    std::fs::write(place.join("long.txt"), &long).unwrap();
+    let (name, _) = bed.run("go").await;
+    let steps = bed.steps(&name).await;
+    let Some(CallOutcome::Done { result }) = steps[0].calls[0].outcome() else {
+        panic!("{:?}", steps[0].calls)
+    };
+    assert!(result.whole_bytes.unwrap() > 500);
+    assert!(result.to_text().contains("read on with read_result, call \"call_1_0\""), "{}", result.to_text());
+    let Some(CallOutcome::Done { result }) = steps[1].calls[0].outcome() else {
+        panic!("{:?}", steps[1].calls)
+    };
+    assert!(result.value["text"].as_str().unwrap().contains("line 200"), "{}", result.value);
+    assert!(result.value["total_bytes"].as_u64().unwrap() > 1_000);
+}
+
+// A21
+pub(super) async fn parallel_changes_of_the_state_all_count(engine: Engine) {
+    let one = "{ tool: update_state, arguments: { count: 1, notes: [\"n\"] } }";
+    let calls = vec![one; 20].join(",\n        ");
+    let script = format!(
+        "turns:\n  - when: {{ answers: 0 }}\n    calls: [{calls}]\n  - when: {{ answers: 1 }}\n    text: ok\n"
+    );
+    let bed = AgentBed::start(engine, &script).await;
+    bed.agent(json!({ "state": { "count": { "merge": "increment" }, "notes": { "merge": "append" } } }))
+        .await;
+    let (_, session) = bed.run("go").await;
+    assert_eq!(session.state["count"], json!(20));
+    assert_eq!(session.state["notes"].as_array().unwrap().len(), 20);
+}
+
+// A14
+pub(super) async fn a_spent_limit_waits_for_a_person(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { answers: 0 }
+    calls: [{ tool: workspace_ls, arguments: { path: "." } }]
+  - when: { answers: 1 }
+    text: "done"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({ "limits": { "run": { "steps": 1 } } })).await;
+    let name = bed.session().await;
+    bed.say(&name, "go").await;
+    let session = bed.wait(&name, "suspended").await;
+    assert!(is_suspended_by(&session, "budget"), "{:?}", session.phase);
+    assert!(session.lease.is_none());
+    let same = bed.host.sessions.resume(bed.who(), &name, None).await.unwrap_err();
+    assert_eq!(same.code.as_str(), "budget_exhausted");
+    let more = RunLimits { steps: Some(5), ..RunLimits::default() };
+    bed.host.sessions.resume(bed.who(), &name, Some(more)).await.unwrap();
+    bed.wait(&name, "completed").await;
+}
+
+// A15
+pub(super) async fn a_circle_is_noticed(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { user_contains: "stop it" }
+    text: "I stop"
+  - when: { user_contains: "" }
+    calls: [{ tool: workspace_ls, arguments: { path: "." } }]
+  - when: { result_of: workspace_ls }
+    calls: [{ tool: workspace_ls, arguments: { path: "." } }]
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({ "limits": { "repeats": 3 } })).await;
+    let name = bed.session().await;
+    bed.say(&name, "go").await;
+    let session = bed.wait(&name, "suspended").await;
+    assert!(is_suspended_by(&session, "stuck"), "{:?}", session.phase);
+    let warned = bed.steps(&name).await.iter().filter(|step| !step.notices.is_empty()).count();
+    assert_eq!(warned, 1, "the model was warned once before");
+    bed.say(&name, "stop it").await;
+    bed.wait(&name, "completed").await;
+    assert_eq!(bed.last_text(&name).await, "I stop");
+}
+
+// A11, A63
+pub(super) async fn a_model_that_stumbles_is_asked_again(engine: Engine) {
+    let script = r#"
+turns:
+  - text: "Here I am"
+    fault: { kind: status, status: 529, times: 2, retry_after_ms: 20 }
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let (name, session) = bed.run("go").await;
+    let steps = bed.steps(&name).await;
+    assert_eq!((steps.len(), steps[0].attempt), (1, 3));
+    let entries = bed.entries(&name, 0).await;
+    let resets = entries.iter().filter(|entry| matches!(entry.item, StreamItem::StepReset { .. })).count();
+    assert_eq!(resets, 2, "what was shown of an earlier try is taken back");
+    assert_eq!(session.latest_sequence, entries.last().unwrap().sequence);
+}
+
+// A11
+pub(super) async fn another_model_answers_where_the_first_does_not(engine: Engine) {
+    let refusing = "turns: [{ text: x, fault: { kind: status, status: 400, times: 100 } }]";
+    let other = "turns: [{ text: \"I can\" }]";
+    let bed = AgentBed::with(engine, &[("main", refusing), ("other", other)]).await;
+    bed.agent(json!({ "fallbacks": ["x/other"] })).await;
+    let (name, _) = bed.run("go").await;
+    assert_eq!(bed.last_text(&name).await, "I can");
+    bed.agent(json!({})).await;
+    let alone = bed.session().await;
+    bed.say(&alone, "go").await;
+    let failed = bed.wait(&alone, "failed").await;
+    assert!(matches!(&failed.phase, Phase::Failed { failure } if failure.kind.as_str() == "model_refused"));
+}
+
+// A60, A61, A62
+pub(super) async fn a_stream_resumes_from_any_entry_without_gap_or_repeat(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { answers: 0 }
+    reasoning: "Let me think about this for a moment."
+    text: "I look at what is there, in several pieces."
+    chunk_characters: 7
+    delay_ms: 30
+    calls: [{ tool: workspace_ls, arguments: { path: "." } }]
+  - when: { answers: 1 }
+    text: "That was all of it."
+    chunk_characters: 5
+    delay_ms: 30
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let name = bed.session().await;
+    // One reader from the start, while it is told.
+    let (_, mut follower) = bed.host.sessions.follow(bed.who(), &name, 0).await.unwrap();
+    bed.say(&name, "go").await;
+    let mut live = Vec::new();
+    while !live
+        .iter()
+        .any(|entry: &warren_model::session::StreamEntry| matches!(entry.item, StreamItem::RunEnded { .. }))
+    {
+        live.extend(follower.next().await.unwrap());
+    }
+    let numbers: Vec<u64> = live.iter().map(|entry| entry.sequence).collect();
+    assert_eq!(numbers, (1..=live.len() as u64).collect::<Vec<_>>(), "no gap, no repeat");
+    let deltas = live.iter().filter(|entry| matches!(entry.item, StreamItem::TextDelta { .. })).count();
+    assert!(deltas > 4, "it came in pieces: {deltas}");
+    // And one that comes later, from every place.
+    let text = |entries: &[warren_model::session::StreamEntry]| {
+        let shown = entries.iter().filter_map(|entry| match &entry.item {
+            StreamItem::TextDelta { step, block, text } => {
+                Some((entry.sequence, *step, *block, text.clone()))
+            }
+            StreamItem::ReasoningDelta { step, block, text } => {
+                Some((entry.sequence, *step, *block, text.clone()))
+            }
+            _ => None,
+        });
+        shown.collect::<Vec<_>>()
+    };
+    for after in 0..live.len() {
+        let later = bed.entries(&name, after as u64).await;
+        assert_eq!(text(&later), text(&live[after..]), "from {after}");
+        // What only says how arguments grew is not kept.
+        let kept = |entries: &[warren_model::session::StreamEntry]| {
+            let kept = entries.iter().filter(|entry| !matches!(entry.item, StreamItem::CallDelta { .. }));
+            kept.map(|entry| entry.sequence).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&later), kept(&live[after..]), "from {after}");
+    }
+}
+
+// A70
+pub(super) async fn a_branch_and_a_way_back_share_the_steps_before(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { user_contains: "second" }
+    text: "Second answer"
+  - when: { user_contains: "other" }
+    text: "Other answer"
+  - when: { user_contains: "" }
+    text: "First answer"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let (name, _) = bed.run("first").await;
+    bed.say(&name, "second").await;
+    let sessions = &bed.host.sessions;
+    crate::bed::settled(&bed, &name, 2).await;
+    let branch = sessions.branch(bed.who(), &name, Some(1), None).await.unwrap();
+    bed.say(&branch.name, "other").await;
+    bed.wait(&branch.name, "completed").await;
+    assert_eq!(bed.last_text(&branch.name).await, "Other answer");
+    assert_eq!(bed.steps(&branch.name).await.len(), 2);
+    assert_eq!(bed.last_text(&name).await, "Second answer", "the other one is as it was");
+    let back = sessions.rewind(bed.who(), &name, 1).await.unwrap();
+    assert_eq!((back.phase.as_str(), back.lineage.len()), ("idle", 1));
+    bed.say(&name, "other").await;
+    bed.wait(&name, "completed").await;
+    let numbers: Vec<u32> = bed.steps(&name).await.iter().map(|step| step.number).collect();
+    assert_eq!(numbers, [1, 3], "a number is never used again");
+    let missing = sessions.rewind(bed.who(), &name, 2).await.unwrap_err();
+    assert_eq!(missing.code.as_str(), "step_not_found");
+    let request = sessions.context_of(bed.who(), &name, 3).await.unwrap();
+    assert_eq!(request.turns.len(), 3, "what the model saw: first, its answer, other");
+    let is_done = |state: &CallState| matches!(state, CallState::Closed(_));
+    assert!(bed.steps(&name).await.iter().flat_map(|step| &step.calls).all(|call| is_done(&call.state)));
+}
