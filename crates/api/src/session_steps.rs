@@ -1,5 +1,7 @@
 //! What happens in a session: its steps with their calls, what the model was shown, and the entries of its stream.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -160,11 +162,14 @@ pub struct StepContext {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SessionEntry {
     /// From 1; resume behind it.
+    #[serde(default)]
+    #[schema(required = true)]
     pub sequence: u64,
+    #[serde(default)]
+    #[schema(required = true)]
     pub at: String,
     #[serde(rename = "type")]
     pub kind: String,
     #[serde(flatten)]
-    #[schema(value_type = Object)]
-    pub fields: Map<String, Value>,
+    pub fields: BTreeMap<String, Value>,
 }

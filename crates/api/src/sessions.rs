@@ -198,7 +198,6 @@ pub struct SendSessionMessage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_items = 1, max_items = 100)]
     pub parts: Option<Vec<MessagePart>>,
     /// Absent: as the agent says.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -154,6 +154,6 @@ pub(crate) fn entry(entry: &StreamEntry) -> api::SessionEntry {
         sequence: entry.sequence,
         at: entry.at.to_string(),
         kind: kind.unwrap_or_default(),
-        fields,
+        fields: fields.into_iter().collect(),
     }
 }

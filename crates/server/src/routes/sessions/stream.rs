@@ -78,7 +78,7 @@ pub(in crate::routes) async fn follow(
     };
     let (_, follower) = app.agents.sessions.follow(&who, &name, after).await?;
     let reader = Reader {
-        place: place(&app)?,
+        _place: place(&app)?,
         app: Arc::clone(&app),
         who: who.clone(),
         name: name.clone(),
@@ -106,13 +106,13 @@ struct Reader {
     /// Nothing may be under way: it is looked up before more is waited for.
     may_be_over: bool,
     ready: VecDeque<StreamEntry>,
-    #[expect(dead_code, reason = "held as long as the stream is open")]
-    place: OwnedSemaphorePermit,
+    /// Held as long as the stream is open.
+    _place: OwnedSemaphorePermit,
 }
 
 impl Reader {
     fn events(self) -> impl Stream<Item = SseEvent> + Send {
-        stream::unfold(Some(self), |reader| async {
+        stream::unfold(Some(self), |reader| async move {
             let mut reader = reader?;
             match reader.next().await {
                 Ok(Some(entry)) => Some((event(&entry), Some(reader))),
