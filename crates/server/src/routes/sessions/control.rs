@@ -27,7 +27,7 @@ use crate::routes::approvals;
     params(("session" = String, Path)), request_body = DecideCall,
     responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn decide(
+pub(crate) async fn decide(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -51,7 +51,7 @@ pub(in crate::routes) async fn decide(
     params(("session" = String, Path)), request_body = SubmitToolResult,
     responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn submit_result(
+pub(crate) async fn submit_result(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -75,7 +75,7 @@ pub(in crate::routes) async fn submit_result(
     params(("session" = String, Path)), request_body = StopRun,
     responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn interrupt(
+pub(crate) async fn interrupt(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -90,7 +90,7 @@ pub(in crate::routes) async fn interrupt(
     params(("session" = String, Path)), request_body = StopRun,
     responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn abort(
+pub(crate) async fn abort(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -116,7 +116,7 @@ async fn stop(
     params(("session" = String, Path)), request_body = ResumeSession,
     responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn resume(
+pub(crate) async fn resume(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,

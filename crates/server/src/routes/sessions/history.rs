@@ -25,7 +25,7 @@ use crate::routes::paging::page_size;
     params(("session" = String, Path)), request_body = RewindSession,
     responses((status = 200, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn rewind(
+pub(crate) async fn rewind(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -41,7 +41,7 @@ pub(in crate::routes) async fn rewind(
     params(("session" = String, Path)), request_body = BranchSession,
     responses((status = 201, body = Session), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn branch(
+pub(crate) async fn branch(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -58,7 +58,7 @@ pub(in crate::routes) async fn branch(
     params(("session" = String, Path)),
     responses((status = 200, body = UpgradedSession), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn upgrade(
+pub(crate) async fn upgrade(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -70,7 +70,7 @@ pub(in crate::routes) async fn upgrade(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(in crate::routes) struct StepParams {
+pub(crate) struct StepParams {
     /// Only steps after this one; 0 unless told.
     #[serde(default)]
     after: u32,
@@ -85,7 +85,7 @@ pub(in crate::routes) struct StepParams {
     params(("session" = String, Path), StepParams),
     responses((status = 200, body = SessionStepPage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn steps(
+pub(crate) async fn steps(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -104,7 +104,7 @@ pub(in crate::routes) async fn steps(
     tag = "sessions", params(("session" = String, Path), ("step" = u32, Path)),
     responses((status = 200, body = StepContext), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn context(
+pub(crate) async fn context(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,

@@ -27,7 +27,7 @@ const MAX_CLIENT_ID_BYTES: usize = 256;
     request_body = SendSessionMessage,
     responses((status = 202, body = SessionMessage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn send(
+pub(crate) async fn send(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -55,7 +55,7 @@ pub(in crate::routes) async fn send(
     tag = "sessions", params(("session" = String, Path), ("message" = String, Path)),
     responses((status = 200, body = SessionMessage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
@@ -72,7 +72,7 @@ pub(in crate::routes) async fn show(
     tag = "sessions", params(("session" = String, Path), ("message" = String, Path)),
     responses((status = 200, body = SessionMessage), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn cancel(
+pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,

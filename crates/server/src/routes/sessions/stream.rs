@@ -33,7 +33,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// When a stream ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::routes) enum Until {
+pub(crate) enum Until {
     /// Once nothing is under way: the run has ended, is suspended or interrupted.
     Idle,
 }
@@ -41,7 +41,7 @@ pub(in crate::routes) enum Until {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(in crate::routes) struct StreamParams {
+pub(crate) struct StreamParams {
     /// Only entries after this sequence; 0 unless told: from the start.
     after: Option<u64>,
     /// Absent: the stream has no end.
@@ -61,7 +61,7 @@ pub(in crate::routes) struct StreamParams {
     ),
     responses((status = 200, content((SessionEntry = "text/event-stream"))), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
-pub(in crate::routes) async fn follow(
+pub(crate) async fn follow(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathSession(name): PathSession,
