@@ -19,6 +19,7 @@ mod decisions;
 mod definitions;
 mod engine;
 mod models;
+mod scripted;
 mod sessions;
 mod streams;
 mod tools;
@@ -28,10 +29,12 @@ pub use decisions::Decisions;
 pub use definitions::Definitions;
 pub use engine::Engine;
 pub use models::{ModelCaller, Models};
+pub use scripted::ScriptedModels;
 pub use sessions::{
     DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
 };
 pub use streams::Follower;
+pub use warren_store::SessionQuery;
 
 use std::sync::Arc;
 

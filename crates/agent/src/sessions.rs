@@ -241,6 +241,22 @@ impl Sessions {
         Ok(message)
     }
 
+    /// A session about whose calls the caller may decide.
+    pub async fn for_decision(&self, who: &Identity, name: &SessionName) -> Result<Session, Error> {
+        self.find(who, Action::DecideApprovals, name).await
+    }
+
+    /// A message and what became of it; nothing if the session has no such message.
+    pub async fn message(
+        &self,
+        who: &Identity,
+        name: &SessionName,
+        id: SessionMessageId,
+    ) -> Result<Option<SessionMessage>, Error> {
+        let session_id = self.find(who, Action::ReadWorkspaces, name).await?.id;
+        self.context.store().read(move |tx| tx.session_message(session_id, id).map_err(Error::from)).await
+    }
+
     /// Takes back a message that the model has not seen.
     pub async fn cancel_message(
         &self,

@@ -43,11 +43,30 @@ pub struct RequestApproval {
 }
 
 /// What a person says with a decision.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DecideApproval {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Other arguments for the tool call that is asked about; only with an approval.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
+    #[schema(value_type = Option<Object>)]
+    pub arguments: Option<serde_json::Value>,
+}
+
+/// The tool call of a session that a question is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalCall {
+    #[schema(format = "uuid")]
+    pub session_id: String,
+    pub step: u32,
+    pub call_id: String,
+    pub tool: String,
+    /// As the model wrote them.
+    pub arguments: serde_json::Value,
+    /// What the person changed them to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<serde_json::Value>,
 }
 
 /// A question of a workspace, with its answer once there is one.
@@ -63,6 +82,9 @@ pub struct Approval {
     pub reason: String,
     #[schema(value_type = Object)]
     pub context: serde_json::Value,
+    /// Only where it is about a tool call of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<ApprovalCall>,
     pub state: ApprovalState,
     pub asked_by: Principal,
     /// A person, or `system:policy/NAME`.

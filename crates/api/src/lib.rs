@@ -3,6 +3,7 @@
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
 
+mod agents;
 mod approvals;
 mod audit;
 mod budgets;
@@ -23,6 +24,8 @@ mod runner_line;
 mod runtimes;
 mod schedules;
 mod secrets;
+mod session_steps;
+mod sessions;
 pub mod sse;
 mod sweeps;
 mod templates;
@@ -31,7 +34,8 @@ mod unique_keys;
 mod webhooks;
 mod workspaces;
 
-pub use approvals::{Approval, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
+pub use agents::{AgentPage, AgentSummary, StoredAgent};
+pub use approvals::{Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
@@ -74,6 +78,16 @@ pub use schedules::{
     Schedule, SchedulePage, SchedulePreview, ScheduleRun, ScheduleRunPage,
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
+pub use session_steps::{
+    AnswerBlock, ContextCall, ContextTool, ContextTurn, SessionCall, SessionCallDecision, SessionCallOutcome,
+    SessionEntry, SessionStep, SessionStepPage, StepContext, TokenUsage,
+};
+pub use sessions::{
+    BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession, DecideCall, PendingWork,
+    ResumeSession, RewindSession, RunLimits, RunUsage, SendSessionMessage, Session, SessionFailure,
+    SessionMessage, SessionMessageState, SessionPage, SessionStatus, SessionStop, SessionSuspension, StopRun,
+    SubmitToolResult, SuspendedBy, UpgradedSession,
+};
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
     Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,

@@ -14,7 +14,7 @@ use warren_fleet::Fleet;
 use warren_model::event::{ApprovalDecided, ApprovalRequested};
 use warren_model::{
     Approval, ApprovalId, ApprovalState, AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData,
-    NewEvent, Principal, PrincipalKind, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
+    NewEvent, Principal, PrincipalKind, SessionId, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
 };
 use warren_rules::messages::approvals::{
     self, ApprovalRefusal, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS,
@@ -228,6 +228,21 @@ impl Approvals {
         }
         let decider = Decider::Caller { principal: who.principal.clone(), token: who.token.kind };
         self.write_decision(id, decider, Actor::of(who), answer).await
+    }
+
+    /// Decides about a tool call of this session. A question of another one does not exist here.
+    pub async fn decide_in_session(
+        &self,
+        who: &Identity,
+        session_id: SessionId,
+        id: ApprovalId,
+        answer: ApprovalAnswer,
+    ) -> Result<Approval, Error> {
+        let row = self.find(id).await?;
+        if row.subject.is_none_or(|subject| subject.session_id != session_id) {
+            return Err(Error::new(ErrorCode::ApprovalNotFound));
+        }
+        self.decide(who, id, answer).await
     }
 
     /// Decides by a rule that people wrote down beforehand.

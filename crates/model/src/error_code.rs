@@ -103,6 +103,7 @@ error_codes! {
     NotPending = "not_pending", 409, "Nothing waits for this: it was decided, handed in or delivered already.", "See what waits with GET …/pending.";
     NothingToResume = "nothing_to_resume", 409, "The session is not one that can be resumed now.", "Send it a message, or decide what it waits for.";
     StepNotFound = "step_not_found", 404, "The session has no such step.", "List its steps with GET …/steps.";
+    SessionMessageNotFound = "session_message_not_found", 404, "The session has no such message.", "See which messages wait with GET …/pending.";
     // Files
     InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";

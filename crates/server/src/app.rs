@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use warren_agent::AgentHost;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 use warren_fleet::Fleet;
@@ -28,6 +29,7 @@ pub struct ServerConfig {
 /// The state behind the routes. One per server; nothing is global.
 #[derive(Debug)]
 pub struct App {
+    pub(crate) agents: AgentHost,
     pub(crate) exchange: Exchange,
     pub(crate) fleet: Fleet,
     pub(crate) operations: Operations,

@@ -10,9 +10,10 @@ use http::header;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use warren_model::session::SessionName;
 use warren_model::{
-    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, WorkspaceId,
-    WorkspaceKind, parse_yaml,
+    DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, SessionMessageId,
+    WorkspaceId, WorkspaceKind, parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
@@ -211,6 +212,71 @@ impl FromRequestParts<Arc<App>> for PathName {
         let params = params.map_err(|_| Failure::from(ErrorCode::RouteNotFound))?;
         let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_owned());
         name.map(Self).ok_or_else(|| ErrorCode::RouteNotFound.into())
+    }
+}
+
+/// The `{session}` of the path: its name or its id. What is neither cannot exist.
+#[derive(Debug)]
+pub(crate) struct PathSession(pub(crate) SessionName);
+
+impl FromRequestParts<Arc<App>> for PathSession {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let not_found = || Failure::from(ErrorCode::SessionNotFound);
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let text = params.iter().find(|(name, _)| *name == "session").map(|(_, value)| value);
+        text.and_then(|text| text.parse().ok()).map(Self).ok_or_else(not_found)
+    }
+}
+
+/// The `{message}` of the path, of a session.
+#[derive(Debug)]
+pub(crate) struct PathSessionMessage(pub(crate) SessionMessageId);
+
+impl FromRequestParts<Arc<App>> for PathSessionMessage {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let not_found = || Failure::from(ErrorCode::SessionMessageNotFound);
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let text = params.iter().find(|(name, _)| *name == "message").map(|(_, value)| value);
+        text.and_then(|text| text.parse().ok()).map(Self).ok_or_else(not_found)
+    }
+}
+
+/// The `{step}` of the path. What is not a number cannot exist.
+#[derive(Debug)]
+pub(crate) struct PathStep(pub(crate) u32);
+
+impl FromRequestParts<Arc<App>> for PathStep {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let not_found = || Failure::from(ErrorCode::StepNotFound);
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let text = params.iter().find(|(name, _)| *name == "step").map(|(_, value)| value);
+        text.and_then(|text| text.parse().ok()).map(Self).ok_or_else(not_found)
+    }
+}
+
+/// The `{name}` and `{hash}` of the path.
+#[derive(Debug)]
+pub(crate) struct PathVersion {
+    pub(crate) name: String,
+    pub(crate) hash: String,
+}
+
+impl FromRequestParts<Arc<App>> for PathVersion {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        let not_found = || Failure::from(ErrorCode::RouteNotFound);
+        let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
+        let find =
+            |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned());
+        let (name, hash) = find("name").zip(find("hash")).ok_or_else(not_found)?;
+        Ok(Self { name, hash })
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use warren_agent::{AgentHost, Config as AgentConfig, Models, Parts as AgentParts, ScriptedModels};
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
@@ -40,6 +41,7 @@ pub struct Builder {
     fleet_config: FleetConfig,
     exchange_config: ExchangeConfig,
     called_agents: Option<Arc<dyn AgentRuntime>>,
+    models: Option<Arc<dyn Models>>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
@@ -94,6 +96,13 @@ impl Builder {
     #[must_use]
     pub fn called_agents(mut self, agents: Arc<dyn AgentRuntime>) -> Self {
         self.called_agents = Some(agents);
+        self
+    }
+
+    /// Who answers requests of sessions; by default the scripts that Warren brings.
+    #[must_use]
+    pub fn models(mut self, models: Arc<dyn Models>) -> Self {
+        self.models = Some(models);
         self
     }
 
@@ -165,6 +174,7 @@ pub struct Warren {
     pub token: String,
     pub fleet: Fleet,
     pub exchange: Exchange,
+    pub agents: AgentHost,
     pub store: Arc<dyn Store>,
     pub(crate) http: reqwest::Client,
     folder: TempDir,
@@ -270,7 +280,23 @@ impl Warren {
         });
         exchange.start().await.expect("the exchange starts");
         let operations = Operations::new(fleet.clone());
-        let parts = ServerParts { exchange: exchange.clone(), operations, clock, entropy, telemetry };
+        let models = builder.models.clone().unwrap_or_else(|| Arc::new(ScriptedModels::default()));
+        let agents = AgentHost::new(AgentParts {
+            fleet: fleet.clone(),
+            operations: operations.clone(),
+            models,
+            config: AgentConfig::default(),
+        });
+        exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
+        agents.start();
+        let parts = ServerParts {
+            agents: agents.clone(),
+            exchange: exchange.clone(),
+            operations,
+            clock,
+            entropy,
+            telemetry,
+        };
         let server = Server::bind(listen, builder.config.clone(), parts).await.expect("a free port is found");
         let address = server.local_addr();
         let stop = CancellationToken::new();
@@ -281,6 +307,7 @@ impl Warren {
             token: token.reveal().to_owned(),
             fleet,
             exchange,
+            agents,
             store,
             http: crate::http::client(),
             folder,

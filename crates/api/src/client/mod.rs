@@ -26,6 +26,7 @@ mod processes;
 mod runtimes;
 mod schedules;
 mod secrets;
+mod sessions;
 mod templates;
 mod terminal;
 mod webhooks;
@@ -39,6 +40,7 @@ pub use files::{ByteRange, FileBytes, PathContents};
 pub use frames::Frames;
 pub use mcp::{McpAgreement, McpAnswer};
 pub use reqwest::Url;
+pub use sessions::{FollowSession, SessionQuery};
 pub use terminal::{Terminal, TerminalInput, TerminalMessage, TerminalOutput, TerminalQuery};
 pub use workspaces::WorkspaceQuery;
 

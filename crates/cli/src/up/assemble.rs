@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, ScriptedModels};
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::{Agents, ByA2a, Exchange, Parts as ExchangeParts, Signer};
 use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
@@ -24,6 +25,7 @@ use crate::failure::{Outcome, Report};
 
 pub(super) struct Assembled {
     pub(super) exchange: Exchange,
+    pub(super) agents: AgentHost,
     pub(super) server: Server,
     /// As it may be shown.
     pub(super) database: String,
@@ -38,8 +40,8 @@ pub(super) async fn assemble(context: &Context, config: &Config, folder: &DataFo
     if put_together.is_err() {
         store.close().await;
     }
-    let (exchange, server) = put_together?;
-    Ok(Assembled { exchange, server, database: redacted_url(&address) })
+    let (exchange, agents, server) = put_together?;
+    Ok(Assembled { exchange, agents, server, database: redacted_url(&address) })
 }
 
 async fn put_together(
@@ -47,7 +49,7 @@ async fn put_together(
     config: &Config,
     folder: &DataFolder,
     store: Arc<dyn Store>,
-) -> Outcome<(Exchange, Server)> {
+) -> Outcome<(Exchange, AgentHost, Server)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     let telemetry = Arc::new(Telemetry::new());
@@ -135,12 +137,26 @@ async fn put_together(
         signer,
         connector,
     });
-    let operations = Operations::new(fleet);
-    let parts = ServerParts { exchange: exchange.clone(), operations, clock, entropy, telemetry };
+    let operations = Operations::new(fleet.clone());
+    let agents = AgentHost::new(AgentParts {
+        fleet,
+        operations: operations.clone(),
+        models: Arc::new(ScriptedModels::default()),
+        config: AgentConfig::default(),
+    });
+    exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
+    let parts = ServerParts {
+        agents: agents.clone(),
+        exchange: exchange.clone(),
+        operations,
+        clock,
+        entropy,
+        telemetry,
+    };
     let server = Server::bind(config.server.listen, server_config, parts)
         .await
         .map_err(|error| server_report(&error))?;
-    Ok((exchange, server))
+    Ok((exchange, agents, server))
 }
 
 fn server_report(error: &ServerError) -> Report {

@@ -16,6 +16,7 @@ mod secret_keys;
 mod signals;
 
 use tokio_util::sync::CancellationToken;
+use warren_agent::AgentHost;
 use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_model::{ErrorCode, ProviderKind};
@@ -73,17 +74,20 @@ fn overrides(arguments: &UpArguments) -> Overrides {
     given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
 }
 
-async fn take_up_work(exchange: &Exchange) -> Result<(), warren_exchange::Error> {
+async fn take_up_work(exchange: &Exchange, agents: &AgentHost) -> Result<(), warren_exchange::Error> {
     exchange.fleet().start(VERSION).await?;
-    exchange.start().await
+    exchange.start().await?;
+    agents.start();
+    Ok(())
 }
 
 async fn serve(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Exit> {
     let stop = CancellationToken::new();
     signals::watch(&stop)?;
-    let Assembled { exchange, server, database } = assemble::assemble(context, config, folder).await?;
+    let Assembled { exchange, agents, server, database } =
+        assemble::assemble(context, config, folder).await?;
     let fleet = exchange.fleet().clone();
-    if let Err(error) = take_up_work(&exchange).await {
+    if let Err(error) = take_up_work(&exchange, &agents).await {
         fleet.context.store().close().await;
         return Err(assemble::fleet_report(&error).into());
     }

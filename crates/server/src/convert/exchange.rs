@@ -30,7 +30,7 @@ pub(crate) fn message_from(
     })
 }
 
-fn part_from(part: api::MessagePart, field: &str) -> Result<model::Part, Failure> {
+pub(crate) fn part_from(part: api::MessagePart, field: &str) -> Result<model::Part, Failure> {
     let content = match (part.text, part.raw, part.url, part.data) {
         (Some(text), None, None, None) => Content::Text(text),
         (None, Some(raw), None, None) => Content::Raw(raw),

@@ -8,6 +8,8 @@ mod events;
 pub(crate) mod exchange;
 mod files;
 mod runtimes;
+pub(crate) mod session_steps;
+pub(crate) mod sessions;
 mod tokens;
 mod tools;
 mod workspaces;

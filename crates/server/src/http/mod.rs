@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
+use warren_agent::AgentHost;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 use warren_operations::Operations;
@@ -49,6 +50,7 @@ pub enum ServerError {
 /// What a server is put together from.
 #[derive(Debug)]
 pub struct Parts {
+    pub agents: AgentHost,
     pub exchange: Exchange,
     pub operations: Operations,
     pub clock: Arc<dyn Clock>,
@@ -68,7 +70,7 @@ pub struct Server {
 impl Server {
     /// Binds the address. Connections wait in the kernel until `run`.
     pub async fn bind(listen: SocketAddr, config: ServerConfig, parts: Parts) -> Result<Self, ServerError> {
-        let Parts { exchange, operations, clock, entropy, telemetry } = parts;
+        let Parts { agents, exchange, operations, clock, entropy, telemetry } = parts;
         let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => ServerError::AddressInUse(listen),
             _ => ServerError::Listen(listen, error),
@@ -83,6 +85,7 @@ impl Server {
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
             stopping: CancellationToken::new(),
+            agents,
             operations,
             clock,
             entropy,
@@ -146,6 +149,7 @@ impl Server {
             tracing::warn!("some requests did not finish in time and were cut off");
         }
         let closing = async {
+            app.agents.stop().await;
             app.exchange.stop().await;
             app.fleet.stop(VERSION).await;
         };

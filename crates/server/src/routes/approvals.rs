@@ -6,7 +6,9 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
+use warren_api::{
+    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval,
+};
 use warren_exchange::ApprovalQuery;
 use warren_exchange::{ApprovalAnswer, ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
 use warren_model as model;
@@ -156,7 +158,8 @@ pub(super) async fn approve(
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
     let decided = {
-        let answer = ApprovalAnswer { decision: ApprovalDecision::Approve, note: body.note, edited: None };
+        let answer =
+            ApprovalAnswer { decision: ApprovalDecision::Approve, note: body.note, edited: body.arguments };
         app.exchange.approvals.decide(&who, id, answer).await?
     };
     Ok(axum::Json(to_wire(&decided)))
@@ -175,13 +178,22 @@ pub(super) async fn deny(
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
     let decided = {
-        let answer = ApprovalAnswer { decision: ApprovalDecision::Deny, note: body.note, edited: None };
+        let answer =
+            ApprovalAnswer { decision: ApprovalDecision::Deny, note: body.note, edited: body.arguments };
         app.exchange.approvals.decide(&who, id, answer).await?
     };
     Ok(axum::Json(to_wire(&decided)))
 }
 
-fn to_wire(row: &model::Approval) -> Approval {
+pub(super) fn to_wire(row: &model::Approval) -> Approval {
+    let call = row.subject.as_ref().map(|subject| ApprovalCall {
+        session_id: subject.session_id.to_string(),
+        step: subject.step,
+        call_id: subject.call_id.clone(),
+        tool: subject.tool.clone(),
+        arguments: subject.arguments.clone(),
+        edited: row.edited.clone(),
+    });
     Approval {
         id: row.id.to_string(),
         workspace_id: row.workspace_id.to_string(),
@@ -189,6 +201,7 @@ fn to_wire(row: &model::Approval) -> Approval {
         action: row.action.clone(),
         reason: row.reason.clone(),
         context: row.context.clone(),
+        call,
         state: match row.state {
             model::ApprovalState::Pending => ApprovalState::Pending,
             model::ApprovalState::Approved => ApprovalState::Approved,

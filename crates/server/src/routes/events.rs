@@ -138,7 +138,7 @@ async fn send_frames(socket: &mut WebSocket, text: &Bytes) -> Result<(), axum::E
     socket.flush().await
 }
 
-fn place(app: &Arc<App>) -> Result<OwnedSemaphorePermit, Failure> {
+pub(super) fn place(app: &Arc<App>) -> Result<OwnedSemaphorePermit, Failure> {
     let full = |_| Failure::new(ErrorCode::TooManyRequests, "too many event streams are open");
     Arc::clone(&app.event_streams).try_acquire_owned().map_err(full)
 }

@@ -3,6 +3,7 @@
 
 mod access_first;
 mod admin;
+mod agents;
 mod approvals;
 mod audit;
 mod budgets;
@@ -20,6 +21,7 @@ pub(crate) mod paging;
 mod runtimes;
 mod schedules;
 mod secrets;
+mod sessions;
 mod sign_in;
 mod templates;
 mod tokens;
@@ -75,6 +77,25 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(memory::list))
         .routes(routes!(memory::search))
         .routes(routes!(memory::put, memory::show, memory::remove))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::show, agents::put))
+        .routes(routes!(agents::show_version))
+        .routes(routes!(sessions::create, sessions::list))
+        .routes(routes!(sessions::show))
+        .routes(routes!(sessions::pending))
+        .routes(routes!(sessions::stream::follow))
+        .routes(routes!(sessions::messages::send))
+        .routes(routes!(sessions::messages::show, sessions::messages::cancel))
+        .routes(routes!(sessions::control::decide))
+        .routes(routes!(sessions::control::submit_result))
+        .routes(routes!(sessions::control::interrupt))
+        .routes(routes!(sessions::control::abort))
+        .routes(routes!(sessions::control::resume))
+        .routes(routes!(sessions::history::rewind))
+        .routes(routes!(sessions::history::branch))
+        .routes(routes!(sessions::history::upgrade))
+        .routes(routes!(sessions::history::steps))
+        .routes(routes!(sessions::history::context))
         .routes(routes!(approvals::create, approvals::list_of_workspace))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))

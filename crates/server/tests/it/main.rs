@@ -34,6 +34,7 @@ mod request_lengths;
 mod residents;
 mod schedules;
 mod secrets;
+mod sessions;
 mod sweeps;
 mod templates;
 mod terminal;

@@ -136,6 +136,28 @@ const NEEDS: &[(&str, Need)] = &[
     ("list_memories", Need::On(Deed::See)),
     ("search_memories", Need::On(Deed::See)),
     ("forget", Need::On(Deed::Use)),
+    ("list_agents", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_agent", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_agent_version", Need::InOrg(Scope::WorkspacesRead)),
+    ("put_agent", Need::InOrg(Scope::WorkspacesWrite)),
+    ("create_session", Need::On(Deed::Use)),
+    ("list_sessions", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_session", Need::On(Deed::See)),
+    ("list_pending", Need::On(Deed::See)),
+    ("follow_session", Need::On(Deed::See)),
+    ("send_session_message", Need::On(Deed::Use)),
+    ("show_session_message", Need::On(Deed::See)),
+    ("cancel_session_message", Need::On(Deed::Use)),
+    ("decide_call", Need::On(Deed::Decide)),
+    ("submit_tool_result", Need::On(Deed::Use)),
+    ("interrupt_session", Need::On(Deed::Use)),
+    ("abort_session", Need::On(Deed::Use)),
+    ("resume_session", Need::On(Deed::Use)),
+    ("rewind_session", Need::On(Deed::Use)),
+    ("branch_session", Need::On(Deed::Use)),
+    ("upgrade_session", Need::On(Deed::Use)),
+    ("list_steps", Need::On(Deed::See)),
+    ("show_step_context", Need::On(Deed::See)),
     ("request_approval", Need::On(Deed::Use)),
     ("list_workspace_approvals", Need::On(Deed::See)),
     ("list_approvals", Need::InOrg(Scope::WorkspacesRead)),
@@ -359,7 +381,22 @@ struct Stage {
     clock: Arc<ManualClock>,
     target: WorkspaceId,
     other: WorkspaceId,
+    /// A session in the target.
+    session: String,
     secrets: Vec<(Who, String)>,
+}
+
+/// The agent of the target's session.
+const AGENT: &str = "echo";
+
+async fn session_in(warren: &Warren, of: WorkspaceId) -> String {
+    let agent = json!({ "model": "scripted/echo" });
+    let path = format!("/api/v1/agents/{AGENT}");
+    let stored = warren.call("PUT", &path).token(&warren.token).json(&agent).send().await;
+    assert_eq!(stored.status, 201, "{}", stored.text());
+    let made = warren.post("/api/v1/sessions", &json!({ "workspace_id": of, "agent": AGENT })).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    made.json()["id"].as_str().unwrap().to_owned()
 }
 
 fn other_org() -> OrgId {
@@ -378,7 +415,8 @@ impl Stage {
         };
         let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
         let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
-        let mut stage = Self { warren, clock, target, other, secrets: Vec::new() };
+        let session = session_in(&warren, target).await;
+        let mut stage = Self { warren, clock, target, other, session, secrets: Vec::new() };
         stage.let_everybody_in().await;
         stage
     }
@@ -534,9 +572,12 @@ impl Stage {
             .replace("{id}", &target)
             .replace("{name}", name)
             .replace("{process}", "1")
+            .replace("{session}", &self.session)
+            .replace("{step}", "1")
+            .replace("{hash}", "none")
             .replace("{scope}", "local");
         let nobody = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e";
-        let path = ["{task}", "{delivery}", "{delegation}", "{config}", "{conversation}"]
+        let path = ["{task}", "{delivery}", "{delegation}", "{config}", "{conversation}", "{message}"]
             .iter()
             .fold(path, |path, name| path.replace(name, nobody));
         let query = match operation.id.as_str() {
@@ -616,6 +657,16 @@ impl Stage {
                 json!({ "name": format!("n{}", unique()), "every_seconds": 86_400, "prompt": "p" })
             }
             "remember" => json!({ "value": "x" }),
+            "put_agent" => json!({ "model": "scripted/echo" }),
+            "create_session" => json!({ "workspace_id": self.target, "agent": AGENT }),
+            "send_session_message" => json!({ "text": "hello" }),
+            "decide_call" => {
+                json!({ "approval_id": "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e", "decision": "approve" })
+            }
+            "submit_tool_result" => json!({ "call_id": "none", "output": 1 }),
+            "interrupt_session" | "abort_session" => json!({ "run": 99 }),
+            "resume_session" | "branch_session" => json!({}),
+            "rewind_session" => json!({ "step": 0 }),
             "request_approval" => json!({ "action": "a", "reason": "r" }),
             "approve" | "deny" => json!({}),
             "preview_schedule" => json!({ "every_seconds": 60 }),
@@ -645,6 +696,7 @@ impl Stage {
         if status == 101 || is_stream {
             return (Verdict::LetIn, String::new());
         }
+        let path = response.url().path().to_owned();
         let text = response.text().await.unwrap_or_default();
         let code = serde_json::from_str::<Value>(&text)
             .ok()
@@ -657,8 +709,10 @@ impl Stage {
             (403, _) => Verdict::Forbidden,
             (
                 404,
-                Some("workspace_not_found" | "token_not_found" | "schedule_not_found" | "approval_not_found"),
+                Some("workspace_not_found" | "token_not_found" | "schedule_not_found" | "session_not_found"),
             ) => Verdict::Hidden,
+            // Of a session that the caller knows, it is a question that nobody asked.
+            (404, Some("approval_not_found")) if !path.starts_with("/api/v1/sessions/") => Verdict::Hidden,
             (429 | 500.., _) => panic!("{status}: {text}"),
             _ => Verdict::LetIn,
         };

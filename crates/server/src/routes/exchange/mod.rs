@@ -49,7 +49,7 @@ fn moment(app: &App, field: &str, ms: Option<u64>) -> Result<Option<Timestamp>, 
     Ok(Some(app.clock.now().plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))))
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let wrong =
         || Failure::new(ErrorCode::InvalidRequest, "Idempotency-Key: expected visible ASCII characters");
