@@ -14,7 +14,8 @@ use warren_model::{
     AgentName, Approval, ErrorCode, Part, SessionId, SessionMessageId, Timestamp, WorkspaceId, fingerprint,
 };
 use warren_operations::Operations;
-use warren_rules::sessions::{Input, request};
+use warren_rules::sessions::request::RequestParts;
+use warren_rules::sessions::{Input, NewBranch, request};
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
 
@@ -368,7 +369,11 @@ impl Sessions {
                 let step = step.unwrap_or_else(|| from.lineage.last());
                 let state = state_after(tx, &from, step, agent.initial_state())?;
                 let new_name = new_name.clone().unwrap_or_else(|| SessionName::from(id));
-                let made = commit::branch(&from, step, id, new_name, state, &by, now);
+                let made = commit::branch(
+                    &from,
+                    step,
+                    NewBranch { id, name: new_name, state, created_by: by.clone(), now },
+                );
                 let session = made.map_err(commit::of_refusal)?;
                 insert(tx, &session)?;
                 Ok(session)
@@ -477,8 +482,15 @@ impl Sessions {
         let tools = Tools::new(&agent, Some(&catalog));
         let model = agent.models().nth(step.model_index as usize).unwrap_or(&agent.model);
         let system = tools.system(&agent);
-        let built =
-            request::build(&agent, model, system, tools.offers(), &history.steps, &step, &history.parts);
+        let built = request::build(RequestParts {
+            agent: &agent,
+            model,
+            system,
+            tools: tools.offers(),
+            history: &history.steps,
+            asking: &step,
+            messages: &history.parts,
+        });
         built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))
     }
 

@@ -54,15 +54,15 @@ async fn prepare(
     let tools = work.tools().await.map_err(failed)?;
     let history = history(work, shared).await.map_err(failed)?;
     let system = tools.system(&work.agent);
-    let built = request::build(
-        &work.agent,
+    let built = request::build(request::RequestParts {
+        agent: &work.agent,
         model,
         system,
-        tools.offers(),
-        &history.steps,
-        &work.step,
-        &history.parts,
-    );
+        tools: tools.offers(),
+        history: &history.steps,
+        asking: &work.step,
+        messages: &history.parts,
+    });
     shared.put(history);
     let request = built.map_err(|broken| {
         tracing::error!(%broken, "the history of a session cannot be shown to a model");

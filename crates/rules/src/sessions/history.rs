@@ -49,21 +49,25 @@ pub fn rewind(
     Ok(Rewind { session, dropped: open.queue.iter().map(drop).collect() })
 }
 
+/// What a branch has of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewBranch {
+    pub id: SessionId,
+    pub name: SessionName,
+    /// The state at the end of the step.
+    pub state: BTreeMap<String, Value>,
+    pub created_by: Principal,
+    pub now: Timestamp,
+}
+
 /// A new session that begins with the steps of another up to one of them. The other may go on meanwhile.
-pub fn branch(
-    from: &Session,
-    step: u32,
-    id: SessionId,
-    name: SessionName,
-    state: BTreeMap<String, Value>,
-    by: &Principal,
-    now: Timestamp,
-) -> Result<Session, Refusal> {
+pub fn branch(from: &Session, step: u32, new: NewBranch) -> Result<Session, Refusal> {
+    let NewBranch { id, name, state, created_by, now } = new;
     let lineage = from.lineage.up_to(step).ok_or(Refusal::NoSuchStep(step))?;
     Ok(Session {
         id,
         name,
-        created_by: by.clone(),
+        created_by,
         phase: Phase::Idle,
         generation: 1,
         run: 0,

@@ -29,7 +29,7 @@ mod runs;
 mod state;
 mod stops;
 
-pub use history::{Rewind, branch, rewind};
+pub use history::{NewBranch, Rewind, branch, rewind};
 pub use inputs::{
     CallFinding, Input, ModelFailure, ModelTrouble, PersonDecision, ProposedCall, ReceivedAnswer, Refusal,
 };

@@ -23,16 +23,23 @@ pub enum BrokenHistory {
     NothingToAnswer,
 }
 
+/// What a request is made of.
+#[derive(Debug)]
+pub struct RequestParts<'a> {
+    pub agent: &'a AgentDefinition,
+    pub model: &'a ModelName,
+    pub system: String,
+    pub tools: Vec<ToolOffer>,
+    /// Closed steps in their order.
+    pub history: &'a [Step],
+    /// The step that asks.
+    pub asking: &'a Step,
+    pub messages: &'a MessageParts,
+}
+
 /// The request of the step that asks.
-pub fn build(
-    agent: &AgentDefinition,
-    model: &ModelName,
-    system: String,
-    tools: Vec<ToolOffer>,
-    history: &[Step],
-    asking: &Step,
-    messages: &MessageParts,
-) -> Result<ModelRequest, BrokenHistory> {
+pub fn build(parts: RequestParts<'_>) -> Result<ModelRequest, BrokenHistory> {
+    let RequestParts { agent, model, system, tools, history, asking, messages } = parts;
     let mut turns = Vec::with_capacity(history.len() * 2 + 1);
     for step in history {
         if step.phase != StepPhase::Closed {

@@ -16,8 +16,8 @@ use warren_model::{
     SessionMessageId, Timestamp, UserId, WorkspaceId,
 };
 use warren_rules::sessions::{
-    Advanced, CallFinding, Effect, Facts, Input, ModelFailure, ModelTrouble, OpenSession, PersonDecision,
-    ProposedCall, ReceivedAnswer, TokenPrice, advance, branch, effects, request, rewind,
+    Advanced, CallFinding, Effect, Facts, Input, ModelFailure, ModelTrouble, NewBranch, OpenSession,
+    PersonDecision, ProposedCall, ReceivedAnswer, TokenPrice, advance, branch, effects, request, rewind,
 };
 
 use crate::simulation::chance::Chance;
@@ -248,9 +248,14 @@ impl World {
             return;
         }
         let step = session.lineage.last();
-        let (name, by) = (session.name.clone(), session.created_by.clone());
-        let id = SessionId::from_bytes([8; 16]);
-        let made = branch(session, step, id, name, self.agent.initial_state(), &by, self.now).unwrap();
+        let new = NewBranch {
+            id: SessionId::from_bytes([8; 16]),
+            name: session.name.clone(),
+            state: self.agent.initial_state(),
+            created_by: session.created_by.clone(),
+            now: self.now,
+        };
+        let made = branch(session, step, new).unwrap();
         assert_eq!(made.lineage.len(), session.lineage.len());
         assert_eq!(made.last_step, step);
     }
@@ -558,8 +563,16 @@ impl World {
         let history: Vec<Step> = numbers.map(|number| self.steps[&number].clone()).collect();
         let parts = self.messages.values().map(|one| (one.id, one.parts.clone())).collect();
         let model = &self.agent.model;
-        let request =
-            request::build(&self.agent, model, String::new(), Vec::new(), &history, asking, &parts).unwrap();
+        let request = request::build(request::RequestParts {
+            agent: &self.agent,
+            model,
+            system: String::new(),
+            tools: Vec::new(),
+            history: &history,
+            asking,
+            messages: &parts,
+        })
+        .unwrap();
         let mut may_answer = false;
         for turn in &request.turns {
             match turn {
