@@ -162,12 +162,12 @@ pub(crate) fn apply(
         }
         let advanced =
             advance(&facts, open, with_marks(input, before.session.latest_sequence, &outputs.told))
-                .map_err(of_refusal)?;
+                .map_err(|refusal| of_refusal(&refusal))?;
         open = advanced.open.clone();
         merge(&mut outputs, advanced);
     }
     if outputs.has_changed || !change.deltas.is_empty() {
-        write(tx, change, &agent, &before, &mut open, &mut outputs, &new_messages)?;
+        write(tx, change, &before, &mut open, &outputs, &new_messages)?;
     }
     let first = before.session.latest_sequence + 1;
     let entries = number(first, change.now, outputs.told);
@@ -243,10 +243,9 @@ fn number(first: u64, at: Timestamp, told: Vec<StreamItem>) -> Vec<StreamEntry> 
 fn write(
     tx: &mut dyn WriteTx,
     change: &Change,
-    agent: &AgentDefinition,
     before: &OpenSession,
     open: &mut OpenSession,
-    outputs: &mut Outputs,
+    outputs: &Outputs,
     new_messages: &[SessionMessage],
 ) -> Result<(), Error> {
     let session_id = open.session.id;
@@ -277,7 +276,6 @@ fn write(
     }
     open.session.updated_at = change.now;
     open.session.version = tx.update_session(&before.session, &open.session)?;
-    debug_assert_eq!(agent.hash(), open.session.agent.hash, "a session keeps its agent's version");
     Ok(())
 }
 
@@ -428,8 +426,8 @@ fn title_of(messages: &[SessionMessage]) -> String {
     line.chars().filter(|one| !one.is_control()).take(Session::MAX_TITLE_CHARACTERS).collect()
 }
 
-pub(crate) fn of_refusal(refusal: Refusal) -> Error {
-    let code = match &refusal {
+pub(crate) fn of_refusal(refusal: &Refusal) -> Error {
+    let code = match refusal {
         Refusal::Busy => ErrorCode::SessionBusy,
         Refusal::MessageOver | Refusal::NotPending => ErrorCode::NotPending,
         Refusal::BadEdit(_) => ErrorCode::InvalidRequest,

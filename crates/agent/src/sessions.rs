@@ -338,7 +338,8 @@ impl Sessions {
                 let agent = surroundings.agent(tx, held.org_id, &held.agent)?;
                 let state = state_after(tx, &held, step, agent.initial_state())?;
                 let open = commit::load(tx, held)?;
-                let back = commit::rewind(&open, step, state, now).map_err(commit::of_refusal)?;
+                let back = commit::rewind(&open, step, state, now)
+                    .map_err(|refusal| commit::of_refusal(&refusal))?;
                 for message in &back.dropped {
                     tx.settle_session_message(id, message.id, message.state)?;
                 }
@@ -374,7 +375,7 @@ impl Sessions {
                     step,
                     NewBranch { id, name: new_name, state, created_by: by.clone(), now },
                 );
-                let session = made.map_err(commit::of_refusal)?;
+                let session = made.map_err(|refusal| commit::of_refusal(&refusal))?;
                 insert(tx, &session)?;
                 Ok(session)
             })

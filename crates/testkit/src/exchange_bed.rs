@@ -166,7 +166,7 @@ impl ExchangeBed {
 
     pub async fn send_as(&self, who: &Identity, new: NewMessage) -> Result<Accepted, Error> {
         let (exchange, who) = (self.exchange.clone(), who.clone());
-        self.inside(async move { exchange.messages.send(&who, new).await }).await
+        self.inside(Box::pin(async move { exchange.messages.send(&who, new).await })).await
     }
 
     /// Sends a text as the operator.

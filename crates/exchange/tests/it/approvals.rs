@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use warren_exchange::{ApprovalDecision, AskApproval, Error};
+use warren_exchange::{ApprovalAnswer, ApprovalDecision, AskApproval, Error};
 use warren_model::{
     Approval, ApprovalId, ApprovalState, ErrorCode, EventData, EventKind, PrincipalKind, Scope, ScopeSet,
     WorkspaceId,
@@ -37,7 +37,8 @@ async fn decide(
     id: ApprovalId,
     decision: ApprovalDecision,
 ) -> Result<Approval, Error> {
-    bed.exchange.approvals.decide(who, id, decision, Some("well".into())).await
+    let answer = ApprovalAnswer { decision, note: Some("well".into()), edited: None };
+    bed.exchange.approvals.decide(who, id, answer).await
 }
 
 async fn state(bed: &ExchangeBed, id: ApprovalId) -> ApprovalState {

@@ -1,6 +1,7 @@
 //! The services of the exchange against real stores (SQLite in a temp folder, and PostgreSQL where `WARREN_TEST_POSTGRES`
 //! names one, as in `make test`) and real sockets, with agents that do what the test says.
 
+#![expect(clippy::large_futures, reason = "a test is one future, and has its thread for itself")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod a2a_client;

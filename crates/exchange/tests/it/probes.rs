@@ -24,7 +24,7 @@ async fn probe(bed: &ExchangeBed, times: usize) -> (String, String) {
     let probed = async || bed.events(EventKind::WorkspaceProbed).await;
     eventually("it was asked", async || probed().await.len() == times).await;
     match probed().await.pop().unwrap().read().unwrap() {
-        EventData::WorkspaceProbed(probed) => (probed.way, probed.found),
+        EventData::WorkspaceProbed(probed) => (probed.way.to_string(), probed.found.to_string()),
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use warren_model::WorkspaceId;
 use warren_testkit::{Faults, Warren};
 
-use crate::fleet::{eventually, show, status};
+use crate::fleet::{eventually, show};
 use crate::{local, memory};
 
 fn path(id: WorkspaceId) -> String {

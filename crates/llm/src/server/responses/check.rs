@@ -130,7 +130,7 @@ impl Items {
                         return Err(Problem::bad("The encrypted content could not be verified."));
                     }
                     let next = items.get(at + 1).map(|next| next["type"].as_str().unwrap_or("message"));
-                    if !next.is_some_and(|next| next != "function_call_output") {
+                    if next.is_none_or(|next| next == "function_call_output") {
                         let id = item["id"].as_str().unwrap_or_default();
                         return Err(Problem::bad(format!(
                             "Item '{id}' of type 'reasoning' was provided without its required following item."
