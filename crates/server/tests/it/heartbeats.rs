@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use warren_testkit::Warren;
 
 use crate::events::{Frames, follow};
-use crate::fleet::{ask, beat, events, reporting, show};
+use crate::fleet::{beat, events, reporting, show};
 
 // F11
 #[tokio::test]

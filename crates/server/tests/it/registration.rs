@@ -3,7 +3,7 @@
 use serde_json::json;
 use warren_testkit::Warren;
 
-use crate::fleet::{events, external, join_token, reporting, show, status, try_beat, try_register};
+use crate::fleet::{external, join_token, reporting, show, status, try_beat, try_register};
 use crate::memory;
 
 // F10

@@ -2,20 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use warren_model::WorkspaceId;
 use warren_testkit::{Faults, Warren};
 
-use crate::fleet::{eventually, show, status};
+use crate::fleet::{eventually, show};
 use crate::{local, memory};
 
 fn path(id: WorkspaceId) -> String {
     format!("/api/v1/workspaces/{id}")
-}
-
-/// What the caller of a removal is told: (marked, finished, failed, pending).
-fn counts(answer: &Value) -> [u64; 4] {
-    ["marked", "finished", "failed", "pending"].map(|name| answer["removal"][name].as_u64().unwrap())
 }
 
 async fn exists(warren: &Warren, id: WorkspaceId) -> bool {

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use warren_doors::{Clock as _, ManualClock};
-use warren_exchange::Sender;
 use warren_model::{Limits, PrincipalKind, Task, Timestamp, WorkspaceId};
 use warren_store::TaskQuery;
 use warren_testkit::{PostgresDatabase, Warren};
 
-use crate::fleet::{clock, create, eventually, reporting};
+use crate::fleet::{clock, eventually, reporting};
 
 const HOUR_MS: i64 = 3_600_000;
 

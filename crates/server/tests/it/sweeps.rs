@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use warren_testkit::Warren;
 
-use crate::fleet::{status, sweep};
+use crate::fleet::sweep;
 
 const NAMES: [&str; 9] = [
     "liveness",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use warren_model::WorkspaceId;
 use warren_testkit::{Act, Answer, Warren};
 
-use super::{agent, said, send, task_in, with_agent};
+use super::{agent, said, task_in, with_agent};
 use crate::fleet::{create, events, eventually, reporting};
 use crate::memory;
 

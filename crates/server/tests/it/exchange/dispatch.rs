@@ -1,7 +1,7 @@
 use serde_json::json;
 use warren_testkit::Act;
 
-use super::{agent, answer_of, boot, queue, said, say, send, task, task_in, with_agent};
+use super::{agent, answer_of, boot, queue, said, say, send, task_in, with_agent};
 use crate::fleet::{events, eventually};
 
 // X11, X4

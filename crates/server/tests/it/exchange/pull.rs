@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 use warren_model::WorkspaceId;
 use warren_testkit::{Answer, Warren};
 
-use super::{answer_of, queue, say, task};
-use crate::fleet::{reporting, status};
+use super::{answer_of, say, task};
+use crate::fleet::reporting;
 
 async fn claim(warren: &Warren, id: WorkspaceId, secret: &str, body: Value) -> Answer {
     let path = format!("/api/v1/workspaces/{id}/queue/claim");
