@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use warren_model::WorkspaceId;
 use warren_testkit::{Faults, Warren};
 
@@ -11,11 +11,6 @@ use crate::{local, memory};
 
 fn path(id: WorkspaceId) -> String {
     format!("/api/v1/workspaces/{id}")
-}
-
-/// What the caller of a removal is told: (marked, finished, failed, pending).
-fn counts(answer: &Value) -> [u64; 4] {
-    ["marked", "finished", "failed", "pending"].map(|name| answer["removal"][name].as_u64().unwrap())
 }
 
 async fn exists(warren: &Warren, id: WorkspaceId) -> bool {

@@ -5,17 +5,13 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use warren_model::{Limits, WorkspaceId};
+use warren_model::Limits;
 use warren_testkit::{Answer, Warren};
 
 use crate::{local, memory};
 
 async fn set(warren: &Warren, path: &str, value: &str) -> Answer {
     warren.call("PUT", path).token(&warren.token).json(&json!({ "value": value })).send().await
-}
-
-async fn file(warren: &Warren, id: WorkspaceId) -> String {
-    warren.get(&format!("/api/v1/workspaces/{id}/files?path=out")).await.text()
 }
 
 /// The value in every form that a leak could take.
