@@ -534,6 +534,350 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List agents, by name: the version that each name stands for now. */
+        get: operations["list_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an agent: the version that its name stands for now. */
+        get: operations["show_agent"];
+        /**
+         * Store an agent. From now on its name stands for this version.
+         * @description The document is YAML or JSON; it may leave its own name out, or must have this one. Sessions keep the version that
+         *     they began with until they are upgraded. 201: the content is new; 200: it was stored before.
+         */
+        put: operations["put_agent"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{name}/versions/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show one version of an agent. */
+        get: operations["show_agent_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List sessions, the newest first. */
+        get: operations["list_sessions"];
+        put?: never;
+        /**
+         * Begin a session with an agent in a workspace. It waits for its first message.
+         * @description The same `Idempotency-Key` is the same session.
+         */
+        post: operations["create_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a session, by its name or its id. */
+        get: operations["show_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a session waits for: approvals, calls that the caller runs, and messages that the model has not seen. */
+        get: operations["list_pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a session: all that happens in it, from any entry on.
+         * @description Server-sent events: `id` is the sequence, `event` the type, `data` a `SessionEntry`. `Last-Event-ID` resumes,
+         *     without gap or repeat. Hanging up cancels nothing.
+         */
+        get: operations["follow_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say something to the agent of a session.
+         * @description What is accepted is on disk and ends as delivered or dropped; the answer does not wait for that. The same
+         *     `Idempotency-Key` is the same message. While a run is under way, `mode` says what becomes of it.
+         */
+        post: operations["send_session_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/messages/{message}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a message to a session, and what became of it. */
+        get: operations["show_session_message"];
+        put?: never;
+        post?: never;
+        /** Take back a message that the model has not seen. */
+        delete: operations["cancel_session_message"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide about a tool call that waits for a person. People only.
+         * @description Each question is decided once. `arguments` replace what the model proposed; both are kept.
+         */
+        post: operations["decide_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/tool-results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand in what a tool of the caller gave, or what the user answered. The same again is answered the same. */
+        post: operations["submit_tool_result"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/interrupt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a run at its next safe point. It can be resumed. */
+        post: operations["interrupt_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Fail a run now. Its messages that wait are dropped. */
+        post: operations["abort_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go on after an interrupt, an exhausted budget or a circle. Only people set new limits. */
+        post: operations["resume_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Go back to the end of a step, in place. Later steps stay stored and are not shown to the model. */
+        post: operations["rewind_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a new session with the steps of this one up to one of them. */
+        post: operations["branch_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a session to the version that its agent's name stands for now. */
+        post: operations["upgrade_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the steps that the model is shown, in their order, and the one that is under way. */
+        get: operations["list_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/steps/{step}/context": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what the model was shown for a step. */
+        get: operations["show_step_context"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/approvals": {
         parameters: {
             query?: never;
@@ -1820,6 +2164,37 @@ export interface components {
             /** @description Phrases of its errors after which it counts as wedged; empty: the usual ones. */
             wedge_signs?: string[];
         };
+        AgentPage: {
+            items: components["schemas"]["AgentSummary"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+            /** @description Names of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
+        };
+        /** @description An agent in a list. */
+        AgentSummary: {
+            name: string;
+            /** @description Of the version that the name stands for now. */
+            hash: string;
+            /** @description `provider/name`. */
+            model: string;
+            description: string;
+            created_at: string;
+        };
+        /** @description A part of what a model answered. What only its provider understands is left out. */
+        AnswerBlock: {
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        } | {
+            text: string;
+            /** @enum {string} */
+            type: "reasoning";
+        } | {
+            call_id: string;
+            /** @enum {string} */
+            type: "call";
+        };
         /** @description The end of a claim. */
         AnswerMessage: {
             /** Format: int32 */
@@ -1850,6 +2225,7 @@ export interface components {
             action: string;
             reason: string;
             context: Record<string, unknown>;
+            call?: components["schemas"]["ApprovalCall"] | null;
             state: components["schemas"]["ApprovalState"];
             asked_by: components["schemas"]["Principal"];
             decided_by?: components["schemas"]["Principal"] | null;
@@ -1857,6 +2233,19 @@ export interface components {
             note?: string | null;
             created_at: string;
             expires_at: string;
+        };
+        /** @description The tool call of a session that a question is about. */
+        ApprovalCall: {
+            /** Format: uuid */
+            session_id: string;
+            /** Format: int32 */
+            step: number;
+            call_id: string;
+            tool: string;
+            /** @description As the model wrote them. */
+            arguments: unknown;
+            /** @description What the person changed them to. */
+            edited?: unknown;
         };
         /** @description A question was decided, or nobody decided it in time; `state` says which. */
         ApprovalDecidedEvent: components["schemas"]["EventHeader"] & {
@@ -2071,6 +2460,26 @@ export interface components {
              */
             disk_mb?: number | null;
         };
+        /** @description Where a session was branched from. */
+        BranchPoint: {
+            /** Format: uuid */
+            session_id: string;
+            /** Format: int32 */
+            step: number;
+        };
+        BranchSession: {
+            /**
+             * Format: int32
+             * @description The last step that the new session has; absent: the latest.
+             * @default null
+             */
+            step: number | null;
+            /**
+             * @description Of the new session. Absent: its id.
+             * @default null
+             */
+            name: string | null;
+        };
         /** @description What a workspace spent this month, and what it may. Amounts are millionths of the currency's unit. */
         Budget: {
             /** @description Such as `2026-11`, in UTC. */
@@ -2109,6 +2518,13 @@ export interface components {
             workspace_id: string;
             exported_at: string;
         };
+        /**
+         * @description What becomes of a message that comes while a run is under way.
+         * @enum {string}
+         */
+        BusyMode: "queue" | "steer" | "interrupt" | "reject";
+        /** @enum {string} */
+        CallDecision: "approve" | "deny";
         /**
          * @description What a workspace can do.
          * @enum {string}
@@ -2244,6 +2660,29 @@ export interface components {
         };
         /** @enum {string} */
         CommandMode: "argv" | "command" | "full";
+        /** @description A call with its outcome, as the model is shown it. */
+        ContextCall: {
+            id: string;
+            tool: string;
+            arguments: unknown;
+            outcome: components["schemas"]["SessionCallOutcome"];
+        };
+        ContextTool: {
+            name: string;
+            description: string;
+            input_schema: Record<string, unknown>;
+        };
+        /** @description What one side said. */
+        ContextTurn: {
+            parts: components["schemas"]["MessagePart"][];
+            /** @enum {string} */
+            role: "user";
+        } | {
+            blocks: components["schemas"]["AnswerBlock"][];
+            calls: components["schemas"]["ContextCall"][];
+            /** @enum {string} */
+            role: "assistant";
+        };
         /** @description A chat with a workspace. Its id is the `context_id` of its tasks. */
         Conversation: {
             id: string;
@@ -2344,6 +2783,24 @@ export interface components {
             missed?: components["schemas"]["MissedPolicy"] | null;
             overlap?: components["schemas"]["OverlapPolicy"] | null;
         };
+        /** @description A session to begin. It waits for its first message. */
+        CreateSession: {
+            /**
+             * Format: uuid
+             * @description Where its tools work, and whose budget it spends.
+             */
+            workspace_id: string;
+            /** @description The name of a stored agent. */
+            agent: string;
+            /** @description 1 to 128 of `A-Z a-z 0-9 . _ : -`. Absent: its id. */
+            name?: string | null;
+            /** @description For people. Absent: the beginning of the first message. */
+            title?: string | null;
+            /** @description Fields of the state that begin with something else than the agent says. */
+            initial_state?: {
+                [key: string]: unknown;
+            };
+        };
         /** @description A token to be made. */
         CreateToken: {
             kind: components["schemas"]["MintableKind"];
@@ -2428,6 +2885,17 @@ export interface components {
         DecideApproval: {
             /** @default null */
             note: string | null;
+            /** @description Other arguments for the tool call that is asked about; only with an approval. */
+            arguments?: Record<string, unknown> | null;
+        };
+        /** @description A person's decision about a tool call of a session. */
+        DecideCall: {
+            /** Format: uuid */
+            approval_id: string;
+            decision: components["schemas"]["CallDecision"];
+            note?: string | null;
+            /** @description Other arguments than the model proposed; only with `approve`. */
+            arguments?: Record<string, unknown> | null;
         };
         /** @description Work for another workspace. */
         Delegate: {
@@ -2608,7 +3076,7 @@ export interface components {
         /** @enum {string} */
         EntryKind: "file" | "directory" | "symlink" | "special";
         /** @description A fact that happened. */
-        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
+        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
         EventFrame: {
             event: components["schemas"]["Event"];
@@ -3172,6 +3640,13 @@ export interface components {
             allow?: string[];
             deny?: string[];
         };
+        /** @description What waits for somebody outside. */
+        PendingWork: {
+            approvals: components["schemas"]["Approval"][];
+            /** @description Calls that the caller runs, and questions to the user: answered with a tool result. */
+            calls: components["schemas"]["SessionCall"][];
+            messages: components["schemas"]["SessionMessage"][];
+        };
         /** @description A place on a map. */
         Position: {
             /** Format: double */
@@ -3581,16 +4056,57 @@ export interface components {
              */
             task_id?: string | null;
         };
+        /** @description How a session goes on. */
+        ResumeSession: {
+            /** @default null */
+            limits: components["schemas"]["RunLimits"] | null;
+        };
         /**
          * @description What happens to a container when its workspace is opened again.
          * @enum {string}
          */
         Reuse: "recreate" | "reconnect";
+        RewindSession: {
+            /**
+             * Format: int32
+             * @description The last step that stays; 0 is the beginning.
+             */
+            step: number;
+        };
         /**
          * @description Why there is a run.
          * @enum {string}
          */
         RunCause: "slot" | "missed" | "manual";
+        /** @description What a run may use at most; absent: no limit of its own. */
+        RunLimits: {
+            /**
+             * Format: int64
+             * @description Millionths of the currency's unit.
+             * @default null
+             */
+            cost_micros: number | null;
+            /**
+             * Format: int64
+             * @default null
+             */
+            tokens: number | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            steps: number | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            tool_calls: number | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            seconds: number | null;
+        };
         /** @description What a model may run. */
         RunPolicy: {
             mode?: components["schemas"]["CommandMode"] | null;
@@ -3599,6 +4115,30 @@ export interface components {
         };
         /** @enum {string} */
         RunState: "claimed" | "waiting" | "fired" | "skipped" | "failed";
+        /** @description What was used. */
+        RunUsage: {
+            /**
+             * Format: int64
+             * @description Millionths of the currency's unit.
+             */
+            cost_micros: number;
+            /** Format: int64 */
+            tokens: number;
+            /** Format: int32 */
+            steps: number;
+            /** Format: int32 */
+            tool_calls: number;
+            /**
+             * Format: int64
+             * @description Time in which it worked; waiting for people does not count.
+             */
+            active_ms: number;
+            /**
+             * Format: int64
+             * @description How long the conversation is for the model, as far as is known.
+             */
+            context_tokens: number;
+        };
         /**
          * @description What runs the agent of a workspace.
          * @enum {string}
@@ -3940,6 +4480,20 @@ export interface components {
              */
             wait_ms?: number;
         };
+        /** @description A message to a session: either `text` or `parts`. */
+        SendSessionMessage: {
+            /** @default null */
+            text: string | null;
+            /** @default null */
+            parts: components["schemas"]["MessagePart"][] | null;
+            /** @default null */
+            mode: components["schemas"]["BusyMode"] | null;
+            /**
+             * @description The sender's own name for it.
+             * @default null
+             */
+            client_id: string | null;
+        };
         ServerInfo: {
             version: string;
             providers: components["schemas"]["ProviderInfo"][];
@@ -3974,6 +4528,244 @@ export interface components {
              * @enum {string}
              */
             kind: "server.process.stopping";
+        };
+        /** @description A durable conversation with an agent in a workspace. */
+        Session: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            workspace_id: string;
+            /** @description Its own, or its id. */
+            name: string;
+            title: string;
+            agent: string;
+            /** @description The version of the agent that it keeps until it is upgraded. */
+            agent_hash: string;
+            status: components["schemas"]["SessionStatus"];
+            suspension?: components["schemas"]["SessionSuspension"] | null;
+            failure?: components["schemas"]["SessionFailure"] | null;
+            /** @description Why the model stopped, if its latest run is completed. */
+            finish?: string | null;
+            /**
+             * Format: int32
+             * @description The number of its latest run, from 1; 0 before the first.
+             */
+            run: number;
+            /**
+             * Format: int32
+             * @description The latest step that the model is shown; 0 before the first.
+             */
+            last_step: number;
+            /**
+             * Format: int32
+             * @description The step that is under way.
+             */
+            open_step?: number | null;
+            /**
+             * Format: int64
+             * @description Raised by whatever makes earlier decisions void.
+             */
+            generation: number;
+            /** @description What the agent keeps for itself. */
+            state: {
+                [key: string]: unknown;
+            };
+            stop?: components["schemas"]["SessionStop"] | null;
+            limits: components["schemas"]["RunLimits"];
+            /** @description Of the latest run. */
+            usage: components["schemas"]["RunUsage"];
+            /** @description Of all runs. */
+            total_usage: components["schemas"]["RunUsage"];
+            /**
+             * Format: int64
+             * @description The sequence of the latest entry of its stream.
+             */
+            latest_sequence: number;
+            branched_from?: components["schemas"]["BranchPoint"] | null;
+            created_by: components["schemas"]["Principal"];
+            created_at: string;
+            updated_at: string;
+        };
+        /** @description A tool call that a model asked for. */
+        SessionCall: {
+            /** @description As the model named it. Unique within its session. */
+            id: string;
+            tool: string;
+            /** @description Who carries it out: `workspace`, `session`, `client`, `person` or `unknown`. */
+            place: string;
+            /** @description As the model wrote them; a string where they are no JSON. */
+            proposed: unknown;
+            /** @description What it is carried out with: what a person changed the arguments to, or what the model wrote. */
+            arguments: unknown;
+            decision?: components["schemas"]["SessionCallDecision"] | null;
+            /** @description `waiting`, `started` or `closed`. */
+            state: string;
+            /** @description What it waits for: `turn`, `approval`, `client` or `answer`. */
+            waits_for?: string | null;
+            /** Format: uuid */
+            approval_id?: string | null;
+            outcome?: components["schemas"]["SessionCallOutcome"] | null;
+            started_at?: string | null;
+            ended_at?: string | null;
+        };
+        /** @description What was decided about a call. */
+        SessionCallDecision: {
+            /** @description `allowed` (by the policies), `approved` or `denied`. */
+            decision: string;
+            by?: string | null;
+            /** @description The note, or the reason of a denial. */
+            note?: string | null;
+        };
+        /** @description How a tool call ended. */
+        SessionCallOutcome: {
+            /** @description `done`, `failed`, `denied` or `unknown` (begun, and nobody knows how it ended). */
+            kind: string;
+            /** @description What the model is told. */
+            result: unknown;
+            /**
+             * Format: int64
+             * @description How long the whole result is, where `result` is only its beginning.
+             */
+            whole_bytes?: number | null;
+        };
+        /** @description A session with an agent went on, waits, or ended; `phase` is idle, active, suspended, completed, failed or interrupted. */
+        SessionChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string} */
+                phase: "idle" | "active" | "suspended" | "completed" | "failed" | "interrupted";
+                /** Format: int32 */
+                run: number;
+                /** Format: uuid */
+                session_id: string;
+                /** @enum {string|null} */
+                suspended_by: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck" | null;
+            };
+            /** @enum {string} */
+            kind: "agent.session.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "agent.session.changed";
+        };
+        /**
+         * @description One entry of a session's stream.
+         *
+         *     `type` is one of `run_started`, `message_delivered`, `step_started`, `step_reset`, `text_delta`, `reasoning_delta`,
+         *     `call_delta`, `step_answered`, `call_proposed`, `approval_requested`, `call_decided`, `call_offered`, `call_started`,
+         *     `call_output`, `call_ended`, `step_ended`, `state_changed`, `suspended`, `resumed`, `interrupted`, `run_ended`. Other
+         *     fields belong to the type. A stream that must end before its reader wants it to says `closing` with a `code`, without
+         *     a sequence.
+         */
+        SessionEntry: {
+            /**
+             * Format: int64
+             * @description From 1; resume behind it.
+             */
+            sequence: number;
+            at: string;
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Why its latest run failed. */
+        SessionFailure: {
+            /** @description `model`, `model_refused`, `no_model`, `aborted`, `agent` or `internal`. */
+            kind: string;
+            /** @description For people. */
+            message: string;
+        };
+        /** @description A message to a session. */
+        SessionMessage: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            session_id: string;
+            author: components["schemas"]["Principal"];
+            parts: components["schemas"]["MessagePart"][];
+            mode: components["schemas"]["BusyMode"];
+            state: components["schemas"]["SessionMessageState"];
+            /** Format: int32 */
+            step?: number | null;
+            /** @description `cancelled`, `aborted` or `rewound`. */
+            dropped_because?: string | null;
+            client_id?: string | null;
+            created_at: string;
+        };
+        /**
+         * @description What became of a message. The last two are final.
+         * @enum {string}
+         */
+        SessionMessageState: "queued" | "delivered" | "dropped";
+        SessionPage: {
+            items: components["schemas"]["Session"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
+        };
+        /**
+         * @description What a session is doing.
+         * @enum {string}
+         */
+        SessionStatus: "idle" | "running" | "suspended" | "completed" | "failed" | "interrupted";
+        /** @description One call of the model with the tool calls that it asked for. */
+        SessionStep: {
+            /** Format: int32 */
+            number: number;
+            /**
+             * Format: uuid
+             * @description The session in which it was taken: this one, or the one it was branched from.
+             */
+            session_id: string;
+            /** Format: int32 */
+            run: number;
+            /** @description `asking`, `acting` or `closed`. */
+            phase: string;
+            /**
+             * Format: int32
+             * @description How often the model was asked.
+             */
+            attempt: number;
+            /** @description Who answered, `provider/name`. */
+            model?: string | null;
+            /** @description The messages that the model was first shown with this step. */
+            messages: string[];
+            blocks: components["schemas"]["AnswerBlock"][];
+            calls: components["schemas"]["SessionCall"][];
+            stop_reason?: string | null;
+            usage: components["schemas"]["TokenUsage"];
+            /**
+             * Format: int64
+             * @description Millionths of the currency's unit.
+             */
+            cost_micros: number;
+            started_at: string;
+            answered_at?: string | null;
+            ended_at?: string | null;
+        };
+        SessionStepPage: {
+            items: components["schemas"]["SessionStep"][];
+            /**
+             * Format: int32
+             * @description Pass as `after` for the next page; absent on the last.
+             */
+            next_after?: number | null;
+        };
+        /** @description Somebody asked for the run to stop. */
+        SessionStop: {
+            /** @description `interrupt` or `abort`. */
+            kind: string;
+            /** @description Tools that still run then are cut. */
+            deadline: string;
+            by: components["schemas"]["Principal"];
+        };
+        SessionSuspension: {
+            by: components["schemas"]["SuspendedBy"];
+            /** @description For people. */
+            reason: string;
         };
         /** @description What a workspace may spend in a month. */
         SetBudget: {
@@ -4074,6 +4866,55 @@ export interface components {
          * @enum {string}
          */
         Status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+        /** @description What the model was shown for a step. */
+        StepContext: {
+            model: string;
+            system: string;
+            turns: components["schemas"]["ContextTurn"][];
+            tools: components["schemas"]["ContextTool"][];
+            /** Format: int32 */
+            max_output_tokens?: number | null;
+            effort?: string | null;
+            output_schema?: unknown;
+            /** @description The provider's own. */
+            parameters: Record<string, unknown>;
+        };
+        /** @description A run that is to stop. */
+        StopRun: {
+            /**
+             * Format: int32
+             * @description The number of the run that is meant. If it is not under way, the answer is 409.
+             */
+            run: number;
+            /**
+             * Format: int32
+             * @description How long calls that run may still take; 10 unless told.
+             */
+            within_seconds?: number | null;
+        };
+        /** @description One version of a stored agent. It never changes. */
+        StoredAgent: {
+            name: string;
+            /** @description Of the content: the same content is the same version. */
+            hash: string;
+            /** @description With the defaults filled in. */
+            definition: Record<string, unknown>;
+            /** @description When this content was stored first. */
+            created_at: string;
+            created_by: components["schemas"]["Principal"];
+        };
+        /** @description What a tool of the caller gave, or a user answered: either `output` or `error`. */
+        SubmitToolResult: {
+            call_id: string;
+            /** @description Any JSON, `null` included. */
+            output?: unknown;
+            error?: string | null;
+        };
+        /**
+         * @description What a suspended session waits for.
+         * @enum {string}
+         */
+        SuspendedBy: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck";
         /** @description A sweep, as this process runs it. */
         Sweep: {
             name: string;
@@ -4431,6 +5272,25 @@ export interface components {
              */
             kind: "identity.token.revoked";
         };
+        /** @description Tokens, as the provider told them. */
+        TokenUsage: {
+            /**
+             * Format: int64
+             * @description Everything that was read, from the cache or not.
+             */
+            input_tokens: number;
+            /** Format: int64 */
+            cached_input_tokens: number;
+            /** Format: int64 */
+            cache_write_tokens: number;
+            /**
+             * Format: int64
+             * @description Everything that was written, reasoning included.
+             */
+            output_tokens: number;
+            /** Format: int64 */
+            reasoning_tokens: number;
+        };
         /** @description A tool that a model can be given. */
         Tool: {
             name: string;
@@ -4461,6 +5321,11 @@ export interface components {
             soft: number;
             /** Format: int64 */
             hard: number;
+        };
+        /** @description A session with the version of its agent that it had before. */
+        UpgradedSession: {
+            session: components["schemas"]["Session"];
+            previous_agent_hash: string;
         };
         /** @description Files that were uploaded to a workspace. */
         Uploaded: {
@@ -6269,6 +7134,727 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_agents: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredAgent"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, unknown>;
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredAgent"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredAgent"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_agent_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredAgent"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: {
+                /** @description Only those of this workspace. */
+                workspace_id?: string;
+                /** @description Only those with this agent, in any of its versions. */
+                agent?: string;
+                /**
+                 * @description Only those in this status. `idle` and `running` are told apart by a lease that comes and goes: a page of either
+                 *     may have fewer entries than `limit` before the last.
+                 */
+                status?: "idle" | "running" | "suspended" | "completed" | "failed" | "interrupted";
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSession"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_pending: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingWork"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    follow_session: {
+        parameters: {
+            query?: {
+                /** @description Only entries after this sequence; 0 unless told: from the start. */
+                after?: number;
+                /** @description Absent: the stream has no end. */
+                until?: "idle";
+            };
+            header?: {
+                /** @description Wins over `after`. */
+                "Last-Event-ID"?: number | null;
+            };
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["SessionEntry"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_session_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendSessionMessage"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_session_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_session_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionMessage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideCall"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submit_tool_result: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubmitToolResult"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    interrupt_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StopRun"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    abort_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StopRun"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeSession"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rewind_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewindSession"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    branch_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchSession"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upgrade_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpgradedSession"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_steps: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this one; 0 unless told. */
+                after?: number;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionStepPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_step_context: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                step: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepContext"];
+                };
             };
             default: {
                 headers: {

@@ -22,7 +22,7 @@ use warren_model::{
 };
 use warren_rules::messages::dispatch::{DeliveryEvent, Outcome};
 use warren_rules::messages::tasks;
-use warren_service::Error;
+use warren_service::{Context, Error};
 
 use super::files::{forget_copies, has_files};
 use super::follow::settles;
@@ -107,7 +107,7 @@ impl Deliveries {
             let report = DeliveryReport::of_agent(&delivery, DeliveryEvent::GivenBack);
             return self.settle(report).await.map(drop);
         };
-        let references = self.references_of(&delivery).await?;
+        let references = references_of(&self.0.context, &delivery).await?;
         let attempt = DeliveryAttempt {
             delivery_id: delivery.id,
             attempt: delivery.attempts,
@@ -126,23 +126,6 @@ impl Deliveries {
         let delivered = delivering.until_settled(&attempt).await;
         self.0.running.end(delivery.id);
         delivered
-    }
-
-    /// Other tasks that a message speaks of, as the agent knows them. Most speak of none, which costs no read.
-    async fn references_of(&self, delivery: &Delivery) -> Result<Vec<String>, Error> {
-        let said = delivery.message.reference_task_ids.clone();
-        if said.is_empty() {
-            return Ok(said);
-        }
-        let id = delivery.workspace_id;
-        let store = self.0.context.store();
-        let known = store.read(move |tx| {
-            tasks::references(&said, |reference| {
-                let task = tx.task(reference)?.filter(|task| task.workspace_id == id);
-                Ok::<_, Error>(task.and_then(|task| task.remote_id))
-            })
-        });
-        known.await
     }
 }
 
@@ -328,4 +311,21 @@ impl Heard {
 async fn until_left(deliveries: &Deliveries) {
     deliveries.0.context.stopping().cancelled().await;
     tokio::time::sleep(STOP_PATIENCE).await;
+}
+
+/// Other tasks that a message speaks of, as the agent knows them. Most speak of none, which costs no read.
+async fn references_of(context: &Context, delivery: &Delivery) -> Result<Vec<String>, Error> {
+    let said = delivery.message.reference_task_ids.clone();
+    if said.is_empty() {
+        return Ok(said);
+    }
+    let id = delivery.workspace_id;
+    let store = context.store();
+    let known = store.read(move |tx| {
+        tasks::references(&said, |reference| {
+            let task = tx.task(reference)?.filter(|task| task.workspace_id == id);
+            Ok::<_, Error>(task.and_then(|task| task.remote_id))
+        })
+    });
+    known.await
 }
