@@ -22,10 +22,15 @@ impl Definitions {
             .map_err(|problem| Error::with_detail(ErrorCode::InvalidAgent, problem.to_string()))
     }
 
+    /// Lets go on only who may store agents: what is wrong with a document is told to nobody else.
+    pub fn require_put(&self, who: &Identity) -> Result<(), Error> {
+        who.may_in_own_org(Action::WriteWorkspaces)
+    }
+
     /// Stores an agent. The same content again is the same version. Returns whether the content is new.
     #[tracing::instrument(name = "agent.definitions.put", skip_all)]
     pub async fn put(&self, who: &Identity, agent: AgentDefinition) -> Result<(StoredAgent, bool), Error> {
-        who.may_in_own_org(Action::WriteWorkspaces)?;
+        self.require_put(who)?;
         let stored = StoredAgent {
             org_id: who.token.org_id,
             version: agent.version(),

@@ -18,8 +18,6 @@ const MAX_CANDIDATES: u32 = 500;
 /// Of one search.
 pub const MAX_FOUND: u32 = 100;
 const MAX_TTL_SECONDS: u32 = 10 * 366 * 24 * 3_600;
-/// A write that names no version is the last word; so often it is tried against others.
-const MAX_TRIES: usize = 5;
 
 /// Something to be remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,20 +74,9 @@ impl Memories {
             scrubbed,
             request,
         };
-        let mut tries = 1;
-        loop {
-            let (work, id) = (write.clone(), self.context.entropy().id(now));
-            match self.context.store().write(move |tx| work.write(tx, id)).await {
-                Err(error)
-                    if error.code == ErrorCode::VersionConflict
-                        && write.request.expected_version.is_none()
-                        && tries < MAX_TRIES =>
-                {
-                    tries += 1;
-                }
-                done => return done,
-            }
-        }
+        // A write that names no version is the last word.
+        let (id, may_retry) = (self.context.entropy().id(now), write.request.expected_version.is_none());
+        self.context.write_with_retries(may_retry, move |tx| write.write(tx, id)).await
     }
 
     fn check(&self, request: &Remember) -> Result<(), Error> {

@@ -94,9 +94,9 @@ error_codes! {
     InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
     BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
     // Agents and sessions
-    InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; `warren agent check FILE` tells the same without a server.";
-    AgentNotFound = "agent_not_found", 404, "There is no such agent, or no such version of it.", "List agents with `warren agent ls`, or GET /api/v1/agents.";
-    SessionNotFound = "session_not_found", 404, "There is no such session.", "List sessions with `warren session ls`, or GET /api/v1/sessions.";
+    InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field.";
+    AgentNotFound = "agent_not_found", 404, "There is no such agent, or no such version of it.", "List agents with GET /api/v1/agents.";
+    SessionNotFound = "session_not_found", 404, "There is no such session.", "List sessions with GET /api/v1/sessions.";
     SessionExists = "session_exists", 409, "The org already has a session of this name.", "Choose another name, or go on with the one that is there.";
     SessionBusy = "session_busy", 409, "A run of the session is under way.", "Wait for its end, send the message with `mode` queue, steer or interrupt, or stop the run.";
     StaleRun = "stale_run", 409, "That run is not under way.", "Read the session again; `run` is the number of its latest run.";

@@ -338,8 +338,19 @@ impl Bed {
     }
 
     pub async fn wait_for(&self, id: WorkspaceId, status: Status) -> Workspace {
-        eventually(status.as_str(), async || self.status(id).await == status).await;
-        self.row(id).await
+        let waiting = async {
+            loop {
+                let row = self.row(id).await;
+                if row.status == status {
+                    return row;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(row) => row,
+            Err(_) => panic!("did not become {status}: {:?}", self.row(id).await),
+        }
     }
 
     pub async fn remove(&self, id: WorkspaceId) -> Removal {

@@ -7,7 +7,7 @@ use crate::warren::Machine;
 /// Far above the goals (100 ms, 40 MB), which hold for a release build on a quiet machine and are measured by
 /// `make bench`: this finds what makes a start slow or large by a multiple.
 const GENEROUS_TIME: Duration = Duration::from_secs(10);
-const GENEROUS_KB: u64 = 80_000;
+const GENEROUS_KB: u64 = 60_000;
 
 fn exchange(address: &str, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -31,9 +31,10 @@ fn the_first_page_comes_at_once_and_an_idle_server_is_small() {
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(started.elapsed() < GENEROUS_TIME, "{:?}", started.elapsed());
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.process_id())).unwrap();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    let resident_kb: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-    assert!(resident_kb < GENEROUS_KB, "{resident_kb} kB");
+    // What it has made itself. The pages of the program, which are many where it is not optimised, are not counted.
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let own_kb: u64 = own.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(own_kb < GENEROUS_KB, "{own_kb} kB");
 }
 
 // S22, sec/W05

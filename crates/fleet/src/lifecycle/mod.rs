@@ -7,8 +7,10 @@ pub(crate) use signals::{
     apply_signal_knowing, event_of,
 };
 
+use std::time::Duration;
+
 use warren_model::{
-    AuditAction, AuditDetails, Desired, ErrorCode, Mending, Principal, Workspace, WorkspaceId,
+    AuditAction, AuditDetails, Desired, ErrorCode, Mending, Principal, Status, Workspace, WorkspaceId,
 };
 use warren_rules::lifecycle::Signal;
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -17,6 +19,9 @@ use warren_workspace::Registry;
 use crate::access::WorkspaceAccess;
 use crate::reconciler::Reconciler;
 use crate::workspaces::live_row;
+
+/// How long a reset waits for the worker that failed to end.
+const RESET_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Changes what is wanted of workspaces. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -127,7 +132,11 @@ impl Lifecycle {
     /// Has a failed workspace tried again (W14: operators only).
     #[tracing::instrument(name = "fleet.lifecycle.reset", skip_all, fields(workspace.id = %id))]
     pub async fn reset(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        self.access.get(who, Action::Operate, id).await?;
+        let known = self.access.get(who, Action::Operate, id).await?;
+        if known.status == Status::Failed {
+            // The worker that failed may not have said so itself yet: its word would come after the reset and undo it.
+            let _ = tokio::time::timeout(RESET_PATIENCE, self.reconciler.idle(id)).await;
+        }
         // The registry may not have tried it in this process; then it has nothing to forget.
         let _ = self.registry.reset(id);
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));

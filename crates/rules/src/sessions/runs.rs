@@ -2,12 +2,12 @@
 
 use warren_model::session::{
     BusyMode, FailureKind, LoopWatch, Phase, QueuedState, RunUsage, SessionFailure, SessionMessage, Step,
-    StepPhase, StopReason, StreamItem, Suspension, TokenUsage,
+    StepPhase, StopReason, StreamItem, Suspension, TokenUsage, ToolCall,
 };
 
 use super::inputs::{ModelFailure, ModelTrouble, ReceivedAnswer};
 use super::{Change, MAX_ATTEMPTS, Refusal, limits, loops, state};
-use warren_model::Backoff;
+use warren_model::{Backoff, Timestamp};
 
 /// A provider that asks for more patience than this is asked again all the same.
 const MAX_RETRY_WAIT_MS: u64 = 3_600_000;
@@ -300,7 +300,7 @@ impl Change<'_> {
         }
         let session = self.session();
         session.open_step = None;
-        let spent_ms = u64::try_from(now.ms_since(step.started_at)).unwrap_or(0);
+        let spent_ms = working_ms(&step, now);
         session.usage.active_ms += spent_ms;
         session.total_usage.active_ms += spent_ms;
         session.lineage.push(step.session_id, step.number);
@@ -335,6 +335,14 @@ impl Change<'_> {
             self.begin_run();
         }
     }
+}
+
+/// How long a step worked: until its answer, and then as long as its longest call ran. Waiting for people does not count.
+fn working_ms(step: &Step, now: Timestamp) -> u64 {
+    let between = |from: Timestamp, to: Timestamp| u64::try_from(to.ms_since(from)).unwrap_or(0);
+    let of_call = |call: &ToolCall| Some(between(call.started_at?, call.ended_at?));
+    let asking = between(step.started_at, step.answered_at.unwrap_or(now));
+    asking + step.calls.iter().filter_map(of_call).max().unwrap_or(0)
 }
 
 fn wait_ms(retry: u32) -> u64 {

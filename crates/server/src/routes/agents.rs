@@ -77,6 +77,7 @@ pub(super) async fn put(
     PathName(name): PathName,
     document: Document,
 ) -> Result<Response, Failure> {
+    app.agents.definitions.require_put(&who)?;
     let invalid = |detail: String| Failure::new(ErrorCode::InvalidAgent, detail);
     let name: AgentName = name.parse().map_err(|error| invalid(format!("name: {error}")))?;
     let mut value = document.value;

@@ -145,14 +145,15 @@ async fn a_read_only_token_changes_nothing() {
     let bundle = warren.get(&format!("/api/v1/workspaces/{id}/bundle")).await.json();
     for (method, route, path) in routes(&id) {
         // What has an id of its own that is no workspace's is asked for in the matrix of routes and credentials.
-        let is_elsewhere =
-            ["/api/v1/schedules/", "/api/v1/approvals/"].iter().any(|head| route.starts_with(head));
+        let elsewhere = ["/api/v1/schedules/", "/api/v1/approvals/", "/api/v1/sessions/"];
+        let is_elsewhere = elsewhere.iter().any(|head| route.starts_with(head));
         if method == "GET" || is_public(&method, &route) || route == "/api/v1/sign-in" || is_elsewhere {
             continue;
         }
         let path = if route.contains("/files") { format!("{path}?path=x") } else { path };
         let body = match route.as_str() {
             "/api/v1/workspaces" => json!({ "name": "x", "provider": memory() }),
+            "/api/v1/sessions" => json!({ "workspace_id": id, "agent": "x" }),
             "/api/v1/tokens" => json!({ "kind": "user", "name": "x", "scopes": ["workspaces:read"] }),
             route if route.ends_with("exec") || route.ends_with("processes") => {
                 json!({ "argv": ["true"] })

@@ -14,7 +14,8 @@ turns:
     calls: [{ tool: workspace_write_file, arguments: { path: a.txt, content: "x" } }]
     chunk_characters: 5
     delay_ms: 20
-  - text: "That is all there is to say about it."
+  - when: { called: workspace_write_file }
+    text: "That is all there is to say about it."
     chunk_characters: 5
     delay_ms: 20
 "#;
