@@ -50,7 +50,6 @@ struct Inner {
     owned: Mutex<std::collections::HashMap<SessionId, Arc<Notify>>>,
     /// Claims under way, so that two wake-ups do not both try.
     claiming: Mutex<HashSet<SessionId>>,
-    look: Notify,
 }
 
 impl Engine {
@@ -70,7 +69,6 @@ impl Engine {
             streams,
             owned: Mutex::default(),
             claiming: Mutex::default(),
-            look: Notify::new(),
         }))
     }
 
@@ -203,7 +201,6 @@ impl Engine {
             }
             tokio::select! {
                 () = tokio::time::sleep(self.0.config.look_every) => {}
-                () = self.0.look.notified() => {}
                 () = self.0.context.stopping().cancelled() => return,
             }
         }

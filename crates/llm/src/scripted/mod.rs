@@ -14,6 +14,7 @@ mod script;
 
 pub(crate) use conversation::{Conversation, SeenCall};
 pub use play::ScriptedModel;
+#[cfg(feature = "server")]
 pub(crate) use play::{Piece, Plan, ScriptPlayer};
 pub use script::{Condition, Fault, FaultKind, Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
 
