@@ -98,6 +98,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(sessions::history::upgrade))
         .routes(routes!(sessions::history::steps))
         .routes(routes!(sessions::history::context))
+        .routes(routes!(sessions::history::checkpoints))
         .routes(routes!(approvals::create, approvals::list_of_workspace))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))

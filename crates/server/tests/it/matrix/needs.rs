@@ -141,6 +141,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("upgrade_session", Need::On(Deed::Use)),
     ("list_steps", Need::On(Deed::See)),
     ("show_step_context", Need::On(Deed::See)),
+    ("list_checkpoints", Need::On(Deed::See)),
     ("request_approval", Need::On(Deed::Use)),
     ("list_workspace_approvals", Need::On(Deed::See)),
     ("list_approvals", Need::InOrg(Scope::WorkspacesRead)),
