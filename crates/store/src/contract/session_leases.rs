@@ -92,6 +92,23 @@ pub async fn an_owner_who_was_taken_over_cannot_write_or_renew(store: Arc<dyn St
     assert!(!renew(&*store, row.id, next.epoch, late.plus_ms(9_000)).await);
 }
 
+// A2, A3: the only process on a database knows that whoever held a lease is gone
+pub async fn leases_that_are_ended_can_be_claimed_at_once(store: Arc<dyn Store>) {
+    let (held, resting) = (new_session(&*store).await, new_session(&*store).await);
+    let before = claim(&*store, held.id, "gone", NOW).await.expect("it is free");
+    let end = || store.write::<_, Error, _>(|tx| tx.end_leases_of_others("next", NOW.plus_ms(1)));
+    let own = claim(&*store, new_session(&*store).await.id, "next", NOW).await.expect("it is free");
+    assert_eq!((end().await, end().await), (Ok(1), Ok(0)));
+    assert!(renew(&*store, own.id, own.epoch, NOW.plus_ms(2_000)).await, "its own it keeps");
+    assert!(claimable(&*store, NOW.plus_ms(1)).await.contains(&resting.id));
+    let late = store
+        .write::<_, Error, _>(move |tx| tx.check_session_epoch(before.id, before.epoch, NOW.plus_ms(1)))
+        .await;
+    assert_eq!(late, Err(Error::LeaseLost), "one that is not gone after all cannot write");
+    let next = claim(&*store, held.id, "next", NOW.plus_ms(1)).await.expect("its lease was ended");
+    assert_eq!(next.epoch, before.epoch + 1);
+}
+
 // A2: the takeover waits for the write that is under way, or the write is refused
 pub async fn a_takeover_and_a_guarded_write_do_not_pass_each_other(store: Arc<dyn Store>) {
     for _ in 0..10 {
