@@ -86,6 +86,10 @@ fn client_of(server: &Server) -> Client {
 // A2, A4, A7, A8, A30-A34, A60, A63, Q21
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_under_a_load_of_sessions_nothing_is_lost_repeated_orphaned_or_stuck() {
+    tokio::task::LocalSet::new().run_until(kill_under_load()).await;
+}
+
+async fn kill_under_load() {
     let environment = warren_doors::Environment::of_process();
     let number =
         |name: &str, usual: u64| environment.get(name).map_or(usual, |text| text.parse().expect("a number"));
@@ -109,7 +113,7 @@ async fn killed_under_a_load_of_sessions_nothing_is_lost_repeated_orphaned_or_st
     let mut people = tokio::task::JoinSet::new();
     for number in 0..PEOPLE {
         let person = Person::new(number, seed, gate.clone());
-        people.spawn(person.live());
+        people.spawn_local(person.live());
     }
     let mut dice = Dice::new(seed);
     for round in 0..kills {

@@ -211,7 +211,7 @@ fn count_steps(database: &Connection, counts: &mut Counts) {
                 AND c.state = 'closed' AND json_extract(c.call, '$.state.outcome') IS NOT NULL) FROM session_steps s";
     let read = |row: &rusqlite::Row<'_>| {
         let place: (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok((place, row.get::<_, String>(3)?, row.get::<_, usize>(4)?, row.get::<_, usize>(5)?))
+        Ok((place, row.get::<_, String>(3)?, row.get::<_, u32>(4)?, row.get::<_, u32>(5)?))
     };
     for ((session, number, phase), detail, calls, closed) in rows(database, sql, read) {
         counts.steps += 1;
@@ -224,7 +224,7 @@ fn count_steps(database: &Connection, counts: &mut Counts) {
             .map(|block| block["index"].as_u64())
             .collect();
         named.sort_unstable();
-        let is_whole = named.iter().copied().eq((0..calls as u64).map(Some));
+        let is_whole = named.iter().copied().eq((0..u64::from(calls)).map(Some));
         if phase != "closed" || closed != calls || !is_whole {
             counts.orphans += 1;
             counts.failures.push(format!(
@@ -234,12 +234,12 @@ fn count_steps(database: &Connection, counts: &mut Counts) {
     }
     let sql = "SELECT count(*) FROM session_calls c WHERE NOT EXISTS \
                (SELECT 1 FROM session_steps s WHERE s.session_id = c.session_id AND s.number = c.step)";
-    let homeless: usize = database.query_row(sql, [], |row| row.get(0)).unwrap();
-    counts.orphans += homeless;
+    let homeless: u32 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    counts.orphans += homeless as usize;
     let sql = "SELECT count(*) FROM approvals WHERE session_id IS NOT NULL AND state = 'pending'";
-    let waiting: usize = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    let waiting: u32 = database.query_row(sql, [], |row| row.get(0)).unwrap();
     if homeless + waiting > 0 {
-        counts.stuck += waiting;
+        counts.stuck += waiting as usize;
         counts
             .failures
             .push(format!("{homeless} calls without a step, {waiting} questions that nobody needs"));
@@ -252,15 +252,15 @@ fn count_runs(database: &Connection, counts: &mut Counts) {
                JOIN session_stream t ON t.session_id = s.id \
                WHERE json_extract(t.item, '$.type') IN ('run_started', 'run_ended')";
     let read = |row: &rusqlite::Row<'_>| {
-        let of: (String, u64) = (row.get(0)?, row.get(1)?);
-        Ok((of, (row.get::<_, String>(2)?, row.get::<_, u64>(3)?)))
+        let of: (String, u32) = (row.get(0)?, row.get(1)?);
+        Ok((of, (row.get::<_, String>(2)?, row.get::<_, u32>(3)?)))
     };
-    let mut seen: BTreeMap<(String, u64), BTreeMap<(String, u64), usize>> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, u32), BTreeMap<(String, u32), usize>> = BTreeMap::new();
     for (of, what) in rows(database, sql, read) {
         *seen.entry(of).or_default().entry(what).or_default() += 1;
     }
     for ((session, runs), seen) in seen {
-        counts.runs += usize::try_from(runs).unwrap();
+        counts.runs += runs as usize;
         for run in 1..=runs {
             let times = |what: &str| seen.get(&(what.to_owned(), run)).copied().unwrap_or(0);
             if (times("run_started"), times("run_ended")) != (1, 1) {
@@ -292,7 +292,7 @@ fn count_stream(database: &Connection, story: &Story, counts: &mut Counts) {
         "SELECT sequence FROM session_stream WHERE session_id = '{}' AND NOT is_delta ORDER BY sequence",
         story.session_id
     );
-    let kept: Vec<u64> = rows(database, &sql, |row| row.get(0));
+    let kept: Vec<u64> = rows(database, &sql, |row| Ok(u64::from(row.get::<_, u32>(0)?)));
     if read_ones != kept {
         fault(format!("{} entries are kept, and these were read: {read_ones:?} of {kept:?}", kept.len()));
     }
@@ -301,7 +301,7 @@ fn count_stream(database: &Connection, story: &Story, counts: &mut Counts) {
         "SELECT number, detail FROM session_steps WHERE session_id = '{}' AND answered_at IS NOT NULL",
         story.session_id
     );
-    let stored = rows(database, &sql, |row| Ok((row.get::<_, u64>(0)?, row.get::<_, String>(1)?)));
+    let stored = rows(database, &sql, |row| Ok((u64::from(row.get::<_, u32>(0)?), row.get::<_, String>(1)?)));
     let shown = texts_of(&story.entries);
     for (number, detail) in stored {
         let detail: Value = serde_json::from_str(&detail).unwrap();
