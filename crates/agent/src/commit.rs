@@ -154,7 +154,12 @@ pub(crate) fn apply(
         is_owner: change.epoch.is_some(),
     };
     let mut open = before.clone();
-    let mut outputs = Outputs { told: change.deltas.clone(), ..Outputs::default() };
+    // What an answer said of a step that somebody closed meanwhile is nobody's any more.
+    let open_step = before.session.open_step.filter(|_| before.session.phase == Phase::Active);
+    let is_of_open_step = |item: &&StreamItem| open_step.is_some() && item.step() == open_step;
+    let told: Vec<_> = change.deltas.iter().filter(is_of_open_step).cloned().collect();
+    let has_deltas = !told.is_empty();
+    let mut outputs = Outputs { told, ..Outputs::default() };
     let mut new_messages = Vec::new();
     for input in &change.inputs {
         if let Input::Message(message) = input {
@@ -166,7 +171,7 @@ pub(crate) fn apply(
         open = advanced.open.clone();
         merge(&mut outputs, advanced);
     }
-    if outputs.has_changed || !change.deltas.is_empty() {
+    if outputs.has_changed || has_deltas {
         write(tx, change, &before, &mut open, &outputs, &new_messages)?;
     }
     let first = before.session.latest_sequence + 1;
@@ -234,6 +239,24 @@ fn merge(all: &mut Outputs, advanced: Advanced) {
     all.void.extend(void);
     all.spending_micros += spending_micros;
     all.has_changed |= has_changed;
+}
+
+/// Writes pieces of an answer that is on its way, and nothing else: that happens often. Nothing if the session is not what
+/// its owner takes it for; a whole change finds out.
+pub(crate) fn show(
+    tx: &mut dyn WriteTx,
+    session: &Session,
+    step: u32,
+    now: Timestamp,
+    deltas: &[StreamItem],
+) -> Result<Option<Vec<StreamEntry>>, Error> {
+    let count = deltas.len() as u64;
+    let Some(latest) = tx.take_sequences(session.id, session.epoch, step, now, count)? else {
+        return Ok(None);
+    };
+    let entries = number(latest - count + 1, now, deltas.to_vec());
+    tx.append_stream(session.id, &entries)?;
+    Ok(Some(entries))
 }
 
 fn number(first: u64, at: Timestamp, told: Vec<StreamItem>) -> Vec<StreamEntry> {

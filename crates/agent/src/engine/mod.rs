@@ -24,7 +24,7 @@ use warren_model::{Principal, SessionId, Timestamp};
 use warren_operations::Operations;
 use warren_rules::sessions::Input;
 use warren_service::{Context, Error};
-use warren_store::Store;
+use warren_store::{Store, WriteTx};
 
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
@@ -76,7 +76,10 @@ impl Engine {
     pub(crate) fn start(&self) {
         let engine = self.clone();
         let span = tracing::info_span!("agent.engine.look");
-        self.0.context.spawn(span, async move { engine.look_again_and_again().await });
+        self.0.context.spawn(span, async move {
+            engine.end_leases_of_the_dead().await;
+            engine.look_again_and_again().await;
+        });
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -192,6 +195,20 @@ impl Engine {
 
     fn lease_end(&self, now: Timestamp) -> Timestamp {
         now.plus_ms(i64::try_from(self.0.config.lease.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    /// Sessions of a process that is gone need not wait for the end of its leases.
+    async fn end_leases_of_the_dead(&self) {
+        if !self.0.config.is_alone {
+            return;
+        }
+        let (now, owner) = (self.0.context.now(), self.0.context.instance().to_owned());
+        let ended = move |tx: &mut dyn WriteTx| tx.end_leases_of_others(&owner, now).map_err(Error::from);
+        match self.store().write(ended).await {
+            Ok(0) => {}
+            Ok(sessions) => tracing::info!(sessions, "sessions of an earlier process are taken up"),
+            Err(error) => tracing::warn!(%error, "leases of an earlier process end by themselves"),
+        }
     }
 
     async fn look_again_and_again(&self) {

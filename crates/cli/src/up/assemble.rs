@@ -96,6 +96,8 @@ async fn put_together(
         entropy: Arc::clone(&entropy),
         limits,
     });
+    // The lock of the data folder is held by this process alone.
+    let is_alone = !store.is_shared();
     let replica = if store.is_shared() {
         Replica::new(&folder.replica(&*entropy)?, services.clone())
     } else {
@@ -148,7 +150,7 @@ async fn put_together(
         fleet,
         operations: operations.clone(),
         models: Arc::new(models),
-        config: AgentConfig::default(),
+        config: AgentConfig { is_alone, ..AgentConfig::default() },
     });
     exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
     let parts = ServerParts {

@@ -25,6 +25,7 @@ mod pty;
 mod refusals;
 mod runners;
 mod secrets;
+mod session_kills;
 mod shell;
 mod shutdown;
 mod start_up;
