@@ -25,6 +25,7 @@ mod pty;
 mod refusals;
 mod runners;
 mod secrets;
+mod sessions;
 mod shell;
 mod shutdown;
 mod start_up;

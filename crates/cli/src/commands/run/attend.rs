@@ -259,7 +259,8 @@ impl Attendance<'_> {
         let (label, reason) = (visible(&label(approval)), visible(&approval.reason));
         self.screen.talk(&format!("{question} May it? {label}  ({reason})"))?;
         let arguments = approval.call.as_ref().map_or(&approval.context, |call| &call.arguments);
-        for line in argument_lines(arguments) {
+        let is_all_said = approval.call.as_ref().is_some_and(|call| labels::says_all(&call.tool, arguments));
+        for line in if is_all_said { Vec::new() } else { argument_lines(arguments) } {
             let line = self.screen.painted(&format!("  {}", visible(&line)), Tone::Quiet);
             self.screen.talk(&line)?;
         }
@@ -533,9 +534,12 @@ impl Attendance<'_> {
                 self.screen.talk(&format!("  {}", visible(command)))?;
             }
         }
-        if session.status != SessionStatus::Interrupted {
-            self.screen
-                .talk(&format!("Then follow it with `warren session resume {}`.", visible(&session.name)))?;
+        let is_resumed = |wait: &Wait| wait.commands.iter().any(|command| command.contains(" resume "));
+        if !waits.iter().all(is_resumed) {
+            let (name, after) = (visible(&session.name), self.link.after);
+            self.screen.talk(&format!(
+                "Then see what comes of it with `warren session follow {name} --after {after}`."
+            ))?;
         }
         Ok(())
     }

@@ -19,6 +19,18 @@ pub(in crate::commands) fn call(tool: &str, arguments: &Value) -> String {
     if rest.is_empty() { tool.to_owned() } else { format!("{tool} {}", shortened(&rest, MAX_LABEL)) }
 }
 
+/// Whether a call's line says all that there is to say about it.
+pub(super) fn says_all(tool: &str, arguments: &Value) -> bool {
+    let Value::Object(fields) = arguments else { return false };
+    match fields.iter().next() {
+        None => true,
+        Some((_, Value::String(text))) if fields.len() == 1 => {
+            call(tool, arguments) == format!("{tool} {text}")
+        }
+        Some(_) => false,
+    }
+}
+
 /// What says most about a call: a command, a path, a question. Otherwise everything.
 fn of_fields(fields: &Map<String, Value>) -> String {
     if let Some(Value::Array(words)) = fields.get("argv") {
@@ -80,6 +92,10 @@ fn of_result(result: &Value) -> String {
     let Value::Object(fields) = result else {
         return if result.is_null() { String::new() } else { scalar(result) };
     };
+    if let Some(error) = fields.get("error").and_then(Value::as_object) {
+        let part = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
+        return format!("{}: {}", part("code"), part("message"));
+    }
     let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::trim_end);
     if let (Some(stdout), Some(stderr)) = (text("stdout"), text("stderr")) {
         let mut parts: Vec<String> =
@@ -121,6 +137,19 @@ mod tests {
         assert_eq!(long.chars().count(), 2 + MAX_LABEL + 1, "{long}");
     }
 
+    // S12, A30: who decides sees everything
+    #[test]
+    fn a_line_that_leaves_something_out_is_known() {
+        assert!(says_all("workspace_rm", &json!({ "path": "a.txt" })));
+        for more in [
+            json!({ "path": "a", "content": "b" }),
+            json!({ "path": "a\nb" }),
+            json!({ "path": "x".repeat(500) }),
+        ] {
+            assert!(!says_all("workspace_rm", &more), "{more}");
+        }
+    }
+
     // S12
     #[test]
     fn a_result_is_shown_by_its_first_lines() {
@@ -131,6 +160,7 @@ mod tests {
         );
         assert_eq!(preview(&json!({ "exit_code": 0, "stdout": "", "stderr": "" })), Vec::<String>::new());
         assert_eq!(preview(&json!({ "ok": true })), [r#"{"ok":true}"#]);
+        assert_eq!(preview(&json!({ "error": { "code": "a", "message": "b" } })), ["a: b"]);
         assert!(preview(&Value::Null).is_empty());
         let many: String = (0..20).map(|number| format!("{number}\n")).collect();
         let shown = preview(&json!(many));

@@ -344,11 +344,14 @@ async fn tell_workspace(
         context.output.note(&format!("Workspace {name} is removed."));
         return Ok(true);
     }
-    if removes {
-        context.output.note(&format!(
-            "Workspace {name} stays until the session has ended; then: `warren ws rm {name}`."
-        ));
-    } else if !context.output.is_json {
+    if context.output.is_json && !removes {
+        return Ok(false);
+    }
+    if is_unfinished {
+        context
+            .output
+            .note(&format!("Workspace {name} stays for it; once it has ended: `warren ws rm {name}`."));
+    } else {
         context.output.note(&format!("Workspace {name} stays; remove it with `warren ws rm {name}`."));
     }
     Ok(false)

@@ -54,6 +54,7 @@ impl<'a> Screen<'a> {
                 self.talk(&format!("→ {}", visible(&label)))?;
                 self.calls.insert(text("call_id").to_owned(), ShownCall { label, has_output: false });
             }
+            "call_decided" => self.call_decided(text("call_id"), value("decision"))?,
             "call_output" => {
                 self.dimmed(Line::Printed, text("text"))?;
                 self.calls.entry(text("call_id").to_owned()).or_default().has_output = true;
@@ -69,6 +70,19 @@ impl<'a> Screen<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What a person decided, where it says more than that the call goes on.
+    fn call_decided(&mut self, call: &str, decision: &Value) -> Outcome<()> {
+        let Some(edited) = decision.get("arguments").filter(|arguments| !arguments.is_null()) else {
+            return Ok(());
+        };
+        let by = decision.get("by").and_then(Value::as_str).unwrap_or_default();
+        let shown = self.calls.entry(call.to_owned()).or_default();
+        let tool = shown.label.split(' ').next().unwrap_or_default().to_owned();
+        shown.label = labels::call(&tool, edited);
+        let line = format!("  {by} changed it to: {}", shown.label);
+        self.talk(&self.painted(&visible(&line), Tone::Quiet))
     }
 
     fn call_ended(&mut self, call: &str, outcome: &str, result: &Value) -> Outcome<()> {

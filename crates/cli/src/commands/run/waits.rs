@@ -15,12 +15,12 @@ pub(in crate::commands) struct Wait {
 /// Everything that somebody outside has to do.
 pub(in crate::commands) fn waits(session: &Session, pending: &PendingWork) -> Vec<Wait> {
     let name = &session.name;
+    if session.status == SessionStatus::Interrupted {
+        let what = "somebody to go on with it: it was interrupted".to_owned();
+        return vec![Wait { what, commands: vec![format!("warren session resume {name}")] }];
+    }
     let mut waits: Vec<Wait> = pending.approvals.iter().map(|one| of_approval(name, one)).collect();
     waits.extend(pending.calls.iter().map(|one| of_call(name, one)));
-    if session.status == SessionStatus::Interrupted {
-        let what = "it was interrupted".to_owned();
-        waits.push(Wait { what, commands: vec![format!("warren session resume {name}")] });
-    }
     let Some(suspension) = &session.suspension else { return waits };
     let resume = match suspension.by {
         SuspendedBy::Budget => format!("warren session resume {name} --steps COUNT"),
@@ -29,7 +29,8 @@ pub(in crate::commands) fn waits(session: &Session, pending: &PendingWork) -> Ve
             return waits;
         }
     };
-    waits.push(Wait { what: suspension.reason.clone(), commands: vec![resume] });
+    let what = format!("somebody to go on with it: {}", suspension.reason);
+    waits.push(Wait { what, commands: vec![resume] });
     waits
 }
 

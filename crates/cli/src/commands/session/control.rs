@@ -45,6 +45,8 @@ async fn decide(
             only(&which.session, ids, which.all, "approval", &pending)?
         }
     };
+    // What comes of it is behind this.
+    let after = client.session(&which.session).await?.latest_sequence;
     let mut decided: Vec<Approval> = Vec::with_capacity(ids.len());
     for approval_id in ids {
         let decision =
@@ -60,7 +62,10 @@ async fn decide(
     for approval in &decided {
         context.output.line(&format!("{}  {}", approval.id, word(approval.state)))?;
     }
-    context.output.note(&format!("Follow what comes of it with `warren session resume {}`.", which.session));
+    context.output.note(&format!(
+        "See what comes of it with `warren session follow {} --after {after}`.",
+        which.session
+    ));
     Ok(())
 }
 

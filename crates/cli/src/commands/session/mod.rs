@@ -157,7 +157,9 @@ async fn resume(context: &Context, client: Client, arguments: &ResumeArguments) 
         SessionStatus::Completed | SessionStatus::Failed | SessionStatus::Interrupted => false,
     };
     let after = session.latest_sequence;
-    let session = if goes_on_by_itself && !has_limits {
+    // Whoever decided what it waited for may come back when everything is done.
+    let is_done = session.status == SessionStatus::Completed && !has_limits;
+    let session = if is_done || (goes_on_by_itself && !has_limits) {
         session
     } else {
         let resume = ResumeSession { limits: has_limits.then_some(limits) };
