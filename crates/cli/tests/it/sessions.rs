@@ -253,7 +253,7 @@ fn a_run_outlives_its_server_and_shows_nothing_twice() {
     pty.type_in("y\r");
     pty.see(GONE);
     assert_eq!(pty.wait(), Some(0), "{}", pty.screen());
-    for once in ["Welcome!", "→ workspace_run cat", "✓ workspace_rm", GONE] {
+    for once in ["Welcome!", "→ workspace_run cat", "\u{1b}[0m workspace_rm hello.txt", GONE] {
         assert_eq!(pty.screen().matches(once).count(), 1, "{once}: {}", pty.screen());
     }
 }
@@ -390,7 +390,7 @@ fn what_is_wrong_with_a_run_is_told_with_its_place_and_leaves_nothing_behind() {
     run(&["--session", "a\u{1b}[31m"]).expect_error(2, "invalid_usage");
     run(&["--provider", "balloon"]).expect_error(1, "invalid_config");
     machine.run(&["run", "--agent", "helper", "--json"]).expect_error(2, "invalid_usage");
-    machine.run(&["run", " ", "--json"]).expect_error(1, "invalid_message");
+    machine.run(&["run", " ", "--json"]).expect_error(2, "invalid_usage");
     assert_eq!(machine.run(&["ws", "ls", "--json"]).expect_ok().json(), json!([]), "nothing is left behind");
     assert_eq!(machine.run(&["agent", "ls", "--json"]).expect_ok().json()[0]["name"], "helper");
 

@@ -405,9 +405,9 @@ impl Attendance<'_> {
 
     /// Asks one thing. Entries that come meanwhile are kept; one that ends `call_id` ends the question.
     async fn ask(&mut self, prompt: &str, call_id: &str) -> Outcome<Asked> {
-        self.screen.prompt(prompt)?;
         let mut keyboard = self.keyboard.take().unwrap_or_else(Keyboard::open);
         keyboard.forget();
+        self.screen.prompt(prompt)?;
         let asked = loop {
             tokio::select! {
                 _ = self.interrupts.recv() => {

@@ -103,15 +103,19 @@ pub(crate) async fn run(context: &Context, arguments: RunArguments) -> Outcome<E
 
 fn prompt(arguments: &RunArguments) -> Outcome<String> {
     let is_guided = arguments.agent.is_none() && arguments.model.is_none() && arguments.session.is_none();
-    match arguments.prompt.as_deref() {
-        Some("-") => standard_input(),
-        Some(prompt) => Ok(prompt.to_owned()),
-        None if is_guided => Ok(GUIDED_PROMPT.to_owned()),
-        None => Err(Report::new(ErrorCode::InvalidUsage)
+    let prompt = match arguments.prompt.as_deref() {
+        Some("-") => standard_input()?,
+        Some(prompt) => prompt.to_owned(),
+        None if is_guided => GUIDED_PROMPT.to_owned(),
+        None => String::new(),
+    };
+    if prompt.trim().is_empty() {
+        return Err(Report::new(ErrorCode::InvalidUsage)
             .because("the agent has to be told something")
             .hint("Give a prompt: `warren run \"What is in this workspace?\" …`.")
-            .into()),
+            .into());
     }
+    Ok(prompt)
 }
 
 /// All of standard input, as text.
