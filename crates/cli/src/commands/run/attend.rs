@@ -187,7 +187,6 @@ impl Attendance<'_> {
                 if is_untouched { self.end(session, Exit::OK, false).await.map(Some) } else { Ok(None) }
             }
             SessionStatus::Suspended => self.rest_suspended().await,
-            SessionStatus::Interrupted if self.is_awaited().await? => Ok(None),
             SessionStatus::Interrupted => self.end(session, Exit::INTERRUPTED, true).await.map(Some),
             SessionStatus::Completed | SessionStatus::Failed if self.is_awaited().await? => Ok(None),
             SessionStatus::Completed => self.end(session, Exit::OK, false).await.map(Some),
@@ -202,7 +201,8 @@ impl Attendance<'_> {
         let session = self.session().await?;
         let pending = self.pending().await?;
         let is_for_time = session.suspension.as_ref().is_some_and(|one| one.by == SuspendedBy::Timer);
-        let is_over = session.status != SessionStatus::Suspended || session.latest_sequence > self.link.after;
+        let has_more = session.latest_sequence > self.link.after || !self.heard.is_empty();
+        let is_over = session.status != SessionStatus::Suspended || has_more;
         if is_over || is_for_time || waits(&session, &pending).is_empty() {
             return Ok(None);
         }

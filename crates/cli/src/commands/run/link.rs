@@ -10,6 +10,7 @@ use warren_api::client::{Client, Error, FollowSession, Frames};
 use warren_model::{Backoff, ErrorCode};
 
 use crate::context::Context;
+use crate::exit::Exit;
 use crate::failure::{Failure, Outcome, Report};
 
 const PAUSES: Backoff = Backoff::doubling(100, 2_000);
@@ -128,10 +129,34 @@ impl<'a> Link<'a> {
             if tries == 0 {
                 self.context.output.note(&self.lost());
             }
-            tokio::time::sleep(PAUSES.nominal(tries)).await;
+            tokio::select! {
+                () = tokio::time::sleep(PAUSES.nominal(tries)) => {}
+                left = tokio::signal::ctrl_c() => {
+                    // Where signals cannot be heard, nobody has pressed anything.
+                    if left.is_ok() {
+                        return Err(self.left());
+                    }
+                }
+            }
             tries += 1;
             self.client = self.context.client()?;
         }
+    }
+
+    /// The person goes while the server is away.
+    fn left(&self) -> Failure {
+        let report =
+            Report::new(ErrorCode::ServerUnreachable).because("left with Ctrl-C while the server was away");
+        let mut report = report.hint(self.how_to_come_back());
+        report.exit = Exit::INTERRUPTED;
+        report.into()
+    }
+
+    fn how_to_come_back(&self) -> String {
+        let session = &self.session;
+        format!(
+            "The session is kept. Once the server runs again (`warren up`), go on with `warren session resume {session}`."
+        )
     }
 
     pub(super) fn lost(&self) -> String {
@@ -142,12 +167,8 @@ impl<'a> Link<'a> {
     }
 
     fn gave_up(&self, error: Error) -> Failure {
-        let session = &self.session;
-        let report = Report::from(error);
-        let hint = format!(
-            "The session is kept. Once the server runs again (`warren up`), go on with `warren session resume {session}`."
-        );
-        report.because(format!("gave up after {} s", self.patience.as_secs())).hint(hint).into()
+        let report = Report::from(error).because(format!("gave up after {} s", self.patience.as_secs()));
+        report.hint(self.how_to_come_back()).into()
     }
 }
 
