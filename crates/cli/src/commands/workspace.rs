@@ -111,7 +111,11 @@ fn from_name<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json
 
 /// The wire name of a status and the like.
 /// Asks again, at growing distances, until the workspace is no longer on its way.
-async fn wait_until_settled(client: &Client, mut workspace: Workspace, limit: Span) -> Outcome<Workspace> {
+pub(super) async fn wait_until_settled(
+    client: &Client,
+    mut workspace: Workspace,
+    limit: Span,
+) -> Outcome<Workspace> {
     let started = tokio::time::Instant::now();
     let mut pause = Duration::from_millis(5);
     while is_coming(&workspace) {
@@ -144,7 +148,7 @@ fn is_coming(workspace: &Workspace) -> bool {
     }
 }
 
-fn failed_to_open(workspace: &Workspace) -> Report {
+pub(super) fn failed_to_open(workspace: &Workspace) -> Report {
     let reason = workspace.reason.clone().unwrap_or_else(|| "no reason was given".into());
     Report::new(ErrorCode::WorkspaceFailed).because(reason).hint(format!(
         "Fix the cause, then run `warren ws reset {id}`, or `warren ws rm {id}`.",
