@@ -26,21 +26,23 @@ use warren_rules::sessions::{
     self, Advanced, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance,
     effects,
 };
-use warren_service::Error;
+use warren_service::{Context, Error};
 use warren_store::WriteTx;
 
+use crate::hosted::go_on_with_tasks;
 use crate::models::Models;
 
 /// What every change needs besides the database.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     pub(crate) models: Arc<dyn Models>,
+    context: Context,
     agents: AgentCache,
 }
 
 impl Surroundings {
-    pub(crate) fn new(models: Arc<dyn Models>) -> Self {
-        Self { models, agents: AgentCache::default() }
+    pub(crate) fn new(context: Context, models: Arc<dyn Models>) -> Self {
+        Self { models, context, agents: AgentCache::default() }
     }
 
     /// A version never changes, so that it is read once.
@@ -127,6 +129,8 @@ pub(crate) struct Changed {
     /// Steps that were closed.
     pub(crate) closed: Vec<Step>,
     pub(crate) effects: Vec<Effect>,
+    /// Tasks of the exchange go on with it, and wait in the workspace's queue.
+    pub(crate) has_tasks: bool,
 }
 
 /// Makes a change. Nothing is written if one of the inputs is refused.
@@ -166,13 +170,16 @@ pub(crate) fn apply(
         open = advanced.open.clone();
         merge(&mut outputs, advanced);
     }
+    let mut has_tasks = false;
     if outputs.has_changed || !change.deltas.is_empty() {
         write(tx, change, &before, &mut open, &outputs, &new_messages)?;
+        let context = &surroundings.context;
+        has_tasks = go_on_with_tasks(tx, context, &before.session, &open.session, change.now)?;
     }
     let first = before.session.latest_sequence + 1;
     let entries = number(first, change.now, outputs.told);
     let effects = if change.epoch.is_some() { effects(&open) } else { Vec::new() };
-    Ok(Changed { open, agent, entries, closed: outputs.closed, effects })
+    Ok(Changed { open, agent, entries, closed: outputs.closed, effects, has_tasks })
 }
 
 /// The open step and the messages that wait.

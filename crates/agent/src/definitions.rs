@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use warren_model::{AgentDefinition, AgentName, AgentVersion, ErrorCode, StoredAgent};
+use warren_rules::lifecycle::hosted;
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::Page;
 
@@ -31,6 +32,10 @@ impl Definitions {
     #[tracing::instrument(name = "agent.definitions.put", skip_all)]
     pub async fn put(&self, who: &Identity, agent: AgentDefinition) -> Result<(StoredAgent, bool), Error> {
         self.require_put(who)?;
+        if hosted::is_reserved(&agent.name) {
+            let detail = "name: names that begin with `workspace.` are those of agents that workspaces describe themselves";
+            return Err(Error::with_detail(ErrorCode::InvalidAgent, detail));
+        }
         let stored = StoredAgent {
             org_id: who.token.org_id,
             version: agent.version(),

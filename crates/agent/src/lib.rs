@@ -5,6 +5,7 @@
 //!   Sessions      begin, speak to, decide, stop, resume, go back, branch
 //!   Engine        claims sessions by lease, asks models (llm), calls tools (operations)
 //!   commit        the one way in which a session changes: load, decide, write, in one transaction
+//!   hosted        the agents of hosted workspaces, as the exchange calls them
 //!   streams       what happens in a session, from any entry on
 //! ```
 //!
@@ -18,6 +19,7 @@ mod config;
 mod decisions;
 mod definitions;
 mod engine;
+mod hosted;
 mod models;
 mod scripted;
 mod sessions;
@@ -25,9 +27,9 @@ mod streams;
 mod tools;
 
 pub use config::Config;
-pub use decisions::Decisions;
 pub use definitions::Definitions;
 pub use engine::Engine;
+pub use hosted::HostedAgents;
 pub use models::{ModelCaller, Models};
 pub use scripted::ScriptedModels;
 pub use sessions::{
@@ -38,11 +40,13 @@ pub use warren_store::SessionQuery;
 
 use std::sync::Arc;
 
+use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_operations::Operations;
 use warren_service::Context;
 
 use commit::Surroundings;
+use decisions::Decisions;
 use streams::Streams;
 
 /// What agents are hosted with. Everything comes from outside.
@@ -60,6 +64,7 @@ pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
     pub engine: Engine,
+    hosted: HostedAgents,
     context: Context,
 }
 
@@ -68,18 +73,22 @@ impl AgentHost {
         let Parts { fleet, operations, models, config } = parts;
         // It stops before the fleet does.
         let context = fleet.context.with_own_work();
-        let surroundings = Surroundings::new(models);
+        let surroundings = Surroundings::new(context.clone(), models);
         let streams = Streams::new(context.clone());
         let engine =
             Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
+        let hosted = HostedAgents::new(engine.clone(), streams.clone());
         let sessions =
             Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
-        Self { definitions: Definitions::new(context.clone()), sessions, engine, context }
+        Self { definitions: Definitions::new(context.clone()), sessions, engine, hosted, context }
     }
 
-    /// Who is told of decisions about tool calls.
-    pub fn decisions(&self) -> Decisions {
-        Decisions::new(self.engine.clone())
+    /// Makes these the agents of hosted workspaces, which the exchange calls, and of whose tool calls it tells what people
+    /// decided. Once, where everything is put together.
+    pub fn join(&self, exchange: &Exchange) {
+        exchange.approvals.tell_call_decisions_to(Arc::new(Decisions::new(self.engine.clone())));
+        exchange.host_agents_with(Arc::new(self.hosted.clone()));
+        self.engine.wake_queues_of(exchange.queue_waker());
     }
 
     /// Takes up what an earlier process left.

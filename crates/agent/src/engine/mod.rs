@@ -15,12 +15,13 @@ mod history;
 mod owner;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
 use warren_model::session::Session;
-use warren_model::{Principal, SessionId, Timestamp};
+use warren_exchange::QueueWaker;
+use warren_model::{Principal, SessionId, Timestamp, WorkspaceId};
 use warren_operations::Operations;
 use warren_rules::sessions::Input;
 use warren_service::{Context, Error};
@@ -28,6 +29,7 @@ use warren_store::Store;
 
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
+use crate::hosted::has_tasks;
 use crate::streams::Streams;
 pub(crate) use history::History;
 use owner::Owner;
@@ -50,6 +52,8 @@ struct Inner {
     owned: Mutex<std::collections::HashMap<SessionId, Arc<Notify>>>,
     /// Claims under way, so that two wake-ups do not both try.
     claiming: Mutex<HashSet<SessionId>>,
+    /// Of the queues in which tasks wait that go on with their session.
+    queues: OnceLock<QueueWaker>,
 }
 
 impl Engine {
@@ -69,6 +73,7 @@ impl Engine {
             streams,
             owned: Mutex::default(),
             claiming: Mutex::default(),
+            queues: OnceLock::new(),
         }))
     }
 
@@ -91,6 +96,20 @@ impl Engine {
     /// Tells whoever follows the session what was written.
     pub(crate) fn tell(&self, changed: &Changed) {
         self.0.streams.publish(changed.open.session.id, &changed.entries);
+        if changed.has_tasks {
+            self.wake_queue(changed.open.session.workspace_id);
+        }
+    }
+
+    /// Says whose queues hold tasks. Once, where everything is put together.
+    pub(crate) fn wake_queues_of(&self, queues: QueueWaker) {
+        let _ = self.0.queues.set(queues);
+    }
+
+    fn wake_queue(&self, id: WorkspaceId) {
+        if let Some(queues) = self.0.queues.get() {
+            queues.wake(id);
+        }
     }
 
     /// After a change: its owner looks again, or somebody claims it.
@@ -169,6 +188,9 @@ impl Engine {
         let session = self.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await;
         if let Ok(Some(session)) = session {
             self.wake(&session);
+            if has_tasks(&session) {
+                self.wake_queue(session.workspace_id);
+            }
         }
     }
 

@@ -219,7 +219,7 @@ async fn host(bed: &ExchangeBed, scripts: &Scripts, config: Config) -> AgentHost
         config,
     };
     let host = AgentHost::new(parts);
-    bed.exchange.approvals.tell_call_decisions_to(Arc::new(host.decisions()));
+    host.join(&bed.exchange);
     let starting = host.clone();
     bed.inside(async move { starting.start() }).await;
     host

@@ -144,7 +144,7 @@ async fn put_together(
         models: Arc::new(ScriptedModels::default()),
         config: AgentConfig::default(),
     });
-    exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
+    agents.join(&exchange);
     let parts = ServerParts {
         agents: agents.clone(),
         exchange: exchange.clone(),

@@ -18,6 +18,7 @@ pub mod images;
 pub mod probes;
 pub mod reconcile;
 pub mod replicas;
+pub mod hosted;
 pub mod residents;
 pub mod startup;
 pub mod sweeps;

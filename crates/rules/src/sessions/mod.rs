@@ -28,6 +28,7 @@ pub mod request;
 mod runs;
 mod state;
 mod stops;
+pub mod task_progress;
 
 pub use history::{NewBranch, Rewind, branch, rewind};
 pub use inputs::{

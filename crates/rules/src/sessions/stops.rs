@@ -14,6 +14,8 @@ use warren_model::session::{
 
 use super::{Change, Refusal};
 
+/// Begins the sentence of a run that somebody failed.
+pub(super) const ABORTED: &str = "aborted by";
 /// How long calls that run may still take when a message interrupts them.
 const MESSAGE_PATIENCE_MS: i64 = 2_000;
 
@@ -99,7 +101,7 @@ impl Change<'_> {
         for message in std::mem::take(&mut self.open.queue) {
             self.drop_message(message, DropReason::Aborted);
         }
-        let message = format!("aborted by {by}");
+        let message = format!("{ABORTED} {by}");
         self.fail(SessionFailure { kind: FailureKind::Aborted, message });
     }
 
