@@ -19,9 +19,10 @@ use warren_model::session::{
 };
 use warren_model::{
     AgentDefinition, AgentVersion, Approval, ApprovalState, ApprovalSubject, ErrorCode, NewEvent, OrgId,
-    PolicyRule, Principal, SessionId, Timestamp, fingerprint,
+    PolicyRule, Principal, SessionId, Timestamp, Workspace, fingerprint,
 };
 use warren_rules::access::budget::{Month, Standing, standing};
+use warren_rules::lifecycle::{Usability, usability};
 use warren_rules::sessions::{
     self, Advanced, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance,
     effects,
@@ -149,12 +150,14 @@ pub(crate) fn apply(
     let rules: Vec<PolicyRule> =
         tx.tool_rules_for(&before.session, change.now)?.into_iter().map(|rule| rule.rule).collect();
     let prices = surroundings.prices(&agent);
+    let workspace = tx.workspace(before.session.workspace_id)?;
     let facts = Facts {
         now: change.now,
         agent: &agent,
         rules: &rules,
         prices: &prices,
-        workspace_left_micros: workspace_left(tx, &before.session, change.now)?,
+        workspace_left_micros: workspace_left(tx, workspace.as_ref(), &before.session, change.now)?,
+        workspace: workspace.as_ref().map_or(Usability::Gone, |row| usability(row.status)),
         is_owner: change.epoch.is_some(),
     };
     let mut open = before.clone();
@@ -196,8 +199,13 @@ pub(crate) fn load(tx: &mut dyn WriteTx, session: Session) -> Result<OpenSession
 }
 
 /// What the workspace may still spend this month.
-fn workspace_left(tx: &mut dyn WriteTx, session: &Session, now: Timestamp) -> Result<Option<u64>, Error> {
-    let limit = tx.workspace(session.workspace_id)?.and_then(|row| row.spec.monthly_budget_micros);
+fn workspace_left(
+    tx: &mut dyn WriteTx,
+    workspace: Option<&Workspace>,
+    session: &Session,
+    now: Timestamp,
+) -> Result<Option<u64>, Error> {
+    let limit = workspace.and_then(|row| row.spec.monthly_budget_micros);
     if limit.is_none() {
         return Ok(None);
     }

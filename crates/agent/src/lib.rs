@@ -75,8 +75,14 @@ impl AgentHost {
         let context = fleet.context.with_own_work();
         let surroundings = Surroundings::new(context.clone(), models);
         let streams = Streams::new(context.clone());
-        let engine =
-            Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
+        let engine = Engine::new(
+            context.clone(),
+            config,
+            surroundings.clone(),
+            fleet.clone(),
+            operations.clone(),
+            streams.clone(),
+        );
         let hosted = HostedAgents::new(engine.clone(), streams.clone());
         let sessions =
             Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);

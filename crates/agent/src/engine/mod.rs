@@ -13,14 +13,16 @@ mod asking;
 mod calling;
 mod history;
 mod owner;
+mod workspaces;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
-use warren_model::session::Session;
 use warren_exchange::QueueWaker;
+use warren_fleet::Fleet;
+use warren_model::session::Session;
 use warren_model::{Principal, SessionId, Timestamp, WorkspaceId};
 use warren_operations::Operations;
 use warren_rules::sessions::Input;
@@ -45,6 +47,7 @@ struct Inner {
     context: Context,
     config: Config,
     surroundings: Surroundings,
+    fleet: Fleet,
     operations: Operations,
     streams: Streams,
     places: Arc<Semaphore>,
@@ -61,6 +64,7 @@ impl Engine {
         context: Context,
         config: Config,
         surroundings: Surroundings,
+        fleet: Fleet,
         operations: Operations,
         streams: Streams,
     ) -> Self {
@@ -69,6 +73,7 @@ impl Engine {
             context,
             config,
             surroundings,
+            fleet,
             operations,
             streams,
             owned: Mutex::default(),
@@ -82,6 +87,9 @@ impl Engine {
         let engine = self.clone();
         let span = tracing::info_span!("agent.engine.look");
         self.0.context.spawn(span, async move { engine.look_again_and_again().await });
+        let engine = self.clone();
+        let span = tracing::info_span!("agent.engine.follow_workspaces");
+        self.0.context.spawn(span, async move { engine.follow_workspaces().await });
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -174,6 +182,7 @@ impl Engine {
             Ok(Some(changed)) => {
                 self.owned().insert(id, Arc::clone(&bell));
                 self.tell(&changed);
+                self.wake_workspace_of(&changed.open.session);
                 Owner::new(self.clone(), bell, changed).run().await;
                 self.owned().remove(&id);
                 self.look_at_again(id).await;

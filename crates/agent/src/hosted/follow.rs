@@ -109,6 +109,8 @@ impl Following<'_> {
             TaskStanding::Working | TaskStanding::Waits { by: Suspension::Timer, .. } => {
                 return Ok(Next::GoesOn);
             }
+            // Its delivery waits in the queue meanwhile, which nobody is called from, and finds the session again.
+            TaskStanding::Waits { by: Suspension::Workspace, .. } => return Ok(Next::Over(Outcome::Unknown)),
             TaskStanding::Waits { by, reason } => {
                 let message = self.question(by, reason).await?;
                 self.status(TaskState::InputRequired, Some(message)).await

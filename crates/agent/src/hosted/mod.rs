@@ -20,8 +20,8 @@ use async_trait::async_trait;
 use warren_exchange::{AgentAddress, AgentRuntime, AgentUpdate, DeliveryAttempt, Outcome, Reach, UpdateSink};
 use warren_model::session::{Phase, QueuedState, StopKind, StopRequest};
 use warren_model::{
-    DeliveryReason, ErrorCode, Finding, Message, Part, Principal, Role, SessionId, SessionMessageId, TaskState,
-    TaskUpdate,
+    DeliveryReason, ErrorCode, Finding, Message, Part, Principal, Role, SessionId, SessionMessageId,
+    TaskState, TaskUpdate,
 };
 use warren_rules::sessions::Input;
 use warren_service::Error;
@@ -163,7 +163,8 @@ impl AgentRuntime for HostedAgents {
     /// It is part of this process: as long as sessions can be read, it is there.
     async fn probe(&self, agent: &AgentAddress) -> Finding {
         let id = agent.workspace_id;
-        let read = self.engine.context().store().read_few(move |tx| tx.workspace(id).map_err(Error::from)).await;
+        let read =
+            self.engine.context().store().read_few(move |tx| tx.workspace(id).map_err(Error::from)).await;
         if read.is_ok() { Finding::Answers } else { Finding::Unknown }
     }
 }

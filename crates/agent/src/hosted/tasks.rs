@@ -14,7 +14,9 @@ const MAX_TASKS: u32 = 200;
 /// The session's tasks wait for input, since it does.
 fn holds_tasks_up(phase: &Phase) -> bool {
     match phase {
-        Phase::Suspended { by, .. } => *by != Suspension::Timer,
+        // These pass by themselves, and whoever follows the session waits for it.
+        Phase::Suspended { by: Suspension::Timer | Suspension::Workspace, .. } => false,
+        Phase::Suspended { .. } => true,
         Phase::Interrupted => true,
         Phase::Idle | Phase::Active | Phase::Completed { .. } | Phase::Failed { .. } => false,
     }

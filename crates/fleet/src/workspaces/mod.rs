@@ -251,7 +251,9 @@ pub(crate) fn check_stored_agent(tx: &mut dyn WriteTx, row: &Workspace) -> Resul
     match tx.agent(row.org_id, name)? {
         Some(_) => Ok(()),
         None => {
-            let detail = format!("agent: there is no `{name}`; store it first, with `PUT /api/v1/agents/{name}` or `warren agent put`");
+            let detail = format!(
+                "agent: there is no `{name}`; store it first, with `PUT /api/v1/agents/{name}` or `warren agent put`"
+            );
             Err(Error::with_detail(ErrorCode::AgentNotFound, detail))
         }
     }

@@ -14,11 +14,11 @@
 
 mod diagram;
 mod entry;
+pub mod hosted;
 pub mod images;
 pub mod probes;
 pub mod reconcile;
 pub mod replicas;
-pub mod hosted;
 pub mod residents;
 pub mod startup;
 pub mod sweeps;

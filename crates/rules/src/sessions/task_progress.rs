@@ -253,10 +253,7 @@ mod tests {
         assert_eq!(progress.take(&text("mi")), [TaskWord::Text { text: "mi".into(), is_append: false }]);
         assert_eq!(progress.take(&text("ne")), [TaskWord::Text { text: "ne".into(), is_append: true }]);
         progress.take(&ended(2, "completed", None));
-        assert_eq!(
-            progress.standing(),
-            &TaskStanding::Ended { state: TaskState::Completed, message: None }
-        );
+        assert_eq!(progress.standing(), &TaskStanding::Ended { state: TaskState::Completed, message: None });
         assert_eq!((progress.run(), progress.step(), progress.text()), (Some(2), Some(2), "mine"));
     }
 
