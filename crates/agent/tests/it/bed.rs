@@ -90,8 +90,8 @@ impl AgentBed {
     pub(crate) async fn with(engine: Engine, scripts: &[(&str, &str)]) -> Self {
         let bed = BedOptions { is_real_time: true, is_crashable: true, ..BedOptions::default() };
         // A delivery whose owner died is taken over soon, too.
-        let config = warren_exchange::Config { lease_ms: 1_500, ..warren_exchange::Config::default() };
-        let options = ExchangeOptions { bed, config, ..ExchangeOptions::default() };
+        let exchange = warren_exchange::Config { lease_ms: 1_500, ..warren_exchange::Config::default() };
+        let options = ExchangeOptions { bed, config: exchange, ..ExchangeOptions::default() };
         let bed = match engine {
             Engine::Sqlite => ExchangeBed::on_sqlite(options).await,
             Engine::Postgres => ExchangeBed::on(Some(PostgresDatabase::create()), options).await,
