@@ -130,6 +130,8 @@ pub(crate) struct Changed {
     /// Steps that were closed.
     pub(crate) closed: Vec<Step>,
     pub(crate) effects: Vec<Effect>,
+    /// It began or ceased to work.
+    pub(crate) has_moved: bool,
     /// Tasks of the exchange go on with it, and wait in the workspace's queue.
     pub(crate) has_tasks: bool,
 }
@@ -182,7 +184,8 @@ pub(crate) fn apply(
     let first = before.session.latest_sequence + 1;
     let entries = number(first, change.now, outputs.told);
     let effects = if change.epoch.is_some() { effects(&open) } else { Vec::new() };
-    Ok(Changed { open, agent, entries, closed: outputs.closed, effects, has_tasks })
+    let has_moved = (before.session.phase == Phase::Active) != (open.session.phase == Phase::Active);
+    Ok(Changed { open, agent, entries, closed: outputs.closed, effects, has_moved, has_tasks })
 }
 
 /// The open step and the messages that wait.

@@ -55,6 +55,8 @@ struct Inner {
     owned: Mutex<std::collections::HashMap<SessionId, Arc<Notify>>>,
     /// Claims under way, so that two wake-ups do not both try.
     claiming: Mutex<HashSet<SessionId>>,
+    /// Workspaces in which a session began or ceased to work since they were last looked at.
+    moved: Mutex<HashSet<WorkspaceId>>,
     /// Of the queues in which tasks wait that go on with their session.
     queues: OnceLock<QueueWaker>,
 }
@@ -78,6 +80,7 @@ impl Engine {
             streams,
             owned: Mutex::default(),
             claiming: Mutex::default(),
+            moved: Mutex::default(),
             queues: OnceLock::new(),
         }))
     }
@@ -104,6 +107,9 @@ impl Engine {
     /// Tells whoever follows the session what was written.
     pub(crate) fn tell(&self, changed: &Changed) {
         self.0.streams.publish(changed.open.session.id, &changed.entries);
+        if changed.has_moved {
+            self.note_moved(changed.open.session.workspace_id);
+        }
         if changed.has_tasks {
             self.wake_queue(changed.open.session.workspace_id);
         }
@@ -197,6 +203,7 @@ impl Engine {
         let session = self.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await;
         if let Ok(Some(session)) = session {
             self.wake(&session);
+            self.note_moved(session.workspace_id);
             if has_tasks(&session) {
                 self.wake_queue(session.workspace_id);
             }
@@ -239,6 +246,7 @@ impl Engine {
 
     /// Takes up sessions whose time has come, and those that nobody works on.
     async fn look_once(&self) -> Result<(), Error> {
+        self.note_sessions().await;
         let now = self.0.context.now();
         let read = move |tx: &mut dyn warren_store::ReadTx| {
             Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))

@@ -3,6 +3,7 @@
 //! Told by the log of events, so that it is heard whichever process did it. Should that be missed, a session that waits for
 //! its workspace looks by itself now and then.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use warren_model::session::{Phase, PhaseKind, Session, Suspension};
@@ -32,6 +33,21 @@ impl Engine {
                 tracing::warn!(%error, "a workspace could not be woken for its session");
             }
         });
+    }
+
+    /// A session began or ceased to work: its workspace is looked at soon.
+    pub(super) fn note_moved(&self, id: WorkspaceId) {
+        self.0.moved.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    /// Tells the fleet how busy the workspaces are in which sessions began or ceased to work.
+    pub(super) async fn note_sessions(&self) {
+        let moved = std::mem::take(&mut *self.0.moved.lock().unwrap_or_else(PoisonError::into_inner));
+        for id in moved {
+            if let Err(error) = self.0.fleet.runtimes.note_sessions(id).await {
+                tracing::warn!(workspace.id = %id, %error, "how busy a workspace is could not be written");
+            }
+        }
     }
 
     pub(super) async fn follow_workspaces(&self) {

@@ -47,6 +47,7 @@ scenarios! {
     a_paused_workspaces_session_begins_nothing_and_goes_on_after_it,
     a_message_to_a_session_wakes_a_workspace_that_sleeps,
     with_its_workspace_a_run_ends,
+    a_session_that_works_makes_its_workspace_busy_and_sleep_counts_from_its_end,
 }
 
 const HELLO: &str = "turns:\n  - text: \"hello from the agent\"\n    chunk_characters: 6\n";
@@ -123,7 +124,7 @@ async fn what_a_workspace_says_of_its_agent_reaches_it(engine: Engine) {
 }
 
 async fn messages_of_one_context_are_one_session(engine: Engine) {
-    let script = "turns:\n  - text: \"you said {last_user}\"\n";
+    let script = "turns:\n  - when: { answers: 0 }\n    text: \"you said {last_user}\"\n";
     let bed = AgentBed::start(engine, script).await;
     let row = hosted(&bed).await;
     let first = bed.bed.say(row.id, "one").await;
@@ -408,4 +409,26 @@ async fn with_its_workspace_a_run_ends(engine: Engine) {
     let session = bed.wait(&name, "failed").await;
     let warren_model::session::Phase::Failed { failure } = session.phase else { panic!("{session:?}") };
     assert_eq!(failure.message, "aborted by system:fleet");
+}
+
+// F7, F11
+async fn a_session_that_works_makes_its_workspace_busy_and_sleep_counts_from_its_end(engine: Engine) {
+    let bed = AgentBed::start(engine, SLOW).await;
+    bed.agent(json!({})).await;
+    let mut request = CreateWorkspace { agent: named("helper"), ..Bed::local_request("hosted") };
+    request.options.hibernate_after_seconds = Some(600);
+    let row = bed.bed.online(request).await;
+    let vitals = async || {
+        let all = bed.bed.fleet.workspaces.vitals_of(std::slice::from_ref(&row)).await.unwrap();
+        all.get(&row.id).cloned().unwrap_or_default()
+    };
+    let accepted = bed.bed.say(row.id, "go on").await;
+    eventually("it is busy", async || vitals().await.active_tasks == 1).await;
+    let busy = vitals().await;
+    assert_eq!((busy.current_task.as_deref(), busy.idle_deadline), (Some("go on"), None));
+    let (exchange, who, task) = (bed.bed.exchange.clone(), bed.who().clone(), accepted.task);
+    let cancel = async move { exchange.messages.cancel_task(&who, task.workspace_id, task.id).await };
+    bed.bed.inside(cancel).await.unwrap();
+    eventually("it is idle", async || vitals().await.active_tasks == 0).await;
+    assert!(vitals().await.idle_deadline.is_some(), "it may sleep");
 }

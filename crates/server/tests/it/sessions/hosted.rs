@@ -26,7 +26,10 @@ async fn a_hosted_workspace_has_a_card_and_answers_by_a2a_as_it_speaks() {
     let id = hosted(&stage).await;
     let card = stage.warren.get(&format!("/a2a/{id}/.well-known/agent-card.json")).await.json();
     assert_eq!(card["description"], "greets people");
-    assert_eq!((&card["skills"][0]["id"], &card["capabilities"]["streaming"]), (&json!("helper"), &json!(true)));
+    assert_eq!(
+        (&card["skills"][0]["id"], &card["capabilities"]["streaming"]),
+        (&json!("helper"), &json!(true))
+    );
     let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": "hello" }] });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": { "message": message } });
     let call = stage.warren.call("POST", &format!("/a2a/{id}")).token(&stage.warren.token);
