@@ -17,6 +17,7 @@ mod files;
 mod identity;
 mod info;
 mod memory;
+mod models;
 mod problem;
 mod processes;
 mod providers;
@@ -59,6 +60,7 @@ pub use info::{
     Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
 };
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
+pub use models::{KnownModels, ModelProvider};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,
@@ -79,8 +81,9 @@ pub use schedules::{
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use session_steps::{
-    AnswerBlock, ContextCall, ContextTool, ContextTurn, SessionCall, SessionCallDecision, SessionCallOutcome,
-    SessionEntry, SessionStep, SessionStepPage, StepContext, TokenUsage,
+    AnswerBlock, Checkpoint, CheckpointPage, ContextCall, ContextTool, ContextTurn, SessionCall,
+    SessionCallDecision, SessionCallOutcome, SessionEntry, SessionStep, SessionStepPage, StepContext,
+    TokenUsage,
 };
 pub use sessions::{
     BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession, DecideCall, PendingWork,

@@ -5,3 +5,4 @@
 mod bed;
 mod hosted;
 mod parity;
+mod providers;
