@@ -32,6 +32,8 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
+        agent: arguments.agent,
+        model: arguments.model,
         template: arguments.template,
         provided_env: arguments.provided_env,
         command: Some(arguments.command).filter(|command| !command.is_empty()),
