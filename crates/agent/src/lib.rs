@@ -13,6 +13,7 @@
 //!   replaced cannot write late.
 //! - That a call is begun is on disk before it is begun.
 
+mod chats;
 mod commit;
 mod config;
 mod decisions;
@@ -24,6 +25,7 @@ mod sessions;
 mod streams;
 mod tools;
 
+pub use chats::{AnswerRef, Chats, RunReader, SaidInstead};
 pub use config::Config;
 pub use decisions::Decisions;
 pub use definitions::Definitions;
@@ -59,6 +61,7 @@ pub struct Parts {
 pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
+    pub chats: Chats,
     pub engine: Engine,
     context: Context,
 }
@@ -72,9 +75,16 @@ impl AgentHost {
         let streams = Streams::new(context.clone());
         let engine =
             Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
-        let sessions =
-            Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
-        Self { definitions: Definitions::new(context.clone()), sessions, engine, context }
+        let sessions = Sessions::new(
+            context.clone(),
+            fleet,
+            engine.clone(),
+            surroundings.clone(),
+            streams.clone(),
+            operations,
+        );
+        let chats = Chats::new(context.clone(), sessions.clone(), engine.clone(), surroundings, streams);
+        Self { definitions: Definitions::new(context.clone()), sessions, chats, engine, context }
     }
 
     /// Who is told of decisions about tool calls.
