@@ -140,7 +140,7 @@ const scenarios = {
   async resume() {
     const one = chat()
     const sent = one.sendMessage({ text: 'go' })
-    await until(() => last(one).role === 'assistant' && last(one).parts.some((part) => part.text?.length > 10), 'text')
+    await until(() => last(one)?.role === 'assistant' && last(one).parts.some((part) => part.text?.length > 10), 'text')
     await one.stop()
     await sent
     const atStop = shown(last(one)).parts
@@ -166,12 +166,50 @@ const scenarios = {
       },
     )
     const sent = one.sendMessage({ text: 'go' })
-    await until(() => last(one).role === 'assistant' && last(one).parts.some((part) => part.text?.length > 10), 'text')
-    cutter.error(new Error('the line broke'))
+    await until(() => last(one)?.role === 'assistant' && last(one).parts.some((part) => part.text?.length > 10), 'text')
+    // As browsers say it. 5 keeps what it has then, and shows it twice.
+    cutter.error(major === '5' ? new Error('the line broke') : new TypeError('network error'))
     await sent
     const broken = one.status
     await one.resumeStream()
     return seen(one, { broken })
+  },
+
+  /** Goes away while the model writes the arguments of a call, and comes back before they are whole. */
+  async arguments() {
+    const one = chat()
+    const sent = one.sendMessage({ text: 'go' })
+    const isBegun = (part) => part.type === 'text' || part.state === 'input-streaming'
+    await until(() => last(one)?.role === 'assistant' && last(one).parts.filter(isBegun).length >= (major === '5' ? 1 : 2), 'a call')
+    await one.stop()
+    await sent
+    const atStop = shown(last(one)).parts
+    const fresh = chat()
+    await Promise.all([one.resumeStream(), fresh.resumeStream()])
+    return seen(one, { atStop, fresh: shown(last(fresh)) })
+  },
+
+  /** Somebody says something in the middle. */
+  async steer() {
+    const one = chat()
+    const sent = one.sendMessage({ text: 'go' })
+    await until(() => last(one)?.role === 'assistant' && last(one).parts.some((part) => part.text?.length > 2), 'text')
+    await post('messages', { text: 'go left', mode: 'steer' })
+    await sent
+    return seen(one)
+  },
+
+  /** Stops the run itself, by the native route, and asks for another answer. */
+  async interrupt() {
+    const reasons = []
+    const one = chat({ onFinish: ({ finishReason }) => void reasons.push(finishReason) })
+    const sent = one.sendMessage({ text: 'go' })
+    await until(() => last(one)?.role === 'assistant' && last(one).parts.some((part) => part.text?.length > 10), 'text')
+    const answer = await post('interrupt', { run: last(one).metadata.run })
+    await sent
+    const atStop = shown(last(one)).parts
+    await one.regenerate()
+    return seen(one, { interrupt: answer.status, atStop, reasons })
   },
 
   async regenerate() {

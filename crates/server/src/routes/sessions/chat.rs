@@ -135,14 +135,8 @@ pub(crate) async fn resume(
     let session = app.agents.sessions.get(&who, &name).await?;
     let chat_id = path.iter().find(|(name, _)| *name == "chat").map_or("", |(_, value)| value);
     let run = run_of_message_id(session.id, chat_id);
-    let is_over = match session.phase {
-        Phase::Active | Phase::Suspended { .. } => false,
-        Phase::Idle => true,
-        Phase::Completed { .. } | Phase::Failed { .. } | Phase::Interrupted => {
-            app.clock.now().ms_since(session.updated_at) > SHOWN_AFTER_END_MS
-        }
-    };
-    if is_over && run.is_none() {
+    let since_ms = app.clock.now().ms_since(session.updated_at);
+    if is_over(&session.phase, since_ms) && run.is_none() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let chat = Chat { app, who, name, major: params.v };
@@ -152,6 +146,15 @@ pub(crate) async fn resume(
             chat.stream(stage)
         }
         None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// Whether there is nothing to go on with, for somebody who names no message.
+fn is_over(phase: &Phase, since_ms: i64) -> bool {
+    match phase {
+        Phase::Active | Phase::Suspended { .. } => false,
+        Phase::Idle => true,
+        Phase::Completed { .. } | Phase::Failed { .. } | Phase::Interrupted => since_ms > SHOWN_AFTER_END_MS,
     }
 }
 
@@ -442,4 +445,22 @@ fn done() -> SseEvent {
 /// Why a stream ends before its message does. The client may resume.
 fn cut(code: ErrorCode) -> SseEvent {
     event(&json!({ "type": "error", "errorText": format!("{}: {}", code.as_str(), code.entry().sentence) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A61
+    #[test]
+    fn a_message_is_shown_again_while_it_goes_on_and_for_a_moment_after_its_end() {
+        let waiting = Phase::Suspended { by: Suspension::Approval, reason: String::new() };
+        assert!(!is_over(&Phase::Active, 1 << 40) && !is_over(&waiting, 1 << 40));
+        assert!(is_over(&Phase::Idle, 0));
+        for ended in
+            [Phase::Interrupted, Phase::Completed { finish: warren_model::session::StopReason::EndTurn }]
+        {
+            assert!(!is_over(&ended, SHOWN_AFTER_END_MS) && is_over(&ended, SHOWN_AFTER_END_MS + 1));
+        }
+    }
 }
