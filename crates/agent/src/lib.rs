@@ -15,6 +15,7 @@
 //!   replaced cannot write late.
 //! - That a call is begun is on disk before it is begun.
 
+mod chats;
 mod commit;
 mod config;
 mod decisions;
@@ -29,6 +30,7 @@ mod sessions;
 mod streams;
 mod tools;
 
+pub use chats::{AnswerRef, Chats, RunReader, SaidInstead};
 pub use config::Config;
 pub use definitions::Definitions;
 pub use engine::Engine;
@@ -69,6 +71,7 @@ pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
     pub models: ModelCatalog,
+    pub chats: Chats,
     pub engine: Engine,
     hosted: HostedAgents,
     context: Context,
@@ -91,11 +94,19 @@ impl AgentHost {
             streams.clone(),
         );
         let hosted = HostedAgents::new(engine.clone(), streams.clone());
-        let sessions =
-            Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
+        let sessions = Sessions::new(
+            context.clone(),
+            fleet,
+            engine.clone(),
+            surroundings.clone(),
+            streams.clone(),
+            operations,
+        );
+        let chats = Chats::new(context.clone(), sessions.clone(), engine.clone(), surroundings, streams);
         Self {
             definitions: Definitions::new(context.clone()),
             sessions,
+            chats,
             models: catalog,
             engine,
             hosted,

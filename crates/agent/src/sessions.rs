@@ -218,6 +218,11 @@ impl Sessions {
         Ok(message)
     }
 
+    /// A session that the caller may speak to.
+    pub async fn for_use(&self, who: &Identity, name: &SessionName) -> Result<Session, Error> {
+        self.find(who, Action::UseWorkspace, name).await
+    }
+
     /// A session about whose calls the caller may decide.
     pub async fn for_decision(&self, who: &Identity, name: &SessionName) -> Result<Session, Error> {
         self.find(who, Action::DecideApprovals, name).await
@@ -566,7 +571,7 @@ fn previous(session: &Session, number: u32) -> u32 {
 }
 
 /// The state at the end of a step: that of the last step before it which changed something.
-fn state_after(
+pub(crate) fn state_after(
     tx: &mut dyn WriteTx,
     session: &Session,
     step: u32,

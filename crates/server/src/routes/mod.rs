@@ -86,6 +86,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(sessions::show))
         .routes(routes!(sessions::pending))
         .routes(routes!(sessions::stream::follow))
+        .routes(routes!(sessions::chat::post))
+        .routes(routes!(sessions::chat::resume))
         .routes(routes!(sessions::messages::send))
         .routes(routes!(sessions::messages::show, sessions::messages::cancel))
         .routes(routes!(sessions::control::decide))

@@ -128,6 +128,8 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("show_session", Need::On(Deed::See)),
     ("list_pending", Need::On(Deed::See)),
     ("follow_session", Need::On(Deed::See)),
+    ("chat_with_session", Need::On(Deed::Use)),
+    ("resume_chat", Need::On(Deed::See)),
     ("send_session_message", Need::On(Deed::Use)),
     ("show_session_message", Need::On(Deed::See)),
     ("cancel_session_message", Need::On(Deed::Use)),

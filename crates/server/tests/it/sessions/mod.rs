@@ -1,6 +1,7 @@
 //! Sessions through HTTP: on scripted models, in a workspace that is kept in memory.
 
 mod bad_input;
+mod chat;
 mod hosted;
 mod messages;
 mod people;
