@@ -1,7 +1,7 @@
 // The little of markdown that a chat needs, read into data and never into HTML: fenced code, `code`, **bold** and web
 // addresses. Whatever is none of these stays as it was typed. A link always shows where it leads: `[text](address)`
 // becomes the text with the address beside it, so that no words can dress up another place.
-import { isWebAddress } from "./parts";
+import { isWebAddress } from "../../components/webAddress";
 
 export type Inline =
   | { kind: "text"; text: string }
