@@ -12,42 +12,44 @@ import { askAbout, providerWord, suggestedModel } from "./definitions";
 import { type ModelProvider, useModels, useSaveKey, useStoreAgent } from "./queries";
 
 export function RealModelPanel({ workspace }: { workspace: Workspace }) {
-  const models = useModels();
   const titleId = useId();
-  const providers = models.data?.providers.filter(({ needs_key }) => needs_key) ?? [];
-  const [chosen, setChosen] = useDraft("real-model.provider", "anthropic");
-  const provider = providers.find(({ name }) => name === chosen) ?? providers[0];
   return (
     <section className="real-model" aria-labelledby={titleId}>
       <h3 id={titleId}>
         <Icon name="spark" /> Use a real model
       </h3>
-      {models.isPending ? (
-        <Loading what="models" />
-      ) : !models.data ? (
-        <ProblemPanel error={models.error} onRetry={() => void models.refetch()} />
-      ) : (
-        <>
-          <fieldset className="field">
-            <legend className="visually-hidden">Who runs the model</legend>
-            <div className="segments">
-              {providers.map(({ name }) => (
-                <label key={name}>
-                  <input
-                    type="radio"
-                    name="model-provider"
-                    checked={name === provider?.name}
-                    onChange={() => setChosen(name)}
-                  />
-                  <span>{providerWord(name)}</span>
-                </label>
-              ))}
-            </div>
-          </fieldset>
-          {provider && <WithKey key={provider.name} workspace={workspace} provider={provider} />}
-        </>
-      )}
+      <RealModelForm workspace={workspace} />
     </section>
+  );
+}
+
+export function RealModelForm({ workspace }: { workspace: Workspace }) {
+  const models = useModels();
+  const [chosen, setChosen] = useDraft("real-model.provider", "anthropic");
+  if (models.isPending) return <Loading what="models" />;
+  if (!models.data) return <ProblemPanel error={models.error} onRetry={() => void models.refetch()} />;
+  const providers = models.data.providers.filter(({ needs_key }) => needs_key);
+  const provider = providers.find(({ name }) => name === chosen) ?? providers[0];
+  return (
+    <>
+      <fieldset className="field">
+        <legend className="visually-hidden">Who runs the model</legend>
+        <div className="segments">
+          {providers.map(({ name }) => (
+            <label key={name}>
+              <input
+                type="radio"
+                name="model-provider"
+                checked={name === provider?.name}
+                onChange={() => setChosen(name)}
+              />
+              <span>{providerWord(name)}</span>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      {provider && <WithKey key={provider.name} workspace={workspace} provider={provider} />}
+    </>
   );
 }
 

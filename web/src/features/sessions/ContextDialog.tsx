@@ -65,7 +65,7 @@ function ContextView({ context, step }: { context: StepContext; step: SessionSte
               <th scope="row">{part.word}</th>
               <td>
                 <meter aria-label={`Share of: ${part.word}`} value={part.share} max={1} />{" "}
-                {Math.round(part.share * 100)} %
+                {percent(part.share)}
               </td>
               <td>{part.tokens === undefined ? "not known" : formatTokens(part.tokens)}</td>
               <td>{formatBytes(part.bytes)}</td>
@@ -110,6 +110,10 @@ function ContextView({ context, step }: { context: StepContext; step: SessionSte
       </details>
     </>
   );
+}
+
+function percent(share: number): string {
+  return share < 0.005 ? "under 1 %" : `${Math.round(share * 100)} %`;
 }
 
 function Turn({ turn }: { turn: StepContext["turns"][number] }) {

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { type MouseEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import type { SessionStatus } from "../../api/types";
 import { formatClock, formatMoment } from "../../components/format";
 import { Markdown } from "../../components/Markdown";
@@ -11,6 +11,7 @@ import {
   type ShownMessage,
   type ShownStep,
 } from "./transcript";
+import { forPeople } from "./words";
 
 interface ConversationProps {
   items: readonly ShownItem[];
@@ -24,10 +25,16 @@ interface ConversationProps {
 }
 
 export function Conversation({ items, agent, workspaceId, status, isEmpty, children }: ConversationProps) {
-  const { box, onScroll } = useFollowedEnd(items, status);
+  const { box, onScroll, onLookInto } = useFollowedEnd(items, status);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    <div ref={box} className="messages session-log" tabIndex={0} onScroll={onScroll}>
+    <div
+      ref={box}
+      className="messages session-log"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      onScroll={onScroll}
+      onClickCapture={onLookInto}
+    >
       {isEmpty && <p className="hint">Nothing was said here yet. Write the first message below.</p>}
       <ol role="log" aria-label="Conversation">
         {items.map((item) => (
@@ -64,7 +71,7 @@ function Item({ item, agent, workspaceId }: { item: ShownItem; agent: string; wo
     case "note":
       return (
         <li className="session-note" data-tone={item.tone}>
-          {item.text}
+          {forPeople(item.text)}
         </li>
       );
   }
@@ -161,5 +168,9 @@ function useFollowedEnd(items: readonly ShownItem[], status: SessionStatus) {
     const element = box.current;
     if (element) isFollowing.current = element.scrollHeight - element.scrollTop - element.clientHeight < 48;
   };
-  return { box, onScroll };
+  /** Whoever opens something wants to see it, and not the end. */
+  const onLookInto = (event: MouseEvent) => {
+    if ((event.target as Element).closest("[aria-expanded], summary")) isFollowing.current = false;
+  };
+  return { box, onScroll, onLookInto };
 }

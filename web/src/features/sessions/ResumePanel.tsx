@@ -4,7 +4,7 @@ import type { RunLimits, Session, SessionStatus } from "../../api/types";
 import { Button } from "../../components/Button";
 import { ProblemPanel } from "../../components/States";
 import { useResume } from "./queries";
-import { LIMITS, raisedLimits } from "./words";
+import { forPeople, LIMITS, raisedLimits } from "./words";
 
 interface ResumePanelProps {
   session: Session;
@@ -22,7 +22,7 @@ export function ResumePanel({ session, status, reason }: ResumePanelProps) {
   return (
     <section className="session-resume" aria-labelledby={titleId}>
       <h3 id={titleId}>{sentence}</h3>
-      {reason && <p>{reason}</p>}
+      {reason && <p>{forPeople(reason)}</p>}
       {resume.isError && <ProblemPanel error={resume.error} what="It does not go on." />}
       {status === "suspended" && (by === "budget" || by === "stuck") ? (
         <LimitsForm session={session} isBusy={resume.isPending} onGo={(limits) => resume.mutate(limits)} />
@@ -38,7 +38,9 @@ export function ResumePanel({ session, status, reason }: ResumePanelProps) {
 function sentenceOf(session: Session, status: SessionStatus): string | undefined {
   if (status === "interrupted") return "The run was stopped. It can go on where it was.";
   if (status === "failed") {
-    return session.last_step > 0 ? (session.failure?.message ?? "The run failed.") : undefined;
+    // Why it failed stands above, where it happened.
+    const word = session.failure?.kind === "aborted" ? "aborted" : "ended by a failure";
+    return session.last_step > 0 ? `The run was ${word}. The model can be asked once more.` : undefined;
   }
   if (status !== "suspended") return undefined;
   switch (session.suspension?.by) {

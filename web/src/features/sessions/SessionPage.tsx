@@ -16,7 +16,7 @@ import { SessionStatusBadge } from "./SessionStatusBadge";
 import { StopButtons } from "./StopButtons";
 import type { StreamState } from "./stream";
 import { Timeline } from "./Timeline";
-import { formatCost, formatTokens, isBusy, titleOf } from "./words";
+import { counted, formatCost, formatTokens, isBusy, titleOf } from "./words";
 
 interface SessionPageProps {
   workspace: Workspace;
@@ -83,8 +83,8 @@ function Opened({ workspace, snapshot, stream, view }: OpenedProps) {
         <span className="tag">{session.agent}</span>
         <span>{steps.findLast(({ model }) => model)?.model}</span>
         <span>
-          {session.total_usage.steps} steps, {session.total_usage.tool_calls} tool calls,{" "}
-          {formatTokens(session.total_usage.tokens)} tokens, {formatCost(session.total_usage.cost_micros)}
+          {counted(session.total_usage.steps, "step")}, {counted(session.total_usage.tool_calls, "tool call")}
+          , {formatTokens(session.total_usage.tokens)} tokens, {formatCost(session.total_usage.cost_micros)}
         </span>
         {session.branched_from && (
           <span>
@@ -129,12 +129,11 @@ function Talk({ workspace, snapshot, stream }: Omit<OpenedProps, "view">) {
   const { transcript } = stream;
   const wanted = useMemo(() => earlierMessages(transcript, snapshot), [transcript, snapshot]);
   // A history that is still on its way is not asked for message by message.
-  const isRead = transcript.sequence >= session.latest_sequence || stream.phase === "live";
-  const earlier = useEarlierMessages(isRead && transcript.sequence >= session.latest_sequence ? wanted : []);
+  const isRead = transcript.sequence >= session.latest_sequence;
+  const earlier = useEarlierMessages(isRead ? wanted : []);
   const items = useMemo(() => conversationOf(transcript, snapshot, earlier), [transcript, snapshot, earlier]);
   const status = statusOf(snapshot, transcript);
-  const isScripted =
-    snapshot.steps.length > 0 && snapshot.steps.every(({ model }) => !model || model.startsWith("scripted/"));
+  const isTour = snapshot.steps.at(-1)?.model === "scripted/tour";
   return (
     <>
       <Conversation
@@ -151,7 +150,7 @@ function Talk({ workspace, snapshot, stream }: Omit<OpenedProps, "view">) {
           status={status}
           reason={waitsFor(snapshot, transcript)}
         />
-        {status === "completed" && isScripted && <RealModelPanel workspace={workspace} />}
+        {status === "completed" && isTour && <RealModelPanel workspace={workspace} />}
       </Conversation>
       <SessionComposer key={session.id} snapshot={snapshot} status={status} />
     </>

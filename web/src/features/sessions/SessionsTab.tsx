@@ -3,14 +3,16 @@ import { useState } from "react";
 import type { Session, SessionStatus, Workspace } from "../../api/types";
 import { Ago } from "../../components/Ago";
 import { Button } from "../../components/Button";
+import { Dialog } from "../../components/Dialog";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { Link, sessionPlace } from "../../routes/router";
 import { GuidedButton } from "../agents/GuidedButton";
+import { RealModelForm } from "../agents/RealModelPanel";
 import { NewSessionDialog } from "./NewSessionDialog";
 import { useRows, useSessions } from "./queries";
 import { SessionPage } from "./SessionPage";
 import { SessionStatusBadge } from "./SessionStatusBadge";
-import { formatCost, formatTokens, SESSION_STATUSES, STATUS_WORD, titleOf, whyOf } from "./words";
+import { counted, formatCost, formatTokens, SESSION_STATUSES, STATUS_WORD, titleOf, whyOf } from "./words";
 
 interface SessionsTabProps {
   workspace: Workspace;
@@ -28,7 +30,8 @@ export default function SessionsTab({ workspace, session, view }: SessionsTabPro
 
 function SessionList({ workspace }: { workspace: Workspace }) {
   const [status, setStatus] = useState<SessionStatus>();
-  const [isOpen, setIsOpen] = useState(false);
+  const [opened, setOpened] = useState<"new" | "model">();
+  const close = () => setOpened(undefined);
   const query = useSessions(workspace.id, status);
   const rows = useRows(query.data?.pages);
   return (
@@ -48,9 +51,14 @@ function SessionList({ workspace }: { workspace: Workspace }) {
             ))}
           </select>
         </label>
-        <Button tone="primary" icon="plus" onClick={() => setIsOpen(true)}>
-          New session
-        </Button>
+        <div className="row">
+          <Button icon="spark" onClick={() => setOpened("model")}>
+            Use a real model
+          </Button>
+          <Button tone="primary" icon="plus" onClick={() => setOpened("new")}>
+            New session
+          </Button>
+        </div>
       </div>
       {query.isPending ? (
         <Loading what="sessions" />
@@ -75,7 +83,14 @@ function SessionList({ workspace }: { workspace: Workspace }) {
           )}
         </>
       )}
-      {isOpen && <NewSessionDialog workspace={workspace} onClose={() => setIsOpen(false)} />}
+      {opened === "new" && <NewSessionDialog workspace={workspace} onClose={close} />}
+      {opened === "model" && (
+        <Dialog title="Use a real model" onClose={close}>
+          <div className="form">
+            <RealModelForm workspace={workspace} />
+          </div>
+        </Dialog>
+      )}
     </section>
   );
 }
@@ -94,7 +109,8 @@ function NoSessions({ workspace, status }: { workspace: Workspace; status: Sessi
         A session is a conversation with an agent that works in {workspace.name}. The guided agent needs no
         key and costs nothing.
       </p>
-      <GuidedButton workspace={workspace} />
+      {/* On the host it would work as the user who runs Warren: there it gets a box of its own instead. */}
+      <GuidedButton workspace={workspace.provider.kind === "local" ? undefined : workspace} />
     </Empty>
   );
 }
@@ -112,8 +128,7 @@ function SessionRow({ session }: { session: Session }) {
       <span className="session-row-meta">
         <span className="tag">{session.agent}</span>
         <span>
-          {usage.steps} {usage.steps === 1 ? "step" : "steps"}, {formatTokens(usage.tokens)} tokens,{" "}
-          {formatCost(usage.cost_micros)}
+          {counted(usage.steps, "step")}, {formatTokens(usage.tokens)} tokens, {formatCost(usage.cost_micros)}
         </span>
         <Ago at={session.updated_at} />
       </span>

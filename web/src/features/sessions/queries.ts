@@ -60,9 +60,9 @@ export function useSnapshot(workspaceId: string, session: string) {
 async function readSnapshot(api: Client, name: string, known?: FullSnapshot): Promise<FullSnapshot> {
   const params = { path: { session: name } };
   const session = await answer(api.GET("/api/v1/sessions/{session}", { params }));
-  if (session.workspace_id && known && known.session.id !== session.id) known = undefined;
   // What is closed does not change; only a rewind, which begins a generation, takes it away.
-  const kept = known?.session.generation === session.generation ? closedSteps(known.steps) : [];
+  const isSame = known?.session.id === session.id && known.session.generation === session.generation;
+  const kept = isSame ? closedSteps(known.steps) : [];
   const [steps, pending] = await Promise.all([
     readSteps(api, name, kept),
     answer(api.GET("/api/v1/sessions/{session}/pending", { params })),
@@ -176,7 +176,7 @@ export function useSay(workspaceId: string, session: string, onSaid: (saying: Sa
         }),
       ),
     onSuccess: (_, saying) => onSaid(saying),
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -190,7 +190,7 @@ export function useTakeBack(workspaceId: string, session: string) {
           params: { path: { session, message } },
         }),
       ),
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -216,7 +216,7 @@ export function useDecideCall(workspaceId: string, session: string, onDecided: (
     onSuccess: (_, of) => onDecided(of),
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: keys.approvals });
-      return reread(queries, workspaceId);
+      void reread(queries, workspaceId);
     },
   });
 }
@@ -233,7 +233,7 @@ export function useHandIn(workspaceId: string, session: string, onDone: () => vo
     mutationFn: (body: { call_id: string; output?: unknown; error?: string }) =>
       answer(api.POST("/api/v1/sessions/{session}/tool-results", { params: { path: { session } }, body })),
     onSuccess: onDone,
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -249,7 +249,7 @@ export function useStop(workspaceId: string, session: string) {
           : api.POST("/api/v1/sessions/{session}/abort", call),
       );
     },
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -264,7 +264,7 @@ export function useResume(workspaceId: string, session: string) {
           body: { limits: limits ?? null },
         }),
       ),
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -276,7 +276,7 @@ export function useRewind(workspaceId: string, session: string) {
       answer(
         api.POST("/api/v1/sessions/{session}/rewind", { params: { path: { session } }, body: { step } }),
       ),
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -291,7 +291,7 @@ export function useBranch(workspaceId: string, session: string) {
           body: { step, name },
         }),
       ),
-    onSettled: () => reread(queries, workspaceId),
+    onSettled: () => void reread(queries, workspaceId),
   });
 }
 
@@ -310,7 +310,7 @@ export function useBegin() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (beginning: Beginning) => begin(api, beginning),
-    onSettled: (_data, _error, { workspaceId }) => reread(queries, workspaceId),
+    onSettled: (_data, _error, { workspaceId }) => void reread(queries, workspaceId),
   });
 }
 

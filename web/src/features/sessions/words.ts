@@ -36,7 +36,7 @@ export function whyOf(
     case "suspended":
       return session.suspension ? (WAITS[session.suspension.by] ?? session.suspension.reason) : undefined;
     case "failed":
-      return session.failure?.message;
+      return session.failure ? forPeople(session.failure.message) : undefined;
     case "completed":
       return session.finish && session.finish !== "end_turn" ? finishWord(session.finish) : undefined;
     default:
@@ -61,6 +61,15 @@ export function titleOf(session: Pick<Session, "title" | "name">): string {
 /** Whether a run is under way, so that a message has to wait, steer or interrupt. */
 export function isBusy(status: SessionStatus): boolean {
   return status === "running" || status === "suspended";
+}
+
+/** The server names people by their id, which says nothing to people. */
+export function forPeople(sentence: string): string {
+  return sentence.replace(/\buser:[0-9a-f-]{36}\b/g, "a person");
+}
+
+export function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
 /** Millionths of the currency's unit; prices are in dollars. */
@@ -120,11 +129,12 @@ function fieldsGist(value: object): string {
   if (Array.isArray(value)) return JSON.stringify(value);
   const { argv, path } = value as { argv?: unknown; path?: unknown };
   if (Array.isArray(argv)) return argv.join(" ");
-  const entries = Object.entries(value);
-  if (typeof path === "string" && entries.length === 1) return path;
-  return entries
-    .map(([name, field]) => `${name}: ${typeof field === "string" ? field : JSON.stringify(field)}`)
-    .join(", ");
+  const entries = Object.entries(value).filter(([name]) => name !== "path");
+  const first = typeof path === "string" ? [path] : [];
+  const fields = entries.map(
+    ([name, field]) => `${name}: ${typeof field === "string" ? field : JSON.stringify(field)}`,
+  );
+  return [...first, ...fields].join(", ");
 }
 
 /** A result in one line: what a command printed, or the value. */
