@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Definitions   agents as people store them
+//!   ModelCatalog  the models that they can be run by
 //!   Sessions      begin, speak to, decide, stop, resume, go back, branch
 //!   Engine        claims sessions by lease, asks models (llm), calls tools (operations)
 //!   commit        the one way in which a session changes: load, decide, write, in one transaction
@@ -18,7 +19,9 @@ mod config;
 mod decisions;
 mod definitions;
 mod engine;
+mod model_catalog;
 mod models;
+mod provider_models;
 mod scripted;
 mod sessions;
 mod streams;
@@ -28,7 +31,9 @@ pub use config::Config;
 pub use decisions::Decisions;
 pub use definitions::Definitions;
 pub use engine::Engine;
-pub use models::{ModelCaller, Models};
+pub use model_catalog::ModelCatalog;
+pub use models::{KnownModels, KnownProvider, ModelCaller, Models};
+pub use provider_models::{EnvironmentKeys, ProviderModels};
 pub use scripted::ScriptedModels;
 pub use sessions::{
     DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
@@ -59,6 +64,7 @@ pub struct Parts {
 pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
+    pub models: ModelCatalog,
     pub engine: Engine,
     context: Context,
 }
@@ -68,13 +74,14 @@ impl AgentHost {
         let Parts { fleet, operations, models, config } = parts;
         // It stops before the fleet does.
         let context = fleet.context.with_own_work();
+        let catalog = ModelCatalog::new(fleet.clone(), Arc::clone(&models));
         let surroundings = Surroundings::new(models);
         let streams = Streams::new(context.clone());
         let engine =
             Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
         let sessions =
             Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
-        Self { definitions: Definitions::new(context.clone()), sessions, engine, context }
+        Self { definitions: Definitions::new(context.clone()), sessions, models: catalog, engine, context }
     }
 
     /// Who is told of decisions about tool calls.

@@ -5,12 +5,36 @@ use warren_llm::{AnswerStream, ModelError};
 use warren_model::session::{ModelName, ModelRequest, TokenUsage};
 use warren_model::{OrgId, WorkspaceId};
 use warren_rules::sessions::TokenPrice;
+use warren_service::Error;
 
 /// For whom a model is asked; decides which key is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelCaller {
     pub org_id: OrgId,
-    pub workspace_id: WorkspaceId,
+    pub workspace_id: Option<WorkspaceId>,
+}
+
+/// Which models can be asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KnownModels {
+    pub providers: Vec<KnownProvider>,
+    /// Names of scripts: `scripted/{name}`.
+    pub scripts: Vec<String>,
+    /// The day of the price table.
+    pub prices_date: Option<String>,
+}
+
+/// A provider of models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownProvider {
+    pub name: String,
+    pub wire: &'static str,
+    /// Empty where it is in this process.
+    pub base_url: String,
+    /// The secret or variable that holds its key; absent: it needs none.
+    pub key_name: Option<String>,
+    /// Whether it can be asked.
+    pub has_key: bool,
 }
 
 /// Whoever answers requests of sessions.
@@ -29,4 +53,9 @@ pub trait Models: std::fmt::Debug + Send + Sync {
 
     /// What an answer cost, in millionths; nothing where no price is known.
     fn cost_micros(&self, model: &ModelName, usage: &TokenUsage) -> u64;
+
+    /// Which providers there are, and whether this caller has a key for each.
+    async fn known(&self, _caller: ModelCaller) -> Result<KnownModels, Error> {
+        Ok(KnownModels::default())
+    }
 }

@@ -17,6 +17,7 @@ mod files;
 mod identity;
 mod info;
 mod memory;
+mod models;
 mod problem;
 mod processes;
 mod providers;
@@ -59,6 +60,7 @@ pub use info::{
     Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
 };
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
+pub use models::{KnownModels, ModelProvider};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,

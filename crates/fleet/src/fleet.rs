@@ -9,12 +9,13 @@
 //!
 //! An arrow means: is needed by. There is no way back.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use warren_model::event::{ServerStarted, ServerStopping};
-use warren_model::{EventData, NewEvent, OrgId, Principal};
+use warren_model::{EventData, NewEvent, OrgId, Principal, SecretName};
 use warren_service::{Context, Error, Keys, Redactors, Sealer};
 use warren_workspace::Registry;
 
@@ -47,6 +48,8 @@ pub struct Parts {
     pub probe: Arc<dyn RuntimeProbe>,
     /// This Warren among those on the same database.
     pub replica: Replica,
+    /// Names of secrets that Warren itself uses, such as the keys of model providers. No box gets one of them (A81).
+    pub kept_from_boxes: BTreeSet<SecretName>,
 }
 
 /// The control plane: one service per noun. Cheap to clone; all clones are one.
@@ -93,7 +96,8 @@ impl Deref for Fleet {
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
-        let Parts { context, registry, keys, config, probe, replica } = parts;
+        let Parts { context, registry, keys, config, probe, replica, kept_from_boxes } = parts;
+        let kept_from_boxes = Arc::new(kept_from_boxes);
         let sealer = Sealer::new(keys, Arc::clone(context.entropy()));
         let redactors = Redactors::new(context.clone(), sealer.clone());
         let signals = Signals::new(context.clone(), config);
@@ -103,7 +107,8 @@ impl Fleet {
         let access = WorkspaceAccess::new(context.clone(), audit.clone(), replicas.clone());
         let tokens = Tokens::new(context.clone(), access.clone());
         let fresh_processes = Arc::new(FreshProcesses::default());
-        let values = SecretValues::new(context.clone(), sealer.clone(), Arc::clone(&fresh_processes));
+        let values =
+            SecretValues::new(context.clone(), sealer.clone(), Arc::clone(&fresh_processes), kept_from_boxes);
         let residents = Residents::new(ResidentParts {
             context: context.clone(),
             registry: registry.clone(),

@@ -62,6 +62,11 @@ impl Models {
         &self.providers
     }
 
+    /// Names of the scripts that answer as `scripted/{name}`.
+    pub fn scripts(&self) -> impl Iterator<Item = &str> {
+        self.scripts.keys().map(String::as_str)
+    }
+
     /// The name of the secret or variable with the key of a provider; nothing where it needs none, or is not known.
     pub fn key_name(&self, provider: &str) -> Option<&str> {
         self.providers.get(provider)?.key.as_deref()

@@ -53,14 +53,33 @@ impl Prices {
         Ok(prices)
     }
 
+    /// What a million tokens cost, read and written, in millionths of a dollar. Nothing where the model has no price.
+    pub fn per_million(&self, model: &ModelName) -> Option<(u64, u64)> {
+        if model.provider == "scripted" {
+            return Some((0, 0));
+        }
+        let price = self.of(model)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 10^12, as was checked"
+        )]
+        let micros = |dollars: f64| (dollars * 1e6).ceil() as u64;
+        Some((micros(price.input), micros(price.output)))
+    }
+
+    fn of(&self, model: &ModelName) -> Option<&Price> {
+        let name = model.model.rsplit('/').next().unwrap_or(&model.model);
+        self.price.iter().find(|price| fits(&price.model, name))
+    }
+
     /// What a call costs, in millionths of a dollar, rounded up. Nothing where the model has no price; a script costs
     /// nothing.
     pub fn cost_micros(&self, model: &ModelName, usage: &TokenUsage) -> Option<u64> {
         if model.provider == "scripted" {
             return Some(0);
         }
-        let name = model.model.rsplit('/').next().unwrap_or(&model.model);
-        let price = self.price.iter().find(|price| fits(&price.model, name))?;
+        let price = self.of(model)?;
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
         let plain = usage.input_tokens - cached - written;

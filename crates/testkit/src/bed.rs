@@ -205,6 +205,7 @@ impl Bed {
             config: ground.options.config,
             probe: Arc::clone(&ground.options.probe),
             replica,
+            kept_from_boxes: crate::model_keys(),
         });
         fleet.start(VERSION).await.expect("the fleet starts");
         let minted = fleet.tokens.mint_operator("test").await.expect("a token is made");

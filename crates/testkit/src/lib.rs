@@ -23,6 +23,13 @@ mod postgres;
 #[cfg(feature = "warren")]
 mod warren;
 
+/// Names of secrets that no command gets, as a Warren without config has them.
+#[cfg(feature = "fleet")]
+pub(crate) fn model_keys() -> std::collections::BTreeSet<warren_model::SecretName> {
+    let names = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
+    names.into_iter().map(|name| name.parse().expect("a plain name")).collect()
+}
+
 #[cfg(feature = "exchange")]
 pub use agent::{Act, ScriptedAgent};
 #[cfg(feature = "fleet")]

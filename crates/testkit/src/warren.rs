@@ -266,6 +266,7 @@ impl Warren {
             keys,
             config: builder.fleet_config,
             replica,
+            kept_from_boxes: crate::model_keys(),
             probe: Arc::new(agents.clone()),
         });
         fleet.start(VERSION).await.expect("the fleet starts");

@@ -24,10 +24,11 @@ pub(super) async fn ask(work: Work, shared: SharedHistory) {
     let Some(model) = model else { return };
     let (deltas, outcome) = match prepare(&work, &shared, &model).await {
         Ok((request, tools)) => {
-            let mut packer = Packer::new(&work, step);
+            let mut packer = Packer::new(&work, step, attempt);
+            let was_resumed = work.step.resume_token.is_some();
             match packer.receive(&work, &request).await {
                 Ok(answer) => (packer.take(), Ok((answer, tools))),
-                Err(error) => (packer.take(), Err(failure_of(&error))),
+                Err(error) => (packer.take(), Err(ModelFailure { was_resumed, ..failure_of(&error) })),
             }
         }
         Err(failure) => (Vec::new(), Err(failure)),
@@ -91,6 +92,7 @@ async fn history(work: &Work, shared: &SharedHistory) -> Result<History, Error> 
 /// Puts pieces together: the first is shown at once, the others after a moment or when there are enough.
 struct Packer {
     step: u32,
+    attempt: u32,
     waiting: Vec<StreamItem>,
     waiting_bytes: usize,
     pack_for: Duration,
@@ -102,10 +104,11 @@ struct Packer {
 }
 
 impl Packer {
-    fn new(work: &Work, step: u32) -> Self {
+    fn new(work: &Work, step: u32, attempt: u32) -> Self {
         let config = work.engine.0.config;
         Self {
             step,
+            attempt,
             waiting: Vec::new(),
             waiting_bytes: 0,
             pack_for: config.pack_for,
@@ -121,7 +124,8 @@ impl Packer {
     }
 
     async fn receive(&mut self, work: &Work, request: &ModelRequest) -> Result<ModelAnswer, ModelError> {
-        let caller = ModelCaller { org_id: work.session.org_id, workspace_id: work.session.workspace_id };
+        let caller =
+            ModelCaller { org_id: work.session.org_id, workspace_id: Some(work.session.workspace_id) };
         let models = &work.engine.0.surroundings.models;
         let stream = models.start(caller, request, work.step.resume_token.clone()).await?;
         let mut events = read(work, stream);
@@ -134,6 +138,9 @@ impl Packer {
             };
             match next {
                 Some(Ok(AnswerEvent::Done(answer))) => return Ok(*answer),
+                Some(Ok(AnswerEvent::Resumable(token))) => {
+                    work.note(Input::Resumable { step: self.step, attempt: self.attempt, token }).await;
+                }
                 Some(Ok(event)) => self.add(event),
                 Some(Err(error)) => return Err(error),
                 None => return Err(ModelError::truncated()),
@@ -240,6 +247,9 @@ fn received(work: &Work, model: &ModelName, answer: ModelAnswer, tools: &Tools) 
     let context = work.engine.context();
     let models = &work.engine.0.surroundings.models;
     let cost_micros = models.cost_micros(model, &answer.usage);
+    for note in &answer.notes {
+        tracing::info!(%model, "not all that the agent says was sent: {note}");
+    }
     let propose = |call| tools.propose(call, context.new_id());
     ReceivedAnswer {
         origin: answer.origin,
@@ -271,6 +281,7 @@ fn passing(message: &str) -> ModelFailure {
     ModelFailure {
         trouble: ModelTrouble::Passing { after_ms: None },
         message: message.to_owned(),
+        was_resumed: false,
         usage: TokenUsage::default(),
         cost_micros: 0,
     }

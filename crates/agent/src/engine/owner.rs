@@ -21,6 +21,8 @@ use crate::commit::{self, Change, Changed};
 pub(super) enum Report {
     /// Pieces of an answer or of a tool's output, to be shown.
     Deltas(Vec<StreamItem>),
+    /// Something that is to be kept while the work goes on.
+    Noted(Box<Input>),
     /// The end of a piece of work: what is left to show, a long result, and what follows.
     Ended { effect: Effect, deltas: Vec<StreamItem>, result: Option<(String, Vec<u8>)>, input: Box<Input> },
 }
@@ -90,6 +92,7 @@ impl Owner {
         while let Some(report) = next {
             match report {
                 Report::Deltas(more) => deltas.extend(more),
+                Report::Noted(input) => inputs.push(*input),
                 Report::Ended { effect, deltas: more, result, input } => {
                     self.under_way.remove(&effect);
                     deltas.extend(more);
@@ -277,6 +280,11 @@ impl Work {
         if !deltas.is_empty() {
             let _ = self.reporter.send(Report::Deltas(deltas)).await;
         }
+    }
+
+    /// Tells what is to be on disk before the work has ended.
+    pub(super) async fn note(&self, input: Input) {
+        let _ = self.reporter.send(Report::Noted(Box::new(input))).await;
     }
 
     pub(super) async fn end(self, deltas: Vec<StreamItem>, result: Option<(String, Vec<u8>)>, input: Input) {

@@ -4,3 +4,4 @@
 
 mod bed;
 mod parity;
+mod providers;

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{Client, Error, Frames};
 use crate::{
-    AgentPage, Approval, BranchSession, CreateSession, DecideCall, PendingWork, ResumeSession, RewindSession,
-    SendSessionMessage, Session, SessionEntry, SessionMessage, SessionPage, SessionStatus, SessionStepPage,
-    StepContext, StopRun, StoredAgent, SubmitToolResult, UpgradedSession,
+    AgentPage, Approval, BranchSession, CreateSession, DecideCall, KnownModels, PendingWork, ResumeSession,
+    RewindSession, SendSessionMessage, Session, SessionEntry, SessionMessage, SessionPage, SessionStatus,
+    SessionStepPage, StepContext, StopRun, StoredAgent, SubmitToolResult, UpgradedSession,
 };
 
 /// Three keep-alives of the server missed.
@@ -39,6 +39,11 @@ pub struct FollowSession {
 }
 
 impl Client {
+    /// The providers of models, and which of them have a key.
+    pub async fn models(&self) -> Result<KnownModels, Error> {
+        self.answer(self.request(Method::GET, &["models"])).await
+    }
+
     /// One page, by name.
     pub async fn agents(&self, cursor: Option<&str>) -> Result<AgentPage, Error> {
         let request = self.request(Method::GET, &["agents"]);

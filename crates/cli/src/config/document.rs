@@ -57,7 +57,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 /// Why a key is not one of ours, with the name that was probably meant.
 fn unknown(key: &str, keys: &[Key]) -> Option<String> {
     let is_section = |key: &str| keys.iter().any(|known| known.path.starts_with(&format!("{key}.")));
-    if is_section(key) || keys.iter().any(|known| known.path == key) {
+    if is_section(key) || keys.iter().any(|known| known.path == key || known.holds(key)) {
         return None;
     }
     // A key below an unknown section is reported by its section, which comes first.

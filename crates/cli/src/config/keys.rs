@@ -10,6 +10,8 @@ pub(crate) enum KeyType {
     Switch,
     /// Commas between them.
     TextList,
+    /// Tables by names that people choose; in a variable, a JSON object.
+    Tables,
 }
 
 /// One value that can be set.
@@ -28,6 +30,12 @@ pub struct Key {
 }
 
 impl Key {
+    /// Whether a dotted key is an entry of this one, which holds tables by names that people choose.
+    pub(super) fn holds(&self, key: &str) -> bool {
+        self.key_type == KeyType::Tables
+            && key.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// In words, for the reference page.
     pub fn type_name(&self) -> &'static str {
         match self.key_type {
@@ -35,6 +43,7 @@ impl Key {
             KeyType::Number => "number",
             KeyType::Switch => "true or false",
             KeyType::TextList => "list of texts",
+            KeyType::Tables => "tables by name",
         }
     }
 
@@ -52,6 +61,10 @@ impl Key {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Ok(items.map(Value::from).collect())
             }
+            KeyType::Tables => serde_json::from_str(text)
+                .ok()
+                .filter(Value::is_object)
+                .ok_or_else(|| "expected a JSON object".to_owned()),
         }
     }
 }
@@ -123,6 +136,8 @@ fn type_of(property: &Value) -> KeyType {
         KeyType::Number
     } else if names.contains(&"array") {
         KeyType::TextList
+    } else if names.contains(&"object") {
+        KeyType::Tables
     } else {
         KeyType::Text
     }

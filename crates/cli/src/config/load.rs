@@ -135,7 +135,7 @@ fn sections_are_tables(
     keys: &[Key],
 ) -> Result<(), Problem> {
     for (key, line) in &document.lines {
-        let is_section = !keys.iter().any(|known| known.path == *key);
+        let is_section = !keys.iter().any(|known| known.path == *key || known.holds(key));
         if is_section && !get(&document.tree, key).is_some_and(Value::is_object) {
             return Err(Problem::new(format!(
                 "{}:{line}: `{key}` is a section; write `[{key}]` and its keys below",
@@ -221,7 +221,10 @@ fn typed(tree: Map<String, Value>, origins: &BTreeMap<String, Origin>) -> Result
 }
 
 fn origin_of(key: &str, origins: &BTreeMap<String, Origin>) -> String {
-    origins.get(key).map_or_else(|| "unknown".to_owned(), ToString::to_string)
+    // An entry of a table came from where the table did.
+    let mut above = std::iter::successors(Some(key), |key| key.rsplit_once('.').map(|(parent, _)| parent));
+    let origin = above.find_map(|key| origins.get(key));
+    origin.map_or_else(|| "unknown".to_owned(), ToString::to_string)
 }
 
 fn as_map(value: Value) -> Map<String, Value> {

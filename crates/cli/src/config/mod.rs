@@ -12,6 +12,7 @@ mod exchange;
 mod fleet;
 mod keys;
 mod load;
+mod models;
 mod outbound;
 mod redact;
 mod registry;
@@ -22,6 +23,7 @@ pub use fleet::FleetSection;
 pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
+pub use models::ModelsSection;
 pub use outbound::OutboundSection;
 pub use redact::redacted_url;
 pub(crate) use redact::without_secrets;
@@ -49,6 +51,7 @@ pub struct Config {
     pub registry: RegistrySection,
     pub fleet: FleetSection,
     pub exchange: ExchangeSection,
+    pub models: ModelsSection,
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,

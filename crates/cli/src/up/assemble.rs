@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, ScriptedModels};
+use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, ProviderModels};
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::{Agents, ByA2a, Exchange, Parts as ExchangeParts, Signer};
 use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
@@ -113,6 +113,9 @@ async fn put_together(
     let connector = config.outbound.connector().map_err(|problem| {
         Report::new(ErrorCode::ConfigInvalid).because(format!("outbound.ca_file: {problem}"))
     })?;
+    let unusable = |problem: String| Report::new(ErrorCode::ConfigInvalid).because(problem);
+    let models = config.models.models(connector.clone()).map_err(unusable)?;
+    let prices = config.models.prices().map_err(unusable)?;
     let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
     let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
     let by_a2a = ByA2a::new(connector.clone(), Arc::clone(&clock), signer.clone());
@@ -123,6 +126,7 @@ async fn put_together(
         keys,
         config: config.fleet.to_config(),
         replica,
+        kept_from_boxes: config.models.secret_names(),
         probe: Arc::new(agents.clone()),
     });
     let server_config = ServerConfig {
@@ -138,10 +142,12 @@ async fn put_together(
         connector,
     });
     let operations = Operations::new(fleet.clone());
+    let environment_keys = config.models.environment_keys(&context.environment);
+    let models = ProviderModels::new(models, prices, fleet.clone(), environment_keys);
     let agents = AgentHost::new(AgentParts {
         fleet,
         operations: operations.clone(),
-        models: Arc::new(ScriptedModels::default()),
+        models: Arc::new(models),
         config: AgentConfig::default(),
     });
     exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));

@@ -76,8 +76,10 @@ fn unusable(place: &str, error: &KeyError) -> Report {
     Report::new(ErrorCode::SecretKeyUnusable).because(format!("{place}: {error}"))
 }
 
-/// What workspaces may ask for of this process's environment: not the keys.
+/// What workspaces may ask for of this process's environment: neither the keys of secrets nor those of models.
 pub(super) fn environment_without_keys(context: &Context, config: &Config) -> Environment {
-    let hidden = config.secrets.key_env.as_deref();
-    context.environment.iter().filter(|(name, _)| Some(*name) != hidden).collect()
+    let of_secrets = config.secrets.key_env.as_deref();
+    let of_models = config.models.key_names();
+    let is_hidden = |name: &str| Some(name) == of_secrets || of_models.contains(name);
+    context.environment.iter().filter(|(name, _)| !is_hidden(name)).collect()
 }

@@ -1,6 +1,7 @@
 //! Secrets: set, listed by name, removed, and opened in the moment a command needs them (F32, F33).
 //!
-//! A value goes in and is never shown again; the only way out is the environment of the workspace's own commands. A
+//! A value goes in and is never shown again; the only way out is the environment of the workspace's own commands, or, for
+//! those that Warren itself uses (keys of model providers), a call that Warren makes: no box gets these. A
 //! change is written together with what it means for running workspaces: their generation goes up in the same
 //! transaction, and whoever reconciles them restarts them, a few at a time (`rules::secrets::roll_out`).
 
@@ -16,8 +17,8 @@ pub(crate) use values::SecretValues;
 
 use warren_model::event::{SecretRemoved, SecretSet};
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, NewEvent, Principal, SealedSecret,
-    SecretName, SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, NewEvent, OrgId, Principal,
+    SealedSecret, SecretName, SecretOwner, SecretValue, Timestamp, Workspace, WorkspaceId,
 };
 use warren_rules::access::secrets;
 use warren_service::{Action, Actor, Context, Error, Identity, Key, Sealer};
@@ -100,6 +101,7 @@ impl Secrets {
         }
         // Another replica may have moved on to a new key.
         let key = self.sealer.keys().reload().current().clone();
+        let is_kept_from_boxes = self.values.is_kept_from_boxes(&name);
         let request = SetSecret {
             owner,
             name,
@@ -109,6 +111,7 @@ impl Secrets {
             by: who.principal.clone(),
             actor: Actor::of(who),
             max: u64::from(self.context.limits().max_secrets_per_owner),
+            is_kept_from_boxes,
         };
         let sealer = self.sealer.clone();
         let (row, is_new) =
@@ -140,13 +143,16 @@ impl Secrets {
     pub async fn remove(&self, who: &Identity, scope: SecretScope, name: SecretName) -> Result<(), Error> {
         let owner = self.owner_of(who, Action::WriteSecrets, scope).await?;
         let (now, by, actor) = (self.context.now(), who.principal.clone(), Actor::of(who));
+        let is_kept_from_boxes = self.values.is_kept_from_boxes(&name);
         self.context
             .write_with_retries(true, move |tx| {
                 if !tx.delete_secret(owner, &name)? {
                     return Err(Error::new(ErrorCode::SecretNotFound));
                 }
-                let reach = Reach { owner, name: name.clone() };
-                let reached = tx.raise_generations(&reach, now)?;
+                let reached = match is_kept_from_boxes {
+                    true => 0,
+                    false => tx.raise_generations(&Reach { owner, name: name.clone() }, now)?,
+                };
                 let event = event(
                     owner,
                     &by,
@@ -169,6 +175,17 @@ impl Secrets {
         Ok(())
     }
 
+    /// The value of a secret that Warren itself uses, such as the key of a model provider: the workspace's before the
+    /// org's. A secret that is meant for commands is not handed out here.
+    pub async fn for_warren(
+        &self,
+        org_id: OrgId,
+        workspace_id: Option<WorkspaceId>,
+        name: &SecretName,
+    ) -> Result<Option<SecretValue>, Error> {
+        self.values.for_warren(org_id, workspace_id, name).await
+    }
+
     /// The secrets that commands of this workspace get now: its own before its org's.
     pub async fn variables(&self, row: &Workspace) -> Result<SecretVariables, Error> {
         self.values.variables(row).await
@@ -186,6 +203,8 @@ struct SetSecret {
     by: Principal,
     actor: Actor,
     max: u64,
+    /// No command has it, so that none has an old value.
+    is_kept_from_boxes: bool,
 }
 
 impl SetSecret {
@@ -213,8 +232,10 @@ impl SetSecret {
             }
             None => tx.insert_secret(&row)?,
         }
-        let reach = Reach { owner: self.owner, name: self.name.clone() };
-        let reached = tx.raise_generations(&reach, self.at)?;
+        let reached = match self.is_kept_from_boxes {
+            true => 0,
+            false => tx.raise_generations(&Reach { owner: self.owner, name: self.name.clone() }, self.at)?,
+        };
         let data = SecretSet {
             name: self.name.as_str().to_owned(),
             owner: self.owner.kind(),

@@ -45,6 +45,33 @@ async fn a_workspace_gets_its_own_secret_before_its_orgs() {
     }
 }
 
+// A81, F33: the key of a model provider is Warren's own
+#[tokio::test]
+async fn the_key_of_a_model_provider_reaches_no_command_and_restarts_nothing() {
+    for bed in Bed::on_each_store().await {
+        let row = bed.local_workspace().await;
+        let (secrets, before) = (&bed.fleet.secrets, bed.row(row.id).await.generation);
+        let key = || "ANTHROPIC_API_KEY".parse().unwrap();
+        secrets.set(&bed.operator, SecretScope::Org, key(), value("sk-of-the-org")).await.unwrap();
+        let own = SecretScope::Workspace(row.id);
+        secrets.set(&bed.operator, own, key(), value("sk-of-the-workspace")).await.unwrap();
+        secrets.set(&bed.operator, own, "PLAIN".parse().unwrap(), value("for-commands")).await.unwrap();
+        let variables = secrets.variables(&bed.row(row.id).await).await.unwrap();
+        let names: Vec<_> = variables.names().collect();
+        assert_eq!(names, ["PLAIN"]);
+        assert_eq!(bed.row(row.id).await.generation, before + 1, "only the one that commands get counts");
+
+        let asked = async |workspace| {
+            let found = secrets.for_warren(row.org_id, workspace, &key()).await.unwrap();
+            found.map(|value| value.reveal().to_owned())
+        };
+        assert_eq!(asked(Some(row.id)).await.as_deref(), Some("sk-of-the-workspace"));
+        assert_eq!(asked(None).await.as_deref(), Some("sk-of-the-org"));
+        let plain = secrets.for_warren(row.org_id, Some(row.id), &"PLAIN".parse().unwrap()).await.unwrap();
+        assert!(plain.is_none(), "what is meant for commands is not handed out otherwise");
+    }
+}
+
 // F32
 #[tokio::test]
 async fn a_list_tells_names_and_who_may_not_write_changes_nothing() {

@@ -16,6 +16,8 @@ pub enum Input {
     CancelMessage(SessionMessageId),
     /// The owner looks what is to be done: after it took the lease, and after others changed the session.
     Continue,
+    /// The model's provider can take this answer up again after a cut, under this name (A12).
+    Resumable { step: u32, attempt: u32, token: Value },
     /// The model answered.
     Answered { step: u32, attempt: u32, answer: ReceivedAnswer },
     /// The model gave no usable answer.
@@ -72,6 +74,8 @@ pub struct ModelFailure {
     pub trouble: ModelTrouble,
     /// A public sentence.
     pub message: String,
+    /// An answer that had been cut before was taken up again. The next try begins a new one.
+    pub was_resumed: bool,
     /// What it cost all the same.
     pub usage: TokenUsage,
     pub cost_micros: u64,

@@ -179,6 +179,10 @@ impl Change<'_> {
             Input::Message(message) => self.message(message),
             Input::CancelMessage(id) => self.cancel_message(id),
             Input::Continue => self.take_up(),
+            Input::Resumable { step, attempt, token } => {
+                self.resumable(step, attempt, token);
+                Ok(())
+            }
             Input::Answered { step, attempt, answer } => self.answered(step, attempt, answer),
             Input::AskFailed { step, attempt, failure } => self.ask_failed(step, attempt, failure),
             Input::CallEnded { step, index, attempt, outcome } => {

@@ -1,5 +1,6 @@
 //! Runs and steps: how they begin, and how they end.
 
+use serde_json::Value;
 use warren_model::session::{
     BusyMode, FailureKind, LoopWatch, Phase, QueuedState, RunUsage, SessionFailure, SessionMessage, Step,
     StepPhase, StopReason, StreamItem, Suspension, TokenUsage, ToolCall,
@@ -181,6 +182,15 @@ impl Change<'_> {
         self.spend(cost_micros);
     }
 
+    /// The answer that is being given can be taken up again by whoever asks next.
+    pub(super) fn resumable(&mut self, step: u32, attempt: u32, token: Value) {
+        if self.is_asking(step, attempt)
+            && let Some(open) = &mut self.open.step
+        {
+            open.resume_token = Some(token);
+        }
+    }
+
     pub(super) fn answered(
         &mut self,
         step: u32,
@@ -226,6 +236,10 @@ impl Change<'_> {
         let models = u32::try_from(self.facts.agent.models().count()).unwrap_or(u32::MAX);
         let Some(open) = &mut self.open.step else { return Ok(()) };
         open.asked_under = None;
+        // What could not be taken up once is not tried so again.
+        if failure.was_resumed {
+            open.resume_token = None;
+        }
         // Tries are never numbered anew, so that a late answer to an earlier one is told from the latest.
         let most = (open.model_index + 1).saturating_mul(MAX_ATTEMPTS);
         match failure.trouble {
@@ -239,6 +253,7 @@ impl Change<'_> {
             }
             _ if open.model_index + 1 < models => {
                 open.model_index += 1;
+                open.resume_token = None;
             }
             trouble => {
                 let kind = match trouble {

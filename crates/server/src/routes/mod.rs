@@ -17,6 +17,7 @@ mod info;
 mod keys;
 mod lifecycle;
 mod memory;
+mod models;
 pub(crate) mod paging;
 mod runtimes;
 mod schedules;
@@ -77,6 +78,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(memory::list))
         .routes(routes!(memory::search))
         .routes(routes!(memory::put, memory::show, memory::remove))
+        .routes(routes!(models::list))
         .routes(routes!(agents::list))
         .routes(routes!(agents::show, agents::put))
         .routes(routes!(agents::show_version))

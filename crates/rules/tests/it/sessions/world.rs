@@ -331,7 +331,13 @@ impl World {
                 ModelTrouble::Passing { after_ms: Some(500) },
                 ModelTrouble::Refused,
             ]);
-            let failure = ModelFailure { trouble, message: "trouble".into(), usage, cost_micros: 3 };
+            let failure = ModelFailure {
+                trouble,
+                message: "trouble".into(),
+                was_resumed: self.chance.below(2) == 0,
+                usage,
+                cost_micros: 3,
+            };
             return Input::AskFailed { step, attempt, failure };
         }
         let count = self.chance.below(5);

@@ -118,6 +118,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("list_memories", Need::On(Deed::See)),
     ("search_memories", Need::On(Deed::See)),
     ("forget", Need::On(Deed::Use)),
+    ("list_models", Need::InOrg(Scope::WorkspacesRead)),
     ("list_agents", Need::InOrg(Scope::WorkspacesRead)),
     ("show_agent", Need::InOrg(Scope::WorkspacesRead)),
     ("show_agent_version", Need::InOrg(Scope::WorkspacesRead)),

@@ -1,0 +1,232 @@
+//! Sessions on models that are asked over their providers' wires, with keys that people set.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use warren_agent::{AgentHost, Definitions, EnvironmentKeys, Parts, ProviderModels};
+use warren_fleet::SecretScope;
+use warren_llm::server::{ServerOptions, serve};
+use warren_llm::{ApiKey, Prices, ProviderSettings, Providers, Script, Wire};
+use warren_model::SecretValue;
+use warren_model::session::{FailureKind, Phase};
+use warren_operations::Operations;
+use warren_outbound::{Connector, OutboundPolicy};
+
+use crate::bed::{AgentBed, Engine, config};
+
+/// The only key that the server takes.
+const KEY: &str = "sk-test-0123456789";
+const LOOKS_AND_ANSWERS: &str = r#"
+turns:
+  - when: { not_called: workspace_ls }
+    reasoning: "I look first."
+    calls: [{ tool: workspace_ls, arguments: { path: "" } }]
+    usage: { input_tokens: 1000, output_tokens: 10 }
+  - when: { result_of: workspace_ls, result_failed: false }
+    text: "I looked."
+    usage: { input_tokens: 2000, output_tokens: 20 }
+"#;
+
+/// A model server on a port of its own. It ends with its value.
+struct ModelServer {
+    url: String,
+    task: JoinHandle<()>,
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl ModelServer {
+    async fn start(script: &str) -> Self {
+        let script = Script::read(script).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let options = ServerOptions { key: Some(KEY.to_owned()) };
+        Self { url, task: tokio::spawn(async move { serve(listener, script, options).await.unwrap() }) }
+    }
+
+    /// What it was asked so far, as text.
+    async fn requests(&self) -> String {
+        let address = self.url.trim_start_matches("http://").trim_end_matches("/v1");
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /_requests HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    /// A provider for each wire. Their key is a secret that production keeps from boxes too.
+    fn providers(&self) -> Providers {
+        let of = |wire| ProviderSettings::new(wire, &self.url, Some("ANTHROPIC_API_KEY"));
+        let background = ProviderSettings { background: true, ..of(Wire::Responses) };
+        Providers::default().with(
+            [
+                ("messages", of(Wire::Anthropic)),
+                ("responses", of(Wire::Responses)),
+                ("background", background),
+                ("chat", of(Wire::Chat)),
+            ]
+            .map(|(name, settings)| (name.to_owned(), settings)),
+        )
+    }
+}
+
+/// The bed's own host is replaced by one that asks over the wires.
+async fn over_wires(bed: &mut AgentBed, providers: Providers, environment: EnvironmentKeys) {
+    let allow_private = vec!["127.0.0.0/8".parse().unwrap()];
+    let connector = Connector::with_system_names(OutboundPolicy { allow_private, connect_timeout_ms: 1_000 });
+    let prices = "date = '2026-11-01'\n[[price]]\nmodel = 'dear'\ninput = 3.0\noutput = 15.0\n";
+    let models = warren_llm::Models::new(connector, providers);
+    let fleet = bed.bed.fleet.clone();
+    let models = ProviderModels::new(models, Prices::read(prices).unwrap(), fleet.clone(), environment);
+    bed.host.stop().await;
+    let host = AgentHost::new(Parts {
+        operations: Operations::new(fleet.clone()),
+        fleet,
+        models: Arc::new(models),
+        config: config(),
+    });
+    let starting = host.clone();
+    bed.bed.inside(async move { starting.start() }).await;
+    bed.host = host;
+}
+
+async fn set_key(bed: &AgentBed, scope: SecretScope, key: &str) {
+    let value = SecretValue::new(key.to_owned().into()).unwrap();
+    let name = "ANTHROPIC_API_KEY".parse().unwrap();
+    bed.bed.fleet.secrets.set(bed.who(), scope, name, value).await.unwrap();
+}
+
+async fn agent_on(bed: &AgentBed, model: &str, more: Value) {
+    let mut document = json!({ "name": "helper", "model": model });
+    for (name, value) in more.as_object().unwrap() {
+        document[name] = value.clone();
+    }
+    bed.host.definitions.put(bed.who(), Definitions::check(document).unwrap()).await.unwrap();
+}
+
+// A10, A11, A14: a tool loop over each wire with the org's key, and what it cost by the table
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_works_over_every_wire_with_the_key_of_its_org() {
+    let server = ModelServer::start(LOOKS_AND_ANSWERS).await;
+    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+    set_key(&bed, SecretScope::Org, KEY).await;
+    for provider in ["messages", "responses", "background", "chat"] {
+        agent_on(&bed, &format!("{provider}/dear"), json!({})).await;
+        let (name, session) = bed.run("look around").await;
+        assert_eq!(bed.last_text(&name).await, "I looked.", "{provider}");
+        // (3,000 × 3 + 30 × 15) millionths of a dollar.
+        assert_eq!(session.total_usage.cost_micros, 9_450, "{provider}");
+        let budget = bed.bed.fleet.budgets.get(bed.who(), bed.workspace.id).await.unwrap();
+        assert!(budget.spent_micros >= 9_450, "the workspace's own ledger has it: {budget:?}");
+    }
+}
+
+// A10: the nearest key is taken; Warren's own environment is the last resort
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workspaces_key_is_taken_before_the_orgs_and_the_environments() {
+    let server = ModelServer::start("turns: [{ text: hi }]").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let environment = [("ANTHROPIC_API_KEY".to_owned(), ApiKey::new(KEY))].into_iter().collect();
+    over_wires(&mut bed, server.providers(), environment).await;
+    agent_on(&bed, "messages/any", json!({})).await;
+    bed.run("the environment's is good").await;
+
+    set_key(&bed, SecretScope::Org, "sk-wrong-0123456789").await;
+    let name = bed.session().await;
+    bed.say(&name, "the org's is not").await;
+    let session = bed.wait(&name, "failed").await;
+    let Phase::Failed { failure } = &session.phase else { panic!("{:?}", session.phase) };
+    assert_eq!(failure.kind, FailureKind::NoModel);
+    assert!(!format!("{failure:?}").contains("sk-wrong"), "no key is told: {failure:?}");
+
+    set_key(&bed, SecretScope::Workspace(bed.workspace.id), KEY).await;
+    bed.run("the workspace's is").await;
+}
+
+// A10: a thing that cannot work is refused with the remedy
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_key_the_run_fails_and_says_which_secret_to_set() {
+    let server = ModelServer::start("turns: [{ text: hi }]").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+    agent_on(&bed, "chat/any", json!({})).await;
+    let name = bed.session().await;
+    bed.say(&name, "hello").await;
+    let session = bed.wait(&name, "failed").await;
+    let Phase::Failed { failure } = &session.phase else { panic!("{:?}", session.phase) };
+    assert_eq!(failure.kind, FailureKind::NoModel);
+    assert!(failure.message.contains("ANTHROPIC_API_KEY"), "{}", failure.message);
+
+    // Once it is set, the same session goes on.
+    set_key(&bed, SecretScope::Org, KEY).await;
+    bed.say(&name, "again").await;
+    bed.wait(&name, "completed").await;
+}
+
+// A11: an overloaded provider is asked again when it said; a model that is not there hands over to the next
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trouble_at_a_provider_is_retried_and_then_handed_to_the_fallback() {
+    let script = r#"
+turns:
+  - text: "it went through"
+    fault: { kind: status, status: 529, times: 2, retry_after_ms: 20 }
+"#;
+    let server = ModelServer::start(script).await;
+    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+    set_key(&bed, SecretScope::Org, KEY).await;
+    agent_on(&bed, "messages/any", json!({})).await;
+    let (name, _) = bed.run("hello").await;
+    assert_eq!(bed.steps(&name).await[0].attempt, 3);
+
+    agent_on(&bed, "nobody/knows", json!({ "fallbacks": ["chat/any"] })).await;
+    let (name, _) = bed.run("hello").await;
+    let steps = bed.steps(&name).await;
+    assert_eq!(steps[0].origin.as_ref().unwrap().model.to_string(), "chat/any");
+}
+
+// A12: an answer that was cut is taken up where the provider keeps it, instead of being asked for anew
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_answer_is_taken_up_again_where_the_provider_keeps_it() {
+    let script = r#"
+turns:
+  - text: "one two three four five six seven eight"
+    chunk_characters: 4
+    fault: { kind: cut, after_chunks: 3, times: 1 }
+"#;
+    let server = ModelServer::start(script).await;
+    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+    set_key(&bed, SecretScope::Org, KEY).await;
+    agent_on(&bed, "background/any", json!({})).await;
+    let (name, _) = bed.run("count").await;
+    assert_eq!(bed.last_text(&name).await, "one two three four five six seven eight");
+    assert_eq!(bed.steps(&name).await[0].attempt, 2);
+    let asked = server.requests().await;
+    assert_eq!(asked.matches("\"background\":true").count(), 1, "asked for once: {asked}");
+}
+
+// A10, A81: what can be asked is told, and no key with it
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_catalog_tells_which_providers_have_a_key() {
+    let server = ModelServer::start("turns: []").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+    let has_key = async |bed: &AgentBed| {
+        let known = bed.host.models.list(bed.who(), None).await.unwrap();
+        assert!(known.scripts.contains(&"tour".to_owned()));
+        assert!(!format!("{known:?}").contains(KEY));
+        known.providers.into_iter().find(|one| one.name == "chat").unwrap().has_key
+    };
+    assert!(!has_key(&bed).await);
+    set_key(&bed, SecretScope::Org, KEY).await;
+    assert!(has_key(&bed).await);
+}
