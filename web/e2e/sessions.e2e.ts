@@ -5,16 +5,40 @@ import { shot } from "./shots";
 import { Warren } from "./warren";
 import type { Session, Workspace } from "./wire";
 
+/** Asks the user, and says what they said. */
+const ASKING = `
+turns:
+  - when: { result_of: ask_user }
+    text: "You said: {last_result}"
+  - text: "I have a question."
+    calls:
+      - tool: ask_user
+        arguments: { question: "Which colour?", choices: [red, blue] }
+`;
+
+/** Says forty lines, for about four seconds. */
+const SLOW = `
+turns:
+  - text: "${Array.from({ length: 40 }, (_, index) => `line ${index + 1} of 40.`).join("\\n")}"
+    chunk_characters: 12
+    delay_ms: 80
+otherwise:
+  text: "Heard: {last_user}"
+`;
+
 let warren: Warren;
 let browser: Browser;
 beforeAll(async () => {
-  warren = await Warren.start();
+  warren = await Warren.start({ asking: ASKING, slow: SLOW });
   browser = await launch();
   await warren.api("PUT", "/agents/tour", {
     name: "tour",
     model: "scripted/tour",
     policies: [{ tool: "workspace_rm", decision: "ask", reason: "it deletes" }],
   });
+  for (const name of ["asking", "slow"]) {
+    await warren.api("PUT", `/agents/${name}`, { name, model: `scripted/${name}` });
+  }
 });
 afterAll(async () => {
   await browser?.close();
@@ -76,22 +100,34 @@ describe("a session on the page", () => {
 
   it("goes on after a reload in the middle of its stream, with nothing missing and nothing twice", async () => {
     const workspace = await boxed("reloaded");
-    const session = await warren.api<Session>("POST", "/sessions", {
-      workspace_id: workspace.id,
-      agent: "tour",
-    });
+    const session = await begin(workspace, "slow", "Count.");
     const { page } = await operator(browser, warren, addressOf(session));
-    await page.getByLabel("Message", { exact: true }).fill("Show me around.");
-    await page.keyboard.press("Enter");
-    await log(page).getByText("Welcome!").waitFor();
+    await log(page).getByText("line 3 of 40.").waitFor();
     await page.reload();
-    await asks(page);
-    expect(await stepsOf(page)).toEqual([1, 2, 3]);
+    await log(page).getByText("line 3 of 40.").waitFor();
+    // Still under way: the reload did not end it, and neither did it wait for the end.
+    expect(await page.locator('[data-session-status="running"]').count()).toBe(1);
+    await shot(page, "14-streaming");
+    await status(page, "completed");
+    const text = (await log(page).locator('[data-look="agent"] .markdown').textContent()) ?? "";
+    const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1} of 40.`);
+    expect(text.match(/line \d+ of 40\./g)).toEqual(lines);
     await page.reload();
-    await asks(page);
-    expect(await stepsOf(page)).toEqual([1, 2, 3]);
-    expect(await log(page).getByText("Welcome!").count()).toBe(1);
-    expect(await log(page).locator("[data-call]").count()).toBe(3);
+    await status(page, "completed");
+    await log(page).getByText("line 40 of 40.").waitFor();
+    expect(await stepsOf(page)).toEqual([1]);
+  });
+
+  it("asks its user, who presses one of the choices", async () => {
+    const workspace = await boxed("asked");
+    const session = await begin(workspace, "asking");
+    const { page } = await operator(browser, warren, addressOf(session));
+    const question = page.getByRole("list", { name: "Waits for you" });
+    await question.getByText("Which colour?").waitFor();
+    await shot(page, "23-question");
+    await question.getByRole("button", { name: "blue" }).click();
+    await log(page).getByText("You said: blue").waitFor();
+    await status(page, "completed");
   });
 
   it("waits for its approval through a kill of the server; what was typed stays, and it is approved after", async () => {
@@ -104,7 +140,7 @@ describe("a session on the page", () => {
     await warren.kill();
     await page.locator('[data-stream="waiting"], [data-stream="connecting"]').first().waitFor();
     await page.locator(".session[data-stale]").waitFor();
-    await shot(page, "14-server-away");
+    await shot(page, "24-server-away");
     await warren.startAgain();
     await live(page);
     await page.locator('[data-stream="live"]').waitFor();
@@ -196,6 +232,19 @@ describe("a run under way", () => {
     await shot(page, "17-stopped");
     await page.getByRole("button", { name: "Resume", exact: true }).click();
     await page.locator('[data-session-status="interrupted"]').waitFor({ state: "detached" });
+  });
+
+  it("is stopped while it speaks, and what was said to steer it is heard", async () => {
+    const workspace = await boxed("steered");
+    const session = await begin(workspace, "slow", "Count.");
+    const { page } = await operator(browser, warren, addressOf(session));
+    await log(page).getByText("line 2 of 40.").waitFor();
+    await page.getByLabel("A run is under way. Deliver").selectOption("interrupt");
+    await page.getByLabel("Message", { exact: true }).fill("Enough.");
+    await page.keyboard.press("Enter");
+    await log(page).getByText("Heard: Enough.").waitFor();
+    await status(page, "completed");
+    expect(await log(page).getByText("line 40 of 40.").count()).toBe(0);
   });
 
   it("that is aborted fails, and says so", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ProviderInfo, SessionStep, StepContext } from "../src/api/types";
-import { askAbout, guidedAgent, guidedProvider } from "../src/features/agents/definitions";
+import { askAbout, guidedAgent, guidedProvider, keyedProviders } from "../src/features/agents/definitions";
 import { contextParts } from "../src/features/sessions/contextParts";
 import { barsOf } from "../src/features/sessions/timelineBars";
 import {
@@ -40,6 +40,13 @@ describe("the guided agent", () => {
       { tool: "workspace_run*", decision: "ask", reason: "It runs a command." },
     ]);
   });
+});
+
+// S2
+it("a key is asked for once, however many ways there are to speak to who wants it", () => {
+  const one = (name: string, key_name: string | null) => ({ name, needs_key: key_name !== null, key_name });
+  const all = [one("anthropic", "A"), one("openai", "O"), one("openai-chat", "O"), one("scripted", null)];
+  expect(keyedProviders(all).map(({ name }) => name)).toEqual(["anthropic", "openai"]);
 });
 
 // S41

@@ -8,7 +8,7 @@ import { useNotify } from "../../components/Notices";
 import { Loading, ProblemPanel } from "../../components/States";
 import { sessionPlace, useRouter } from "../../routes/router";
 import { useBegin } from "../sessions/queries";
-import { askAbout, providerWord, suggestedModel } from "./definitions";
+import { askAbout, keyedProviders, providerWord, suggestedModel } from "./definitions";
 import { type ModelProvider, useModels, useSaveKey, useStoreAgent } from "./queries";
 
 export function RealModelPanel({ workspace }: { workspace: Workspace }) {
@@ -28,7 +28,7 @@ export function RealModelForm({ workspace }: { workspace: Workspace }) {
   const [chosen, setChosen] = useDraft("real-model.provider", "anthropic");
   if (models.isPending) return <Loading what="models" />;
   if (!models.data) return <ProblemPanel error={models.error} onRetry={() => void models.refetch()} />;
-  const providers = models.data.providers.filter(({ needs_key }) => needs_key);
+  const providers = keyedProviders(models.data.providers);
   const provider = providers.find(({ name }) => name === chosen) ?? providers[0];
   return (
     <>

@@ -53,6 +53,14 @@ export function suggestedModel(provider: string): string {
   return names[provider] ?? "";
 }
 
+/** Those that want a key, each key once: some can be spoken to in two ways. */
+export function keyedProviders<T extends { needs_key: boolean; key_name: string | null }>(
+  providers: readonly T[],
+): T[] {
+  const keyed = providers.filter(({ needs_key }) => needs_key);
+  return keyed.filter((one, index) => keyed.findIndex(({ key_name }) => key_name === one.key_name) === index);
+}
+
 const PROVIDER_WORDS: Record<string, string> = { anthropic: "Anthropic", openai: "OpenAI" };
 
 export function providerWord(name: string): string {

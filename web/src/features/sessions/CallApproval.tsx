@@ -92,7 +92,7 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
         />
         <Button
           icon={isEditing ? "close" : "pencil"}
-          aria-label={`${isEditing ? "Leave the arguments of" : "Edit the arguments of"} ${tool}`}
+          aria-label={`${isEditing ? "As proposed: the arguments of" : "Edit the arguments of"} ${tool}`}
           disabled={decide.isPending}
           onClick={() => {
             if (isEditing) forgetEdited();

@@ -36,11 +36,13 @@ export function Conversation({ items, agent, workspaceId, status, isEmpty, child
       onClickCapture={onLookInto}
     >
       {isEmpty && <p className="hint">Nothing was said here yet. Write the first message below.</p>}
-      <ol role="log" aria-label="Conversation">
-        {items.map((item) => (
-          <Item key={keyOf(item)} item={item} agent={agent} workspaceId={workspaceId} />
-        ))}
-      </ol>
+      <div role="log" aria-label="Conversation">
+        <ol className="session-turns">
+          {items.map((item) => (
+            <Item key={keyOf(item)} item={item} agent={agent} workspaceId={workspaceId} />
+          ))}
+        </ol>
+      </div>
       {status === "running" && (
         <p className="session-working" role="status">
           <span className="spinner" aria-hidden="true" /> Working…

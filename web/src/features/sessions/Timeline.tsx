@@ -117,7 +117,7 @@ function TimelineStep({ step, bar, isOwn, isLast, isBusy, onOpen }: TimelineStep
               title={isBusy ? "A run is under way" : undefined}
               onClick={() => onOpen("rewind")}
             >
-              Rewind to here
+              Rewind
             </Button>
           )}
         </span>
