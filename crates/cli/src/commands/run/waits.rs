@@ -25,6 +25,11 @@ pub(in crate::commands) fn waits(session: &Session, pending: &PendingWork) -> Ve
     let resume = match suspension.by {
         SuspendedBy::Budget => format!("warren session resume {name} --steps COUNT"),
         SuspendedBy::Stuck => format!("warren session resume {name}"),
+        SuspendedBy::Workspace => {
+            let commands = vec![format!("warren ws resume {}", session.workspace_id)];
+            waits.push(Wait { what: format!("its workspace: {}", suspension.reason), commands });
+            return waits;
+        }
         SuspendedBy::Approval | SuspendedBy::ClientTool | SuspendedBy::Input | SuspendedBy::Timer => {
             return waits;
         }
