@@ -129,6 +129,7 @@ impl Attendance<'_> {
             };
             match news {
                 News::Entry(entry) => {
+                    self.learn_call(&entry).await?;
                     self.screen.entry(&entry)?;
                     if let Some(attended) = self.after_entry(&entry).await? {
                         return Ok(attended);
@@ -138,6 +139,21 @@ impl Attendance<'_> {
                 News::Back => self.tell("Connected again, without a gap.")?,
             }
         }
+    }
+
+    /// Looks up what a call is that was proposed before this reader came.
+    async fn learn_call(&mut self, entry: &SessionEntry) -> Outcome<()> {
+        let step = entry.fields.get("step").and_then(Value::as_u64).and_then(|step| u32::try_from(step).ok());
+        if let Some(step) = step.and_then(|step| step.checked_sub(1))
+            && self.screen.is_about_unknown_call(entry)
+        {
+            let page =
+                self.link.ask(async |client, session| client.session_steps(session, step).await).await?;
+            if let Some(found) = page.items.first() {
+                self.screen.learn(&found.calls);
+            }
+        }
+        Ok(())
     }
 
     async fn after_entry(&mut self, entry: &SessionEntry) -> Outcome<Option<Attended>> {
