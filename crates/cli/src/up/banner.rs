@@ -63,7 +63,8 @@ fn text(ready: &Ready<'_>, link: &str) -> String {
     }
     text.push_str(&format!("\nOpen this link to sign in; it works once, for ten minutes:\n\n  {link}\n\n"));
     text.push_str(
-        "Another one: `warren token link`. First steps: `warren ws create demo`. Ctrl-C stops the server.\n",
+        "Another one: `warren token link`. First steps: `warren run` shows an agent at work, without a key;\n\
+         `warren ws create demo` makes a workspace. Ctrl-C stops the server.\n",
     );
     text
 }

@@ -61,6 +61,8 @@ fn an_empty_listing_says_so_and_prints_no_heading() {
         &["approval", "ls"],
         &["template", "ls"],
         &["secret", "ls"],
+        &["agent", "ls"],
+        &["session", "ls"],
     ] {
         let listed = machine.run(arguments).expect_ok();
         assert!(listed.stdout.is_empty() && listed.stderr.ends_with(".\n"), "{arguments:?}: {listed:?}");

@@ -113,6 +113,10 @@ fn without_a_terminal_a_run_says_what_it_waits_for_and_the_commands_it_names_go_
     assert!(machine.run(&approve).expect_ok().text().ends_with("approved\n"));
     let followed = machine.run(&follow).expect_ok();
     assert!(followed.text().contains(GONE), "{followed:?}");
+    assert!(
+        followed.stderr.starts_with("✓ workspace_rm hello.txt\n"),
+        "a call is known that began before: {followed:?}"
+    );
     machine.run(&[&approve[..], &["--json"]].concat()).expect_error(5, "approval_over");
     machine.run(&["session", "resume", "w"]).expect_ok();
 }
@@ -135,7 +139,11 @@ fn a_denial_and_changed_arguments_reach_the_agent() {
         .run(&["session", "approve", "edit", "--arguments", "[]", "--json"])
         .expect_error(2, "invalid_usage");
     machine.run(&["session", "approve", "edit", "--arguments", r#"{"path":"other.txt"}"#]).expect_ok();
-    machine.run(&["session", "follow", "edit"]).expect_ok();
+    let ended = machine.run(&["session", "follow", "edit", "--after", "0"]).expect_ok();
+    assert!(
+        ended.stderr.contains("changed to: workspace_rm other.txt\n✗ workspace_rm other.txt (failed)"),
+        "{ended:?}"
+    );
     let kept = machine.run(&["ws", "files", "cat", workspace.as_str().unwrap(), "hello.txt"]).expect_ok();
     assert_eq!(kept.text(), "Hello from your first agent.\n", "the changed arguments were used");
     let call = machine.run(&["session", "steps", "edit", "--json"]).expect_ok().json()[2]["calls"][0].clone();

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use warren_api::client::Client;
 use warren_api::{
-    Approval, ApprovalState, CallDecision, DecideCall, PendingWork, Session, SessionCall, SessionEntry,
-    SessionMessageState, SessionStatus, StopRun, SubmitToolResult, SuspendedBy,
+    Approval, ApprovalState, CallDecision, DecideCall, PendingWork, Session, SessionEntry,
+    SessionMessageState, SessionStatus, StopRun, SuspendedBy,
 };
 use warren_model::ErrorCode;
 
@@ -33,9 +33,6 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Outcome, Report};
 use crate::output::Tone;
 use crate::terminal_text::visible;
-
-/// Of the arguments that a person decides about, so many lines are shown.
-const MAX_ARGUMENT_LINES: usize = 60;
 
 /// From where on a session is attended.
 #[derive(Debug, Clone)]
@@ -85,37 +82,26 @@ pub(in crate::commands) async fn attend(
     attendance.run().await
 }
 
-struct Attendance<'a> {
+pub(super) struct Attendance<'a> {
     context: &'a Context,
-    link: Link<'a>,
-    screen: Screen<'a>,
+    pub(super) link: Link<'a>,
+    pub(super) screen: Screen<'a>,
     /// Opened with the first question.
-    keyboard: Option<Keyboard>,
-    interrupts: Signal,
+    pub(super) keyboard: Option<Keyboard>,
+    pub(super) interrupts: Signal,
     can_ask: bool,
     approves_all: bool,
     /// The message that the model has not seen yet.
     awaited: Option<String>,
     /// Entries that came while a question was open.
-    heard: VecDeque<SessionEntry>,
+    pub(super) heard: VecDeque<SessionEntry>,
     was_stopped: bool,
     /// Calls of programs elsewhere that were told of.
     left_out: BTreeSet<String>,
 }
 
-/// What became of a question to the person here.
-#[derive(Debug, PartialEq, Eq)]
-enum Asked {
-    Answered(String),
-    /// Somebody else was faster, or it is not asked any more.
-    Over,
-    /// The person wants to answer later.
-    Later,
-    Stopped,
-}
-
 /// Whether to stay.
-enum Next {
+pub(super) enum Next {
     GoOn,
     Leave,
 }
@@ -143,6 +129,7 @@ impl Attendance<'_> {
             };
             match news {
                 News::Entry(entry) => {
+                    self.learn_call(&entry).await?;
                     self.screen.entry(&entry)?;
                     if let Some(attended) = self.after_entry(&entry).await? {
                         return Ok(attended);
@@ -152,6 +139,21 @@ impl Attendance<'_> {
                 News::Back => self.tell("Connected again, without a gap.")?,
             }
         }
+    }
+
+    /// Looks up what a call is that was proposed before this reader came.
+    async fn learn_call(&mut self, entry: &SessionEntry) -> Outcome<()> {
+        let step = entry.fields.get("step").and_then(Value::as_u64).and_then(|step| u32::try_from(step).ok());
+        if let Some(step) = step.and_then(|step| step.checked_sub(1))
+            && self.screen.is_about_unknown_call(entry)
+        {
+            let page =
+                self.link.ask(async |client, session| client.session_steps(session, step).await).await?;
+            if let Some(found) = page.items.first() {
+                self.screen.learn(&found.calls);
+            }
+        }
+        Ok(())
     }
 
     async fn after_entry(&mut self, entry: &SessionEntry) -> Outcome<Option<Attended>> {
@@ -254,198 +256,7 @@ impl Attendance<'_> {
         Ok(None)
     }
 
-    async fn ask_approval(&mut self, approval: &Approval) -> Outcome<Next> {
-        let question = self.screen.painted("?", Tone::Careful);
-        let (label, reason) = (visible(&label(approval)), visible(&approval.reason));
-        self.screen.talk(&format!("{question} May it? {label}  ({reason})"))?;
-        let arguments = approval.call.as_ref().map_or(&approval.context, |call| &call.arguments);
-        let is_all_said = approval.call.as_ref().is_some_and(|call| labels::says_all(&call.tool, arguments));
-        for line in if is_all_said { Vec::new() } else { argument_lines(arguments) } {
-            let line = self.screen.painted(&format!("  {}", visible(&line)), Tone::Quiet);
-            self.screen.talk(&line)?;
-        }
-        let call_id = approval.call.as_ref().map_or("", |call| call.call_id.as_str());
-        loop {
-            let prompt = "  y approve · n deny · e edit the arguments · q leave it waiting > ";
-            let line = match self.ask(prompt, call_id).await? {
-                Asked::Answered(line) => line,
-                Asked::Over => {
-                    self.screen.talk("  It was decided elsewhere.")?;
-                    return Ok(Next::GoOn);
-                }
-                Asked::Later => return Ok(Next::Leave),
-                Asked::Stopped => return self.stop().await,
-            };
-            let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
-            let rest = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
-            match word {
-                "y" | "Y" | "yes" => {
-                    self.decide(approval, CallDecision::Approve, rest, None).await?;
-                    return Ok(Next::GoOn);
-                }
-                "n" | "N" | "no" => {
-                    let reason = match rest {
-                        Some(reason) => Some(reason),
-                        None => {
-                            match self.ask("  Why? The agent is told (Enter: no reason) > ", call_id).await? {
-                                Asked::Answered(reason) => {
-                                    Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty())
-                                }
-                                Asked::Over => return Ok(Next::GoOn),
-                                Asked::Later => return Ok(Next::Leave),
-                                Asked::Stopped => return self.stop().await,
-                            }
-                        }
-                    };
-                    self.decide(approval, CallDecision::Deny, reason, None).await?;
-                    return Ok(Next::GoOn);
-                }
-                "e" | "E" | "edit" => {
-                    if let Some(next) = self.edit(approval, rest, call_id).await? {
-                        return Ok(next);
-                    }
-                }
-                "q" | "Q" | "quit" => return Ok(Next::Leave),
-                _ => self.screen.talk("  Type y, n, e or q.")?,
-            }
-        }
-    }
-
-    /// Other arguments than the model proposed. `None`: ask again what to do.
-    async fn edit(
-        &mut self,
-        approval: &Approval,
-        typed: Option<String>,
-        call_id: &str,
-    ) -> Outcome<Option<Next>> {
-        let text = match typed {
-            Some(text) => text,
-            None => {
-                let now =
-                    approval.call.as_ref().map_or(&approval.context, |call| &call.arguments).to_string();
-                self.screen.talk(&format!("  Now: {}", visible(&now)))?;
-                match self
-                    .ask("  New arguments, as a JSON object on one line (Enter: back) > ", call_id)
-                    .await?
-                {
-                    Asked::Answered(text) if text.trim().is_empty() => return Ok(None),
-                    Asked::Answered(text) => text,
-                    Asked::Over => return Ok(Some(Next::GoOn)),
-                    Asked::Later => return Ok(Some(Next::Leave)),
-                    Asked::Stopped => return self.stop().await.map(Some),
-                }
-            }
-        };
-        let arguments = match serde_json::from_str::<warren_api::Document>(&text) {
-            Ok(document) if document.0.is_object() => document.0,
-            Ok(_) => {
-                self.screen.talk("  That is JSON, but no object.")?;
-                return Ok(None);
-            }
-            Err(error) => {
-                self.screen.talk(&format!("  That is no JSON: {}.", visible(&error.to_string())))?;
-                return Ok(None);
-            }
-        };
-        match self.decide(approval, CallDecision::Approve, None, Some(arguments)).await {
-            Ok(()) => Ok(Some(Next::GoOn)),
-            Err(Failure::Told(report)) if report.code == ErrorCode::InvalidRequest.as_str() => {
-                let why = report.causes.first().unwrap_or(&report.message);
-                self.screen.talk(&format!("  They are refused: {}", visible(why)))?;
-                Ok(None)
-            }
-            Err(other) => Err(other),
-        }
-    }
-
-    async fn ask_question(&mut self, call: &SessionCall) -> Outcome<Next> {
-        let choices: Vec<&str> = call
-            .arguments
-            .get("choices")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let question =
-            call.arguments.get("question").and_then(Value::as_str).unwrap_or("It asks you something.");
-        let sign = self.screen.painted("?", Tone::Careful);
-        for (number, line) in question.lines().enumerate() {
-            let sign = if number == 0 { sign.as_str() } else { " " };
-            self.screen.talk(&format!("{sign} {}", visible(line)))?;
-        }
-        for (number, choice) in choices.iter().enumerate() {
-            self.screen.talk(&format!("  {} {}", number + 1, visible(choice)))?;
-        }
-        let prompt = if choices.is_empty() {
-            "  Your answer (Ctrl-D: later) > "
-        } else {
-            "  A number, or your own answer (Ctrl-D: later) > "
-        };
-        let text = loop {
-            match self.ask(prompt, &call.id).await? {
-                Asked::Answered(text) if text.trim().is_empty() => {}
-                Asked::Answered(text) => break text,
-                Asked::Over => {
-                    self.screen.talk("  It was answered elsewhere.")?;
-                    return Ok(Next::GoOn);
-                }
-                Asked::Later => return Ok(Next::Leave),
-                Asked::Stopped => return self.stop().await,
-            }
-        };
-        let chosen = text.trim().parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
-        let output = Some(json!(chosen.map_or_else(|| text.trim(), |choice| *choice)));
-        let result = SubmitToolResult { call_id: call.id.clone(), output, error: None };
-        let handed_in =
-            self.link.ask(async |client, session| client.submit_tool_result(session, &result).await).await;
-        self.unless_over(handed_in.map(drop))?;
-        Ok(Next::GoOn)
-    }
-
-    /// Asks one thing. Entries that come meanwhile are kept; one that ends `call_id` ends the question.
-    async fn ask(&mut self, prompt: &str, call_id: &str) -> Outcome<Asked> {
-        let mut keyboard = self.keyboard.take().unwrap_or_else(Keyboard::open);
-        keyboard.forget();
-        self.screen.prompt(prompt)?;
-        let asked = loop {
-            tokio::select! {
-                _ = self.interrupts.recv() => {
-                    self.screen.prompt("\n")?;
-                    break Asked::Stopped;
-                }
-                line = keyboard.line() => match line {
-                    Some(line) => break Asked::Answered(line),
-                    None => {
-                        self.screen.prompt("\n")?;
-                        break Asked::Later;
-                    }
-                },
-                news = self.link.next() => match news? {
-                    News::Entry(entry) => {
-                        let is_over = ends(&entry, call_id);
-                        self.heard.push_back(entry);
-                        if is_over {
-                            self.screen.prompt("\n")?;
-                            break Asked::Over;
-                        }
-                    }
-                    News::Lost => {
-                        self.screen.prompt("\n")?;
-                        self.tell(&self.link.lost())?;
-                    }
-                    News::Back => {
-                        self.tell("Connected again, without a gap.")?;
-                        self.screen.prompt(prompt)?;
-                    }
-                },
-            }
-        };
-        self.keyboard = Some(keyboard);
-        Ok(asked)
-    }
-
-    async fn decide(
+    pub(super) async fn decide(
         &mut self,
         approval: &Approval,
         decision: CallDecision,
@@ -459,7 +270,7 @@ impl Attendance<'_> {
     }
 
     /// Somebody else was faster, or the answer to the first try was lost: it is decided, and that is all that counts.
-    fn unless_over(&mut self, outcome: Outcome<()>) -> Outcome<()> {
+    pub(super) fn unless_over(&mut self, outcome: Outcome<()>) -> Outcome<()> {
         let over = [ErrorCode::ApprovalOver.as_str(), ErrorCode::NotPending.as_str()];
         match outcome {
             Err(Failure::Told(report)) if over.contains(&report.code.as_str()) => {
@@ -470,7 +281,7 @@ impl Attendance<'_> {
     }
 
     /// The first Ctrl-C stops the run so that it can be resumed; the second leaves it.
-    async fn stop(&mut self) -> Outcome<Next> {
+    pub(super) async fn stop(&mut self) -> Outcome<Next> {
         if self.was_stopped {
             return Ok(Next::Leave);
         }
@@ -544,7 +355,7 @@ impl Attendance<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, text: &str) -> Outcome<()> {
+    pub(super) fn tell(&mut self, text: &str) -> Outcome<()> {
         if self.context.output.is_json {
             self.context.output.note(text);
             return Ok(());
@@ -571,33 +382,9 @@ fn nothing() -> PendingWork {
     PendingWork { approvals: Vec::new(), calls: Vec::new(), messages: Vec::new() }
 }
 
-/// Whether nobody waits for an answer to this call any more.
-fn ends(entry: &SessionEntry, call_id: &str) -> bool {
-    match entry.kind.as_str() {
-        "call_decided" | "call_ended" => entry.fields.get("call_id").and_then(Value::as_str) == Some(call_id),
-        "run_ended" | "interrupted" => true,
-        _ => false,
-    }
-}
-
-fn label(approval: &Approval) -> String {
+pub(super) fn label(approval: &Approval) -> String {
     match &approval.call {
         Some(call) => labels::call(&call.tool, &call.arguments),
         None => approval.action.clone(),
     }
-}
-
-/// Everything that is decided about, as far as a screen holds it.
-fn argument_lines(arguments: &Value) -> Vec<String> {
-    let pretty = serde_json::to_string_pretty(arguments).unwrap_or_default();
-    let lines: Vec<&str> = pretty.lines().collect();
-    let mut shown: Vec<String> =
-        lines.iter().take(MAX_ARGUMENT_LINES).map(|line| (*line).to_owned()).collect();
-    if lines.len() > MAX_ARGUMENT_LINES {
-        shown.push(format!(
-            "… {} more lines; `warren approval show` has all",
-            lines.len() - MAX_ARGUMENT_LINES
-        ));
-    }
-    shown
 }

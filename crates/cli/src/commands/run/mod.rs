@@ -8,6 +8,7 @@ mod attend;
 mod keyboard;
 mod labels;
 mod link;
+mod questions;
 mod screen;
 mod waits;
 
@@ -145,27 +146,31 @@ fn parse_session_name(text: &str) -> Outcome<SessionName> {
 /// Who is to answer. What can be wrong with a file is found before the server is asked for anything.
 #[derive(Debug)]
 enum AgentChoice {
-    File(AgentFile),
+    File(Box<AgentFile>),
     /// Stored already, perhaps to be run with another model.
     Named(String, Option<ModelName>),
 }
 
 impl AgentChoice {
+    fn file(file: AgentFile) -> Self {
+        Self::File(Box::new(file))
+    }
+
     fn read(agent: Option<&str>, model: Option<ModelName>) -> Outcome<Self> {
         match (agent, model) {
-            (None, None) => Ok(Self::File(AgentFile::first(&own_name(GUIDED)?)?)),
+            (None, None) => Ok(Self::file(AgentFile::first(&own_name(GUIDED)?)?)),
             (None, Some(model)) => {
                 let name = name_with(PLAIN, &model)?;
-                Ok(Self::File(AgentFile::first(&name)?.with_model(name, model)))
+                Ok(Self::file(AgentFile::first(&name)?.with_model(name, model)))
             }
             (Some(agent), model) if is_file(agent) => {
                 let file = AgentFile::read(Path::new(agent), None)?;
                 match model {
                     Some(model) => {
                         let name = name_with(file.definition().name.as_str(), &model)?;
-                        Ok(Self::File(file.with_model(name, model)))
+                        Ok(Self::file(file.with_model(name, model)))
                     }
-                    None => Ok(Self::File(file)),
+                    None => Ok(Self::file(file)),
                 }
             }
             (Some(agent), model) => Ok(Self::Named(agent.to_owned(), model)),
@@ -175,7 +180,7 @@ impl AgentChoice {
     /// The name under which the server knows it.
     async fn store(self, context: &Context, client: &Client) -> Outcome<String> {
         let file = match self {
-            Self::File(file) => file,
+            Self::File(file) => *file,
             Self::Named(name, None) => return Ok(find(client, &name, None).await?.name),
             Self::Named(name, Some(model)) => {
                 let stored = find(client, &name, None).await?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write as _};
 
 use serde_json::Value;
-use warren_api::{Session, SessionEntry, SessionStatus};
+use warren_api::{Session, SessionCall, SessionEntry, SessionStatus};
 
 use super::labels;
 use crate::context::Context;
@@ -30,9 +30,16 @@ enum Line {
 
 #[derive(Debug, Default)]
 struct ShownCall {
+    tool: String,
     label: String,
     /// Its output was shown as it came.
     has_output: bool,
+}
+
+impl ShownCall {
+    fn new(tool: &str, arguments: &Value) -> Self {
+        Self { tool: tool.to_owned(), label: labels::call(tool, arguments), has_output: false }
+    }
 }
 
 impl<'a> Screen<'a> {
@@ -50,9 +57,9 @@ impl<'a> Screen<'a> {
             "text_delta" => self.said(text("text"))?,
             "reasoning_delta" => self.dimmed(Line::Thought, text("text"))?,
             "call_proposed" => {
-                let label = labels::call(text("tool"), value("arguments"));
-                self.talk(&format!("→ {}", visible(&label)))?;
-                self.calls.insert(text("call_id").to_owned(), ShownCall { label, has_output: false });
+                let shown = ShownCall::new(text("tool"), value("arguments"));
+                self.talk(&format!("→ {}", visible(&shown.label)))?;
+                self.calls.insert(text("call_id").to_owned(), shown);
             }
             "call_decided" => self.call_decided(text("call_id"), value("decision"))?,
             "call_output" => {
@@ -72,16 +79,29 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
+    /// Whether an entry is about a call that was not shown here: whoever comes later has not read of its beginning.
+    pub(super) fn is_about_unknown_call(&self, entry: &SessionEntry) -> bool {
+        let is_about_call = matches!(entry.kind.as_str(), "call_decided" | "call_ended" | "call_output");
+        let call = entry.fields.get("call_id").and_then(Value::as_str).unwrap_or_default();
+        is_about_call && !self.context.output.is_json && !self.calls.contains_key(call)
+    }
+
+    /// Takes note of calls that were proposed before.
+    pub(super) fn learn(&mut self, calls: &[SessionCall]) {
+        for call in calls {
+            let shown = ShownCall::new(&call.tool, &call.proposed);
+            self.calls.entry(call.id.clone()).or_insert(shown);
+        }
+    }
+
     /// What a person decided, where it says more than that the call goes on.
     fn call_decided(&mut self, call: &str, decision: &Value) -> Outcome<()> {
         let Some(edited) = decision.get("arguments").filter(|arguments| !arguments.is_null()) else {
             return Ok(());
         };
-        let by = decision.get("by").and_then(Value::as_str).unwrap_or_default();
         let shown = self.calls.entry(call.to_owned()).or_default();
-        let tool = shown.label.split(' ').next().unwrap_or_default().to_owned();
-        shown.label = labels::call(&tool, edited);
-        let line = format!("  {by} changed it to: {}", shown.label);
+        shown.label = labels::call(&shown.tool, edited);
+        let line = format!("  changed to: {}", shown.label);
         self.talk(&self.painted(&visible(&line), Tone::Quiet))
     }
 

@@ -47,7 +47,7 @@ pub(crate) async fn run(context: &Context, command: SessionCommand) -> Outcome<E
             tell(context, &branched)?;
         }
         SessionCommand::Rewind { session, step } => {
-            tell(context, &client.rewind_session(&session, step).await?)?
+            tell(context, &client.rewind_session(&session, step).await?)?;
         }
         SessionCommand::Upgrade { session } => upgrade(context, &client, &session).await?,
         SessionCommand::Steps { session } => show::steps(context, &client, &session).await?,

@@ -40,7 +40,7 @@ fn facts(session: &Session, pending: &PendingWork) -> Facts {
     facts.add("agent", format!("{} {}", session.agent, session.agent_hash));
     facts.add("workspace", &session.workspace_id);
     facts.add("run", session.run.to_string());
-    facts.add("steps", session.last_step.to_string());
+    facts.add("last step", session.last_step.to_string());
     let used = &session.total_usage;
     let cost = format!("{}.{:06}", used.cost_micros / 1_000_000, used.cost_micros % 1_000_000);
     facts.add(
