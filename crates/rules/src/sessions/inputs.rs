@@ -32,6 +32,8 @@ pub enum Input {
     Stop { run: u32, request: StopRequest },
     /// Somebody wants it to go on, perhaps with other limits.
     Resume { limits: Option<RunLimits> },
+    /// Somebody wants an interrupted run to be over, so that the session can go back.
+    EndInterrupted,
     /// Time went by.
     Time,
 }

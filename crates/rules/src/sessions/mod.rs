@@ -191,6 +191,10 @@ impl Change<'_> {
             Input::HandedIn { call_id, outcome } => self.handed_in(&call_id, outcome),
             Input::Stop { run, request } => self.stop(run, request),
             Input::Resume { limits } => self.resume(limits),
+            Input::EndInterrupted => {
+                self.end_interrupted();
+                Ok(())
+            }
             Input::Time => self.time(),
         }
     }

@@ -330,7 +330,8 @@ turns:
         assert_ready(&seen);
         let parts = answer(&seen).as_array().unwrap();
         let kind = if major == "7" { "steering-message" } else { "data-steering-message" };
-        assert_eq!(parts[3..], [json!(kind), json!("step"), json!("text: turning left")], "{seen}");
+        let seen_last = [json!(kind), json!("step"), json!("text: turning left")];
+        assert!(parts.ends_with(&seen_last), "{seen}");
     }
 }
 
