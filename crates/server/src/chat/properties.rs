@@ -324,7 +324,7 @@ impl Teller<'_> {
 }
 
 fn tool(index: u8) -> &'static str {
-    if index % 2 == 0 { "workspace_rm" } else { CLIENT_TOOL }
+    if index.is_multiple_of(2) { "workspace_rm" } else { CLIENT_TOOL }
 }
 
 fn a_run() -> impl Strategy<Value = Vec<StreamEntry>> {

@@ -10,6 +10,11 @@ use super::Stage;
 
 const MAJORS: [&str; 3] = ["5", "6", "7"];
 
+#[expect(clippy::disallowed_methods, reason = "the clients are started by the script that people use")]
+fn script() -> Command {
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/chat-peers.sh"))
+}
+
 /// Runs a client against a session; what it saw.
 async fn client(stage: &Stage, session: &str, major: &str, scenario: &str) -> Value {
     client_of(stage, session, major, scenario, &stage.warren.token, "").await
@@ -23,7 +28,7 @@ async fn client_of(
     token: &str,
     foreign: &str,
 ) -> Value {
-    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/chat-peers.sh"));
+    let mut command = script();
     let url = format!("{}{session}", stage.warren.url);
     command.args(["run", major, &url, token, scenario]).env("FOREIGN_APPROVAL", foreign);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
