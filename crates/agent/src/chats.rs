@@ -1,12 +1,9 @@
 //! Sessions as chat clients see them: a run is one message of the assistant, read from its first entry on, and an answer
 //! can be asked for again (A61, S31).
 
-use warren_model::session::{
-    BusyMode, CallOutcome, CallState, CallWait, Phase, QueuedState, Session, SessionMessage, SessionName,
-    Step, StepPhase, StreamEntry, StreamItem,
-};
-use warren_model::{Approval, ApprovalState, ErrorCode, Part, SessionId, SessionMessageId, Timestamp};
-use warren_rules::sessions::{Input, OpenSession};
+use warren_model::session::{BusyMode, QueuedState, Session, SessionMessage, SessionName, Step, StreamItem};
+use warren_model::{ErrorCode, Part, SessionId, SessionMessageId};
+use warren_rules::sessions::Input;
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::{ReadTx, WriteTx};
 
@@ -122,17 +119,16 @@ impl Chats {
         let (session_id, message_id): (_, SessionMessageId) = (session.id, self.context.new_id());
         let surroundings = self.surroundings.clone();
         let again = move |tx: &mut dyn WriteTx| {
-            let held = tx.hold_session(session_id)?;
-            let held = held.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+            // What an interrupted run left open is part of what is gone back over.
+            let end = Change::new(session_id, now, by.clone(), vec![Input::EndInterrupted]);
+            let held = commit::apply(tx, &surroundings, &end)?.open.session;
             if held.phase.has_run() {
                 return Err(Error::new(ErrorCode::SessionBusy));
             }
             let agent = surroundings.agent(tx, held.org_id, &held.agent)?;
-            let mut open = commit::load(tx, held.clone())?;
-            let mut steps = tx.steps_of(&held.lineage)?;
-            steps.extend(open.step.clone());
+            let open = commit::load(tx, held.clone())?;
+            let steps = tx.steps_of(&held.lineage)?;
             let turn = turn_of(tx, session_id, &steps, &which)?;
-            end_interrupted(tx, &mut open, now)?;
             let state = state_after(tx, &held, turn.back_to, agent.initial_state())?;
             let back = commit::rewind(&open, turn.back_to, state, now);
             let back = back.map_err(|refusal| commit::of_refusal(&refusal))?;
@@ -243,39 +239,4 @@ fn turn_of(
     }
     let back_to = first.checked_sub(1).map_or(0, |at| steps[at].number);
     Ok(SaidTurn { back_to, said: SaidInstead { parts, client_id } })
-}
-
-/// Closes what an interrupted run left open, as it is. Nothing of it is under way.
-fn end_interrupted(tx: &mut dyn WriteTx, open: &mut OpenSession, now: Timestamp) -> Result<(), Error> {
-    if open.session.phase != Phase::Interrupted {
-        return Ok(());
-    }
-    let (id, run) = (open.session.id, open.session.run);
-    let mut told = Vec::new();
-    if let Some(step) = open.step.take() {
-        let mut closed =
-            Step { phase: StepPhase::Closed, asked_under: None, ended_at: Some(now), ..step.clone() };
-        for call in closed.calls.iter_mut().filter(|call| !call.is_closed()) {
-            if let CallState::Waiting(CallWait::Approval { approval_id, .. }) = call.state
-                && let Some(approval) = tx.approval(approval_id)?
-            {
-                let decided_at = Some(now);
-                tx.settle_approval(&Approval { state: ApprovalState::Void, decided_at, ..approval })?;
-            }
-            let reason = "the answer was asked for again".to_owned();
-            call.state = CallState::Closed(CallOutcome::Denied { reason });
-            call.ended_at = Some(now);
-        }
-        tx.update_step(&step, &closed)?;
-        tx.delete_stream_deltas(id, step.number)?;
-        told.push(StreamItem::StepEnded { step: step.number });
-    }
-    told.push(StreamItem::RunEnded { run, status: "interrupted".to_owned(), finish: None, message: None });
-    let first = open.session.latest_sequence + 1;
-    let entries: Vec<_> =
-        (first..).zip(told).map(|(sequence, item)| StreamEntry { sequence, at: now, item }).collect();
-    tx.append_stream(id, &entries)?;
-    open.session.latest_sequence += entries.len() as u64;
-    open.session.open_step = None;
-    Ok(())
 }

@@ -11,6 +11,8 @@ pub(crate) fn client() -> reqwest::Client {
     // Only plain HTTP is spoken here, but the client will not be built without a TLS implementation.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(30));
+    // The server closes a connection that rested for a second: one that is taken up just then would break.
+    let builder = builder.pool_idle_timeout(Duration::from_millis(500));
     builder.build().expect("a client without TLS can be made")
 }
 

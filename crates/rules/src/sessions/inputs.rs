@@ -36,6 +36,8 @@ pub enum Input {
     Resume { limits: Option<RunLimits> },
     /// Its workspace was paused, woken or removed.
     WorkspaceChanged,
+    /// Somebody wants an interrupted run to be over, so that the session can go back.
+    EndInterrupted,
     /// Time went by.
     Time,
 }

@@ -202,6 +202,10 @@ impl Change<'_> {
             Input::Stop { run, request } => self.stop(run, request),
             Input::Resume { limits } => self.resume(limits),
             Input::WorkspaceChanged => self.look_at_workspace(),
+            Input::EndInterrupted => {
+                self.end_interrupted();
+                Ok(())
+            }
             Input::Time => self.time(),
         }
     }

@@ -19,10 +19,7 @@ const BAD_OUTPUT: &str = "Your answer does not fit the schema that it must have"
 impl Change<'_> {
     /// A run begins with the messages that wait. An interrupted one is over then.
     pub(super) fn begin_run(&mut self) {
-        if self.open.session.phase == Phase::Interrupted {
-            self.end_interrupted_step();
-            self.end_run(Phase::Interrupted, None, None);
-        }
+        self.end_interrupted();
         let limits = self.facts.agent.limits.run;
         let session = self.session();
         session.run += 1;
@@ -40,6 +37,16 @@ impl Change<'_> {
             message.mode = BusyMode::Steer;
         }
         self.begin_step(Vec::new());
+    }
+
+    /// An interrupted run is over, for good.
+    pub(super) fn end_interrupted(&mut self) {
+        if self.open.session.phase == Phase::Interrupted {
+            self.end_interrupted_step();
+            self.end_run(Phase::Interrupted, None, None);
+            // Its end is told once.
+            self.session().phase = Phase::Idle;
+        }
     }
 
     /// What an interrupted run left open is closed, so that the model can be shown it.

@@ -177,7 +177,7 @@ impl ChunkWriter {
             StreamItem::CallEnded { call_id, outcome, result, .. } => self.ended(call_id, *outcome, result),
             StreamItem::StepEnded { .. } => self.end_step(),
             StreamItem::StateChanged { names, .. } => {
-                self.note("data-state-changed", json!({ "names": names }))
+                self.note("data-state-changed", &json!({ "names": names }));
             }
             StreamItem::Suspended { by, reason } => self.suspended(*by, reason),
             StreamItem::Resumed => self.ending = None,
@@ -197,14 +197,14 @@ impl ChunkWriter {
     }
 
     /// Something that passes and is no part of the message.
-    fn note(&mut self, kind: &str, data: Value) {
+    fn note(&mut self, kind: &str, data: &Value) {
         self.tell(json!({ "type": kind, "data": data, "transient": true }));
     }
 
     fn suspended(&mut self, by: Suspension, reason: &str) {
         self.close_block();
         if by == Suspension::Timer {
-            return self.note("data-waiting", json!({ "reason": reason }));
+            return self.note("data-waiting", &json!({ "reason": reason }));
         }
         self.ending = Some(Ending::Suspended(by));
         if !by.is_for_calls() {

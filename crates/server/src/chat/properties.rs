@@ -324,7 +324,7 @@ impl Teller<'_> {
 }
 
 fn tool(index: u8) -> &'static str {
-    if index % 2 == 0 { "workspace_rm" } else { CLIENT_TOOL }
+    if index.is_multiple_of(2) { "workspace_rm" } else { CLIENT_TOOL }
 }
 
 fn a_run() -> impl Strategy<Value = Vec<StreamEntry>> {
@@ -396,7 +396,9 @@ proptest! {
         for major in MAJORS {
             let waits = |entry: &&StreamEntry| matches!(&entry.item, StreamItem::Suspended { by, .. } if *by != Suspension::Timer);
             let stops: Vec<u64> = entries.iter().filter(waits).map(|entry| entry.sequence).collect();
-            prop_assume!(!stops.is_empty());
+            if stops.is_empty() {
+                continue;
+            }
             let known = stops[known.index(stops.len())];
             let first = chunks(writer(major), &entries[..usize::try_from(known).unwrap()]);
             let rest = chunks(writer(major).continued(known), &entries);

@@ -125,6 +125,9 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
         }
         Need::Events => Scope::EventsRead,
         Need::On(Deed::See) => Scope::WorkspacesRead,
+        Need::On(Deed::Chat) => {
+            return scopes.contains(&Scope::WorkspacesRead) && scopes.contains(&Scope::WorkspacesUse);
+        }
         Need::On(Deed::Use | Deed::Run) => Scope::WorkspacesUse,
         Need::On(Deed::Write) => Scope::WorkspacesWrite,
         Need::On(Deed::SeeSecrets) => Scope::SecretsRead,
@@ -140,7 +143,7 @@ fn may_agent(need: Need) -> bool {
         Need::Public
             | Need::Oneself
             | Need::Events
-            | Need::On(Deed::See | Deed::Use | Deed::SeeSecrets | Deed::Serve)
+            | Need::On(Deed::See | Deed::Use | Deed::Chat | Deed::SeeSecrets | Deed::Serve)
     )
 }
 
@@ -454,6 +457,9 @@ impl Stage {
             "remember" => json!({ "value": "x" }),
             "put_agent" => json!({ "model": "scripted/echo" }),
             "create_session" => json!({ "workspace_id": self.target, "agent": AGENT }),
+            "chat_with_session" => {
+                json!({ "messages": [{ "role": "user", "parts": [{ "type": "text", "text": "hello" }] }] })
+            }
             "send_session_message" => json!({ "text": "hello" }),
             "decide_call" => {
                 json!({ "approval_id": "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d0e", "decision": "approve" })

@@ -230,9 +230,14 @@ impl World {
     }
 
     fn go_back(&mut self) {
+        // Whoever wants another answer ends an interrupted run with that.
+        if self.chance.below(2) == 0 {
+            self.input(Input::EndInterrupted);
+        }
         let last = self.open.session.lineage.last();
         let step = u32::try_from(self.chance.below(u64::from(last) + 1)).unwrap();
-        if let Ok(done) = rewind(&self.open, step, self.agent.initial_state(), self.now) {
+        let back_to = |step: u32| rewind(&self.open, step, self.agent.initial_state(), self.now);
+        if let Ok(done) = back_to(step).or_else(|_| back_to(last)) {
             self.open.session = done.session;
             self.open.queue.clear();
             for message in done.dropped {

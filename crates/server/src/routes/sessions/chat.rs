@@ -77,6 +77,8 @@ pub(crate) async fn post(
     Json(body): Json<ChatRequest>,
 ) -> Result<Response, Failure> {
     let invalid = |detail: String| Failure::new(ErrorCode::InvalidRequest, detail);
+    // The answer shows the session: who may not see it is refused before anything is said.
+    app.agents.sessions.get(&who, &name).await?;
     let session = app.agents.sessions.for_use(&who, &name).await?;
     let chat = Chat { app, who, name, major: params.v };
     let stage = match body.news().map_err(invalid)? {

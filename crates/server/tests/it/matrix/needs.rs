@@ -29,6 +29,8 @@ pub(super) enum Deed {
     See,
     /// Files and tools, under the policy for agents.
     Use,
+    /// Using it, and being shown what comes of that.
+    Chat,
     /// Any command.
     Run,
     Write,
@@ -128,7 +130,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("show_session", Need::On(Deed::See)),
     ("list_pending", Need::On(Deed::See)),
     ("follow_session", Need::On(Deed::See)),
-    ("chat_with_session", Need::On(Deed::Use)),
+    ("chat_with_session", Need::On(Deed::Chat)),
     ("resume_chat", Need::On(Deed::See)),
     ("send_session_message", Need::On(Deed::Use)),
     ("show_session_message", Need::On(Deed::See)),
