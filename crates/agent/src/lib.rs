@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Definitions   agents as people store them
+//!   ToolRules     rules about tool calls that people make
 //!   Sessions      begin, speak to, decide, stop, resume, go back, branch
 //!   Engine        claims sessions by lease, asks models (llm), calls tools (operations)
 //!   commit        the one way in which a session changes: load, decide, write, in one transaction
@@ -19,9 +20,11 @@ mod decisions;
 mod definitions;
 mod engine;
 mod models;
+mod schemas;
 mod scripted;
 mod sessions;
 mod streams;
+mod tool_rules;
 mod tools;
 
 pub use config::Config;
@@ -34,6 +37,7 @@ pub use sessions::{
     DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
 };
 pub use streams::Follower;
+pub use tool_rules::{NewToolRule, ToolRuleFilter, ToolRules, scope_of};
 pub use warren_store::SessionQuery;
 
 use std::sync::Arc;
@@ -59,6 +63,7 @@ pub struct Parts {
 pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
+    pub tool_rules: ToolRules,
     pub engine: Engine,
     context: Context,
 }
@@ -72,9 +77,10 @@ impl AgentHost {
         let streams = Streams::new(context.clone());
         let engine =
             Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
+        let tool_rules = ToolRules::new(context.clone(), fleet.clone());
         let sessions =
             Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
-        Self { definitions: Definitions::new(context.clone()), sessions, engine, context }
+        Self { definitions: Definitions::new(context.clone()), sessions, tool_rules, engine, context }
     }
 
     /// Who is told of decisions about tool calls.
