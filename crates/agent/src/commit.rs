@@ -9,7 +9,7 @@
 //! Everybody who changes a session does it here: its owner, who names the epoch of its lease, and whoever sends a message,
 //! decides or stops, who does not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -19,7 +19,7 @@ use warren_model::session::{
 };
 use warren_model::{
     AgentDefinition, AgentVersion, Approval, ApprovalState, ApprovalSubject, ErrorCode, NewEvent, OrgId,
-    PolicyRule, Principal, SessionId, Timestamp, Workspace, fingerprint,
+    PolicyRule, Principal, SessionId, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_rules::lifecycle::{Usability, usability};
@@ -32,18 +32,20 @@ use warren_store::WriteTx;
 
 use crate::hosted::go_on_with_tasks;
 use crate::models::Models;
+use crate::schemas::Schemas;
 
 /// What every change needs besides the database.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     pub(crate) models: Arc<dyn Models>,
     context: Context,
+    pub(crate) schemas: Schemas,
     agents: AgentCache,
 }
 
 impl Surroundings {
     pub(crate) fn new(context: Context, models: Arc<dyn Models>) -> Self {
-        Self { models, context, agents: AgentCache::default() }
+        Self { models, context, schemas: Schemas::default(), agents: AgentCache::default() }
     }
 
     /// A version never changes, so that it is read once.
@@ -149,8 +151,7 @@ pub(crate) fn apply(
     }
     let before = load(tx, session)?;
     let agent = surroundings.agent(tx, before.session.org_id, &before.session.agent)?;
-    let rules: Vec<PolicyRule> =
-        tx.tool_rules_for(&before.session, change.now)?.into_iter().map(|rule| rule.rule).collect();
+    let rules = rules_in_force(tx, &before.session, change.now)?;
     let prices = surroundings.prices(&agent);
     let workspace = tx.workspace(before.session.workspace_id)?;
     let facts = Facts {
@@ -193,6 +194,18 @@ pub(crate) fn apply(
     Ok(Changed { open, agent, entries, closed: outputs.closed, effects, has_moved, has_tasks })
 }
 
+/// Rules that people made. Where one of them cannot be read, nothing is allowed (A23).
+fn rules_in_force(tx: &mut dyn WriteTx, session: &Session, now: Timestamp) -> Result<Vec<PolicyRule>, Error> {
+    match tx.tool_rules_for(session, now) {
+        Ok(rules) => Ok(rules.into_iter().map(|rule| rule.rule).collect()),
+        Err(warren_store::Error::Corrupt(cause)) => {
+            tracing::error!(session.id = %session.id, cause, "a rule about tool calls cannot be read");
+            Ok(vec![sessions::policies::unreadable_rules()])
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The open step and the messages that wait.
 pub(crate) fn load(tx: &mut dyn WriteTx, session: Session) -> Result<OpenSession, Error> {
     let step = match session.open_step {
@@ -218,8 +231,9 @@ fn workspace_left(
         return Ok(None);
     }
     let spent = tx.spent(session.workspace_id, &Month::of(now).to_string())?;
-    // What this session has set aside is part of it, and is its own to use.
-    let spent = spent.saturating_sub(session.reserved_micros);
+    // What this session has set aside this month is part of it, and is its own to use.
+    let is_of_month = session.reserved_at.is_none_or(|at| Month::of(at) == Month::of(now));
+    let spent = spent.saturating_sub(if is_of_month { session.reserved_micros } else { 0 });
     Ok(match standing(limit, spent) {
         Standing::Unlimited => None,
         Standing::Within { left_micros } => Some(left_micros),
@@ -249,13 +263,13 @@ fn with_marks(input: &Input, latest: u64, told: &[StreamItem]) -> Input {
 }
 
 fn merge(all: &mut Outputs, advanced: Advanced) {
-    let Outputs { told, closed, settled, questions, void, spending_micros, has_changed } = advanced.outputs;
+    let Outputs { told, closed, settled, questions, void, spending, has_changed } = advanced.outputs;
     all.told.extend(told);
     all.closed.extend(closed);
     all.settled.extend(settled);
     all.questions.extend(questions);
     all.void.extend(void);
-    all.spending_micros += spending_micros;
+    all.spending.extend(spending);
     all.has_changed |= has_changed;
 }
 
@@ -301,10 +315,7 @@ fn write(
             tx.settle_approval(&Approval { state: ApprovalState::Void, decided_at, ..approval })?;
         }
     }
-    if outputs.spending_micros != 0 {
-        let month = Month::of(change.now).to_string();
-        tx.add_spending(open.session.workspace_id, &month, outputs.spending_micros)?;
-    }
+    write_spending(tx, open.session.workspace_id, &outputs.spending)?;
     for (call_id, bytes) in &change.results {
         tx.put_result(session_id, call_id, bytes)?;
     }
@@ -317,6 +328,23 @@ fn write(
     }
     open.session.updated_at = change.now;
     open.session.version = tx.update_session(&before.session, &open.session)?;
+    Ok(())
+}
+
+/// What was set aside and what is taken back of it cancel each other out, each in its month.
+fn write_spending(
+    tx: &mut dyn WriteTx,
+    workspace_id: WorkspaceId,
+    spending: &[(Timestamp, i64)],
+) -> Result<(), Error> {
+    let mut by_month: BTreeMap<String, i64> = BTreeMap::new();
+    for (at, micros) in spending {
+        let of_month = by_month.entry(Month::of(*at).to_string()).or_default();
+        *of_month = of_month.saturating_add(*micros);
+    }
+    for (month, micros) in by_month.into_iter().filter(|(_, micros)| *micros != 0) {
+        tx.add_spending(workspace_id, &month, micros)?;
+    }
     Ok(())
 }
 

@@ -19,6 +19,10 @@ pub struct Config {
     /// Pieces of an answer are put together for as long, or until they have `pack_bytes`.
     pub pack_for: Duration,
     pub pack_bytes: usize,
+    /// How long entries of a session's stream are kept. The session itself stays.
+    pub keep_stream: Duration,
+    /// How often what is old is removed.
+    pub prune_every: Duration,
 }
 
 impl Default for Config {
@@ -31,6 +35,8 @@ impl Default for Config {
             is_alone: false,
             pack_for: Duration::from_millis(50),
             pack_bytes: 4 << 10,
+            keep_stream: Duration::from_secs(30 * 24 * 3_600),
+            prune_every: Duration::from_secs(600),
         }
     }
 }

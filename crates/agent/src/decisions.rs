@@ -1,13 +1,16 @@
 //! Decisions of people about tool calls, taken into their sessions in the transaction of the decision (A30).
 
-use warren_exchange::CallDecisions;
+use async_trait::async_trait;
+use serde_json::Value;
+use warren_exchange::{CallDecisions, RememberDecision};
 use warren_model::{Approval, ApprovalState, ErrorCode, Principal, Timestamp, fingerprint};
 use warren_rules::sessions::{Input, PersonDecision};
-use warren_service::Error;
+use warren_service::{Actor, Error};
 use warren_store::WriteTx;
 
 use crate::commit::{self, Change};
 use crate::engine::Engine;
+use crate::tool_rules::{self, NewRemembered};
 
 /// Takes decisions into sessions.
 #[derive(Debug, Clone)]
@@ -21,7 +24,21 @@ impl Decisions {
     }
 }
 
+#[async_trait]
 impl CallDecisions for Decisions {
+    /// The same check that the model's own arguments went through.
+    async fn check_edited(&self, approval: &Approval, arguments: &Value) -> Result<(), Error> {
+        let Some(subject) = &approval.subject else { return Ok(()) };
+        let tools = self.engine.tools_of(subject.session_id).await?;
+        match tools.problem(&subject.tool, arguments, &self.engine.surroundings().schemas) {
+            Some(problem) => {
+                let detail = format!("the edited arguments cannot be used: {problem}");
+                Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// A decision counts for the call, the arguments, the version and the generation that it was asked about, and once.
     fn decided(&self, tx: &mut dyn WriteTx, approval: &Approval, now: Timestamp) -> Result<(), Error> {
         let Some(subject) = &approval.subject else { return Ok(()) };
@@ -39,6 +56,21 @@ impl CallDecisions for Decisions {
         let input = Input::Decided { approval_id: approval.id, decision };
         let change = Change::new(subject.session_id, now, by, vec![input]);
         commit::apply(tx, self.engine.surroundings(), &change).map(drop)
+    }
+
+    fn remember(
+        &self,
+        tx: &mut dyn WriteTx,
+        approval: &Approval,
+        remembered: &RememberDecision,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let Some(subject) = &approval.subject else { return Ok(()) };
+        let session = tx.session(subject.session_id)?;
+        let session = session.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+        let id = self.engine.context().new_id();
+        tool_rules::remember(tx, NewRemembered { id, approval, session: &session, remembered, actor, now })
     }
 
     fn committed(&self, approval: &Approval) {

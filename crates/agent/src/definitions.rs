@@ -6,6 +6,8 @@ use warren_rules::lifecycle::hosted;
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::Page;
 
+use crate::schemas;
+
 /// Stored agents. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Definitions {
@@ -19,8 +21,12 @@ impl Definitions {
 
     /// Reads and checks a document without storing it.
     pub fn check(document: Value) -> Result<AgentDefinition, Error> {
-        AgentDefinition::read(document)
-            .map_err(|problem| Error::with_detail(ErrorCode::InvalidAgent, problem.to_string()))
+        let invalid = |problem: String| Error::with_detail(ErrorCode::InvalidAgent, problem);
+        let agent = AgentDefinition::read(document).map_err(|problem| invalid(problem.to_string()))?;
+        match schemas_problem(&agent) {
+            Some(problem) => Err(invalid(problem)),
+            None => Ok(agent),
+        }
     }
 
     /// Lets go on only who may store agents: what is wrong with a document is told to nobody else.
@@ -101,5 +107,43 @@ impl Definitions {
             tx.agents(org_id, after.as_ref(), limit).map_err(Error::from)
         };
         self.context.store().read(read).await
+    }
+}
+
+/// The first schema of an agent that cannot be used, with its path and why.
+fn schemas_problem(agent: &AgentDefinition) -> Option<String> {
+    let of_tools = agent.tools.client.iter().enumerate();
+    let of_tools =
+        of_tools.map(|(at, tool)| (format!("tools.client[{at}].input_schema"), &tool.input_schema));
+    let of_output = agent.output_schema.iter().map(|schema| ("output_schema".to_owned(), schema));
+    of_tools
+        .chain(of_output)
+        .find_map(|(path, schema)| Some(format!("{path}: {}", schemas::schema_problem(schema)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // A1, A20, A31
+    #[test]
+    fn a_schema_that_cannot_be_used_is_told_when_the_agent_is_stored() {
+        let told = |more: Value| {
+            let mut document = json!({ "name": "helper", "model": "scripted/hello" });
+            for (name, value) in more.as_object().unwrap() {
+                document[name] = value.clone();
+            }
+            Definitions::check(document).map_err(|error| error.detail.unwrap_or_default())
+        };
+        let schema = json!({ "type": "object", "properties": { "n": { "type": "integr" } } });
+        let wrong = told(json!({ "output_schema": schema })).unwrap_err();
+        assert!(wrong.starts_with("output_schema: ") && wrong.contains("properties.n.type"), "{wrong}");
+        let tool =
+            json!({ "name": "x", "description": "", "input_schema": { "$ref": "https://example.com/x" } });
+        let wrong = told(json!({ "tools": { "client": [tool] } })).unwrap_err();
+        assert!(wrong.starts_with("tools.client[0].input_schema: $ref"), "{wrong}");
+        assert!(told(json!({ "output_schema": { "type": "object" } })).is_ok());
     }
 }

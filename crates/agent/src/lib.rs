@@ -3,6 +3,7 @@
 //! ```text
 //!   Definitions   agents as people store them
 //!   ModelCatalog  the models that they can be run by
+//!   ToolRules     rules about tool calls that people make
 //!   Sessions      begin, speak to, decide, stop, resume, go back, branch
 //!   Engine        claims sessions by lease, asks models (llm), calls tools (operations)
 //!   commit        the one way in which a session changes: load, decide, write, in one transaction
@@ -25,9 +26,11 @@ mod hosted;
 mod model_catalog;
 mod models;
 mod provider_models;
+mod schemas;
 mod scripted;
 mod sessions;
 mod streams;
+mod tool_rules;
 mod tools;
 
 pub use chats::{AnswerRef, Chats, RunReader, SaidInstead};
@@ -43,6 +46,7 @@ pub use sessions::{
     DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
 };
 pub use streams::Follower;
+pub use tool_rules::{NewToolRule, ToolRuleFilter, ToolRules, scope_of};
 pub use warren_store::SessionQuery;
 
 use std::sync::Arc;
@@ -72,6 +76,7 @@ pub struct AgentHost {
     pub sessions: Sessions,
     pub models: ModelCatalog,
     pub chats: Chats,
+    pub tool_rules: ToolRules,
     pub engine: Engine,
     hosted: HostedAgents,
     context: Context,
@@ -94,6 +99,7 @@ impl AgentHost {
             streams.clone(),
         );
         let hosted = HostedAgents::new(engine.clone(), streams.clone());
+        let tool_rules = ToolRules::new(context.clone(), fleet.clone());
         let sessions = Sessions::new(
             context.clone(),
             fleet,
@@ -108,6 +114,7 @@ impl AgentHost {
             sessions,
             chats,
             models: catalog,
+            tool_rules,
             engine,
             hosted,
             context,

@@ -23,7 +23,7 @@ use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
 use crate::commit::{self, Change, Surroundings};
 use crate::engine::{Engine, History};
 use crate::streams::{Follower, Streams};
-use crate::tools::Tools;
+use crate::tools::{ANSWER_SCHEMA, Tools};
 
 /// How long calls that run may still take after an interrupt, unless told.
 pub const DEFAULT_STOP_SECONDS: u32 = 10;
@@ -35,7 +35,7 @@ const MAX_PARTS: usize = 100;
 const MAX_RESULT_BYTES: usize = 1 << 20;
 const MAX_ERROR_BYTES: usize = 8 << 10;
 /// A key is remembered for so long.
-const KEY_MS: i64 = 24 * 3_600_000;
+pub(crate) const KEY_MS: i64 = 24 * 3_600_000;
 
 /// A session to begin.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,7 +114,7 @@ impl Sessions {
         let by = who.principal.clone();
         let asked = fingerprint(&serde_json::json!({
             "workspace": new.workspace_id.to_string(), "agent": new.agent.as_str(),
-            "name": new.name.as_ref().map(SessionName::as_str), "state": new.initial_state,
+            "name": new.name.as_ref().map(SessionName::as_str), "state": new.initial_state, "title": new.title,
         }));
         let key = key.map(|key| Key { scope: KeyScope::Org(workspace.org_id), key, asked });
         self.context
@@ -184,7 +184,9 @@ impl Sessions {
         check_key(new.key.as_deref())?;
         let now = self.context.now();
         let id: SessionMessageId = self.context.new_id();
-        let asked = fingerprint(&serde_json::to_value(&new.parts).unwrap_or_default());
+        let asked = fingerprint(&serde_json::json!({
+            "parts": new.parts, "mode": new.mode.map(BusyMode::as_str), "client_id": new.client_id,
+        }));
         let key = new.key.clone().map(|key| Key { scope: KeyScope::Session(session.id), key, asked });
         let by = who.principal.clone();
         let surroundings = self.surroundings.clone();
@@ -267,12 +269,24 @@ impl Sessions {
         let session_id = session.id;
         let asked = call_id.clone();
         let read = move |tx: &mut dyn ReadTx| tx.call(session_id, &asked).map_err(Error::from);
-        if let Some((_, call)) = self.context.store().read(read).await?
-            && call.outcome() == Some(&outcome)
-        {
-            return Ok(session);
+        if let Some((_, call)) = self.context.store().read(read).await? {
+            if call.outcome() == Some(&outcome) {
+                return Ok(session);
+            }
+            self.check_answer(&call, &outcome)?;
         }
         self.input(who, &session, Input::HandedIn { call_id, outcome }).await
+    }
+
+    /// The answer to a question has to fit the schema that the question came with (A33).
+    fn check_answer(&self, call: &ToolCall, outcome: &CallOutcome) -> Result<(), Error> {
+        let is_question = call.state == CallState::Waiting(CallWait::Answer);
+        let (CallOutcome::Done { result }, true) = (outcome, is_question) else { return Ok(()) };
+        let schema = call.effective().get(ANSWER_SCHEMA);
+        match schema.and_then(|schema| self.surroundings.schemas.problem(schema, &result.value)) {
+            Some(problem) => Err(Error::with_detail(ErrorCode::InvalidRequest, format!("output: {problem}"))),
+            None => Ok(()),
+        }
     }
 
     /// Asks the run to stop at the next safe point, or fails it now (A32).
@@ -552,6 +566,7 @@ pub(crate) fn new_session(
         usage: RunUsage::default(),
         total_usage: RunUsage::default(),
         reserved_micros: 0,
+        reserved_at: None,
         loop_watch: LoopWatch::default(),
         wake_at: None,
         lease: None,

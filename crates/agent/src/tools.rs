@@ -18,9 +18,13 @@ use warren_operations::ToolCatalog;
 use warren_rules::sessions::ProposedCall;
 use warren_rules::sessions::policies::fits;
 
+use crate::schemas::{Schemas, schema_problem};
+
 pub(crate) const READ_RESULT: &str = "read_result";
 pub(crate) const UPDATE_STATE: &str = "update_state";
 pub(crate) const ASK_USER: &str = "ask_user";
+/// What the answer to a question has to look like.
+pub(crate) const ANSWER_SCHEMA: &str = "schema";
 
 /// Tools of a workspace that change nothing, or leave the same behind however often they are called.
 const REPEATABLE: [&str; 7] = [
@@ -92,10 +96,15 @@ impl Tools {
     }
 
     /// What is known about a call that a model asks for.
-    pub(crate) fn propose(&self, call: AnsweredCall, approval_id: ApprovalId) -> ProposedCall {
+    pub(crate) fn propose(
+        &self,
+        call: AnsweredCall,
+        approval_id: ApprovalId,
+        schemas: &Schemas,
+    ) -> ProposedCall {
         let (arguments, problem) = match call.arguments {
             Ok(arguments) => {
-                let problem = self.problem(&call.tool, &arguments);
+                let problem = self.problem(&call.tool, &arguments, schemas);
                 (arguments, problem)
             }
             Err(text) => {
@@ -118,19 +127,35 @@ impl Tools {
         }
     }
 
-    /// Why a call cannot be carried out as it stands. What only the tool itself can judge, it judges when it is called.
-    pub(crate) fn problem(&self, tool: &str, arguments: &Value) -> Option<String> {
+    /// Why a call cannot be carried out as it stands: what a model proposes and what a person makes of it are held against
+    /// the same schema. What only the tool itself can judge, it judges when it is called.
+    pub(crate) fn problem(&self, tool: &str, arguments: &Value, schemas: &Schemas) -> Option<String> {
         let Some(known) = self.tools.get(tool) else {
             let names: Vec<_> = self.tools.keys().map(String::as_str).collect();
             return Some(format!("there is no tool `{tool}`; there are: {}", names.join(", ")));
         };
-        if !arguments.is_object() {
+        let Value::Object(fields) = arguments else {
             return Some("the arguments are not a JSON object".to_owned());
-        }
-        let required = known.offer.input_schema.get("required").and_then(Value::as_array);
+        };
+        let schema = &known.offer.input_schema;
+        let required = schema.get("required").and_then(Value::as_array);
         let mut names = required.into_iter().flatten().filter_map(Value::as_str);
-        let missing = names.find(|name| arguments.get(*name).is_none())?;
-        Some(format!("{missing}: this argument is missing"))
+        if let Some(missing) = names.find(|name| !fields.contains_key(*name)) {
+            return Some(format!("{missing}: this argument is missing"));
+        }
+        let problem = match known.place {
+            // Models say `null` for what they leave out, and so do these tools.
+            ToolPlace::Workspace if fields.values().any(Value::is_null) => {
+                let named = fields.iter().filter(|(_, value)| !value.is_null());
+                let named = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+                schemas.problem(schema, &Value::Object(named))
+            }
+            _ => schemas.problem(schema, arguments),
+        };
+        problem.or_else(|| {
+            let of_answer = arguments.get(ANSWER_SCHEMA).filter(|_| tool == ASK_USER)?;
+            schema_problem(of_answer).map(|problem| format!("{ANSWER_SCHEMA}: {problem}"))
+        })
     }
 }
 
@@ -149,8 +174,8 @@ const READ_RESULT_DESCRIPTION: &str = "Read more of a tool's result of which onl
      call's id; `offset` and `limit` are in bytes.";
 const UPDATE_STATE_DESCRIPTION: &str = "Change what you keep for later steps. Only the named fields change, each as it was \
      declared: replaced, appended, added up, the greatest, or joined.";
-const ASK_USER_DESCRIPTION: &str =
-    "Ask the user something that you cannot find out yourself, and wait for the answer.";
+const ASK_USER_DESCRIPTION: &str = "Ask the user something that you cannot find out yourself, and wait for the answer. `schema` is a JSON Schema that \
+     the answer has to fit, where you need it in a certain form.";
 
 fn read_result_schema() -> Value {
     json!({
@@ -180,6 +205,7 @@ fn ask_user_schema() -> Value {
         "properties": {
             "question": { "type": "string" },
             "choices": { "type": "array", "items": { "type": "string" } },
+            ANSWER_SCHEMA: { "type": "object" },
         },
         "required": ["question"],
         "additionalProperties": false,

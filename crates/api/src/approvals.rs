@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Principal;
+use crate::{Principal, RememberDecision};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -52,6 +52,9 @@ pub struct DecideApproval {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<serde_json::Value>,
+    /// Allow such calls from now on; only with an approval of a tool call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remember: Option<RememberDecision>,
 }
 
 /// The tool call of a session that a question is about.

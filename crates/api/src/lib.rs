@@ -30,6 +30,7 @@ mod sessions;
 pub mod sse;
 mod sweeps;
 mod templates;
+mod tool_rules;
 mod tools;
 mod unique_keys;
 mod webhooks;
@@ -96,6 +97,9 @@ pub use templates::{
     Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
     ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
     TemplatePage, TemplateStamp, TemplateSummary,
+};
+pub use tool_rules::{
+    CreateToolRule, RememberDecision, ToolRule, ToolRuleDecision, ToolRulePage, ToolRuleScope,
 };
 pub use tools::{Tool, ToolAnswer, ToolCatalog, ToolRefusal};
 pub use webhooks::{

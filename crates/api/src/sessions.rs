@@ -272,6 +272,9 @@ pub struct DecideCall {
     )]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<Value>,
+    /// Allow such calls from now on; only with `approve`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remember: Option<crate::RememberDecision>,
 }
 
 /// What a tool of the caller gave, or a user answered: either `output` or `error`.

@@ -6,15 +6,17 @@
 //!     └── GET …?wait_ms ◀── woken by the event, on this replica or another; the row is the truth
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde_json::Value;
 use warren_fleet::Fleet;
 use warren_model::event::{ApprovalDecided, ApprovalRequested};
 use warren_model::{
     Approval, ApprovalId, ApprovalState, AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData,
-    NewEvent, Principal, PrincipalKind, SessionId, Status, TaskId, Timestamp, TokenKind, WorkspaceId,
+    NewEvent, Principal, RuleScopeKind, SessionId, Status, TaskId, Timestamp, WorkspaceId,
 };
 use warren_rules::messages::approvals::{
     self, ApprovalRefusal, DEFAULT_WAIT_SECONDS, Decider, Decision, MAX_WAIT_SECONDS,
@@ -47,9 +49,21 @@ pub struct AskApproval {
 
 /// Whoever waits for decisions about tool calls: the sessions of hosted agents. The decision and what follows from it are
 /// one transaction.
+#[async_trait]
 pub trait CallDecisions: Send + Sync + std::fmt::Debug {
+    /// Whether the call can be carried out with these arguments instead; asked before the decision is written.
+    async fn check_edited(&self, approval: &Approval, arguments: &Value) -> Result<(), Error>;
     /// A question about a tool call was decided, or nobody decided it in time. An error undoes the decision.
     fn decided(&self, tx: &mut dyn WriteTx, approval: &Approval, now: Timestamp) -> Result<(), Error>;
+    /// With a decision a person asked that such calls are allowed from now on. An error undoes the decision.
+    fn remember(
+        &self,
+        tx: &mut dyn WriteTx,
+        approval: &Approval,
+        remembered: &RememberDecision,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<(), Error>;
     /// It is on disk: whoever waits may go on.
     fn committed(&self, approval: &Approval);
 }
@@ -61,6 +75,19 @@ pub struct ApprovalAnswer {
     pub note: Option<String>,
     /// Other arguments for the tool call that is asked about.
     pub edited: Option<Value>,
+    /// Such calls are allowed from now on.
+    pub remember: Option<RememberDecision>,
+}
+
+/// A rule that a person makes with an approval: "always allow" (A23).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RememberDecision {
+    /// Where the calls are allowed.
+    pub scope: RuleScopeKind,
+    /// Patterns for arguments; empty: every call of the tool.
+    pub arguments: BTreeMap<String, String>,
+    /// Absent: until it is revoked.
+    pub expires_in_seconds: Option<u32>,
 }
 
 /// Questions of workspaces to people.
@@ -212,7 +239,7 @@ impl Approvals {
         answer: ApprovalAnswer,
     ) -> Result<Approval, Error> {
         let row = self.find(id).await?;
-        if !is_person(who) {
+        if !who.is_person() {
             self.may(who, Action::ReadWorkspaces, &row).await?;
             return Err(Error::new(ErrorCode::NotAPerson));
         }
@@ -225,6 +252,20 @@ impl Approvals {
         if answer.edited.is_some() && (row.subject.is_none() || answer.decision == Decision::Deny) {
             let detail = "arguments: only an approved tool call has arguments that can be changed";
             return Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
+        }
+        if let Some(remember) = &answer.remember {
+            if row.subject.is_none() || answer.decision == Decision::Deny {
+                let detail = "remember: only an approved tool call can be allowed from now on";
+                return Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
+            }
+            // What counts beyond the workspace is for those who decide beyond it.
+            match remember.scope {
+                RuleScopeKind::Session | RuleScopeKind::Workspace => {}
+                RuleScopeKind::Agent | RuleScopeKind::Org => who.may_in_own_org(Action::DecideApprovals)?,
+            }
+        }
+        if let (Some(edited), Some(sessions)) = (&answer.edited, self.call_decisions.get()) {
+            sessions.check_edited(&row, edited).await?;
         }
         let decider = Decider::Caller { principal: who.principal.clone(), token: who.token.kind };
         self.write_decision(id, decider, Actor::of(who), answer).await
@@ -255,7 +296,7 @@ impl Approvals {
     ) -> Result<Approval, Error> {
         let row = self.find(id).await?;
         let actor = Actor::system(&format!("policy/{policy}"), row.org_id);
-        let answer = ApprovalAnswer { decision, note: None, edited: None };
+        let answer = ApprovalAnswer { decision, note: None, edited: None, remember: None };
         self.write_decision(id, Decider::Policy(policy.to_owned()), actor, answer).await
     }
 
@@ -292,6 +333,9 @@ impl Approvals {
                 let kind = AuditTargetKind::Approval;
                 tx.append_audit(&actor.did(now, action, kind, &id.to_string(), &details))?;
                 Self::follow_up(call_decisions.as_ref(), tx, &decided, now)?;
+                if let (Some(remember), Some(sessions)) = (&answer.remember, &call_decisions) {
+                    sessions.remember(tx, &decided, remember, &actor, now)?;
+                }
                 Ok::<_, Error>(decided)
             })
             .await?;
@@ -344,11 +388,6 @@ impl Approvals {
             Err(error) => Err(error),
         }
     }
-}
-
-fn is_person(who: &Identity) -> bool {
-    let is_persons = matches!(who.token.kind, TokenKind::Admin | TokenKind::SignIn | TokenKind::User);
-    is_persons && who.principal.kind == PrincipalKind::User
 }
 
 fn of_refusal(refusal: ApprovalRefusal) -> Error {

@@ -32,6 +32,7 @@ pub use agents::{
 };
 pub use approvals::{
     ApprovalAnswer, ApprovalDecision, Approvals, AskApproval, CallDecisions, MAX_APPROVAL_WAIT_MS,
+    RememberDecision,
 };
 pub use config::Config;
 pub use conversations::{Conversations, MAX_CHAT_PAGE, NewConversation};

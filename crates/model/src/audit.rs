@@ -75,6 +75,9 @@ audit_words! {
         ScheduleRun = "schedule.run",
         ApprovalApproved = "approval.approved",
         ApprovalDenied = "approval.denied",
+        /// A rule about tool calls was made, by itself or with an approval.
+        ToolRuleCreated = "tool_rule.created",
+        ToolRuleRevoked = "tool_rule.revoked",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -94,6 +97,7 @@ audit_words! {
         Channel = "channel",
         Schedule = "schedule",
         Approval = "approval",
+        ToolRule = "tool_rule",
     }
 }
 

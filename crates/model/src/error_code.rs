@@ -102,6 +102,7 @@ error_codes! {
     StaleRun = "stale_run", 409, "That run is not under way.", "Read the session again; `run` is the number of its latest run.";
     NotPending = "not_pending", 409, "Nothing waits for this: it was decided, handed in or delivered already.", "See what waits with GET …/pending.";
     NothingToResume = "nothing_to_resume", 409, "The session is not one that can be resumed now.", "Send it a message, or decide what it waits for.";
+    ToolRuleNotFound = "tool_rule_not_found", 404, "There is no such rule about tool calls.", "List rules with GET /api/v1/tool-rules.";
     StepNotFound = "step_not_found", 404, "The session has no such step.", "List its steps with GET …/steps.";
     SessionMessageNotFound = "session_message_not_found", 404, "The session has no such message.", "See which messages wait with GET …/pending.";
     // Files

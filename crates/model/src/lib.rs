@@ -98,7 +98,7 @@ pub use text::{truncate_utf8, truncate_utf8_tail};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use token::{InvalidToken, Scope, ScopeSet, Token, TokenHash, TokenKind, TokenSecret};
 pub use tool::{FileChange, RefusalKind};
-pub use tool_rule::{RuleScope, ToolRule};
+pub use tool_rule::{RuleScope, RuleScopeKind, ToolRule};
 pub use vitals::{
     Displaced, Displacement, Outcomes, ReportDoubt, RuntimeReport, RuntimeState, Vitals, WorkOutcome,
 };

@@ -1,5 +1,6 @@
 //! Rules about tool calls that people made, such as "always allow" (A23).
 
+use crate::text_enum::text_enum;
 use crate::{AgentName, OrgId, PolicyRule, Principal, SessionId, Timestamp, ToolRuleId, WorkspaceId};
 
 /// Where a rule counts. A narrower one is asked first.
@@ -11,6 +12,28 @@ pub enum RuleScope {
     Workspace(WorkspaceId),
     /// In every session of one agent, within the rule's org.
     Agent(AgentName),
+    /// In every session of the rule's org.
+    Org,
+}
+
+text_enum! {
+    RuleScopeKind {
+        Session = "session",
+        Workspace = "workspace",
+        Agent = "agent",
+        Org = "org",
+    }
+}
+
+impl RuleScope {
+    pub const fn kind(&self) -> RuleScopeKind {
+        match self {
+            Self::Session(_) => RuleScopeKind::Session,
+            Self::Workspace(_) => RuleScopeKind::Workspace,
+            Self::Agent(_) => RuleScopeKind::Agent,
+            Self::Org => RuleScopeKind::Org,
+        }
+    }
 }
 
 /// A rule that a person made. It counts until it expires (`rule.expires_at`) or is revoked.

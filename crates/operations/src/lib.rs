@@ -35,6 +35,7 @@ pub use files::{FileOrListing, Files};
 pub use processes::{ProcessEvent, ProcessStream, Processes};
 pub use terminals::{Terminal, TerminalAccess, TerminalRequest, Terminals};
 pub use tools::{ToolCatalog, ToolOutcome, ToolRefusal, Tools};
+pub use warren_workspace::tools::OutputSink;
 
 use warren_fleet::Fleet;
 

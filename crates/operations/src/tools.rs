@@ -8,7 +8,7 @@ use warren_model::{CapabilitySet, Workspace as Row, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::Workspace;
 use warren_workspace::tools::{
-    self, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolOutput,
+    self, OutputSink, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolOutput,
 };
 
 use crate::journal::{self, CommandRecord};
@@ -65,7 +65,6 @@ impl Tools {
 
     /// Calls a tool. It leaves the same events as when a person does it, so that a page that shows files or processes
     /// follows an agent's work too.
-    #[tracing::instrument(name = "operations.tools.call", skip_all, fields(workspace.id = %id))]
     pub async fn call(
         &self,
         who: &Identity,
@@ -73,12 +72,26 @@ impl Tools {
         name: &str,
         arguments: Value,
     ) -> Result<ToolOutcome, Error> {
+        self.call_showing(who, id, name, arguments, None).await
+    }
+
+    /// The same, and shows what a command writes while it runs (A62). Dropped before its end, a command is ended.
+    #[tracing::instrument(name = "operations.tools.call", skip_all, fields(workspace.id = %id))]
+    pub async fn call_showing(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        name: &str,
+        arguments: Value,
+        output: Option<OutputSink>,
+    ) -> Result<ToolOutcome, Error> {
         let fleet = &self.fleet;
         let row = fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
         fleet.budgets.check(&row).await?;
         let refusals = fleet.tool_refusals.log()?;
         let secrets = fleet.secrets.variables(&row).await?;
         let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals, secrets);
+        let context = ToolContext { output, ..context };
         match self.carry_out(who, &row, &context, name, arguments).await {
             Ok(answer) => Ok(ToolOutcome::Answered(answer)),
             Err(ToolError::Refused(refusal)) => Ok(ToolOutcome::Refused(ToolRefusal {

@@ -1,7 +1,8 @@
 //! Who asks, proven by a token, and what they may do.
 
 use warren_model::{
-    ErrorCode, OrgId, Principal, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId,
+    ErrorCode, OrgId, Principal, PrincipalKind, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind,
+    WorkspaceId,
 };
 use warren_rules::access::{self, Access, Action, Caller, Target};
 
@@ -54,6 +55,12 @@ impl Identity {
     /// Whether this is somebody who runs this Warren.
     pub fn is_operator(&self) -> bool {
         matches!(self.token.kind, TokenKind::Admin | TokenKind::SignIn)
+    }
+
+    /// Whether this is a person: nobody else decides about what agents do.
+    pub fn is_person(&self) -> bool {
+        let is_persons = matches!(self.token.kind, TokenKind::Admin | TokenKind::SignIn | TokenKind::User);
+        is_persons && self.principal.kind == PrincipalKind::User
     }
 
     /// The org whose rows this caller may see; `None` for operators, who see all.

@@ -59,6 +59,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     23 "0023_session_steps",
     24 "0024_session_stream",
     25 "0025_tool_rules",
+    26 "0026_tool_rules_of_org",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -87,6 +88,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     23 "0023_session_steps",
     24 "0024_session_stream",
     25 "0025_tool_rules",
+    26 "0026_tool_rules_of_org",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -21,7 +21,7 @@ table! {
         version, lease: LeaseColumns [lease_owner, lease_until], epoch;
         title, agent: VersionColumns [agent_name, agent_hash], phase: PhaseColumns [phase, phase_detail], generation, run,
         last_step, open_step, lineage: Json, state: BoundedJson, stop: OptionalJson, limits: Json, usage: Json,
-        total_usage: Json, reserved_micros, loop_watch: Json, wake_at, latest_sequence, updated_at,
+        total_usage: Json, reserved_micros, reserved_at, loop_watch: Json, wake_at, latest_sequence, updated_at,
     }
 }
 

@@ -8,7 +8,7 @@ use warren_store::{Error, Page, ToolRuleQuery, ToolRuleReads, ToolRuleWrites};
 
 use crate::row::{Columns, read_id};
 use crate::select::Select;
-use crate::stored::{Codec, Json, Plain};
+use crate::stored::{Codec, Json};
 use crate::table::{Statement, table};
 use crate::transaction::Transaction;
 use crate::value::Value;
@@ -22,12 +22,19 @@ table! {
 
 static GET: Statement = Statement::new(|| RULES.select("WHERE id = $1"));
 static LIST: Statement = Statement::new(|| RULES.select(""));
+/// What counts in a whole org has none of the names.
+const OF_ORG: &str = "session_id IS NULL AND workspace_id IS NULL AND agent_name IS NULL";
 /// One stretch of an index for each scope.
 static IN_FORCE: Statement = Statement::new(|| {
     let counts = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
     let of = |scope: &str| RULES.select(&format!("WHERE {scope} AND {counts}"));
-    [of("session_id = $1"), of("workspace_id = $3"), of("org_id = $4 AND agent_name = $5")]
-        .join(" UNION ALL ")
+    [
+        of("session_id = $1"),
+        of("workspace_id = $3"),
+        of("org_id = $4 AND agent_name = $5"),
+        of(&format!("org_id = $4 AND {OF_ORG}")),
+    ]
+    .join(" UNION ALL ")
 });
 /// The expiry stands in a column too, by which those that count are found.
 static INSERT: Statement = Statement::new(|| RULES.insert_with(&["expires_at"], ""));
@@ -46,6 +53,7 @@ impl ToolRuleReads for Transaction<'_> {
             Some(RuleScope::Session(id)) => select.and_value("session_id =", *id),
             Some(RuleScope::Workspace(id)) => select.and_value("workspace_id =", *id),
             Some(RuleScope::Agent(name)) => select.and_value("agent_name =", name.as_str()),
+            Some(RuleScope::Org) => select.and(OF_ORG),
             None => {}
         }
         if let Some(before) = query.before {
@@ -67,6 +75,7 @@ impl ToolRuleReads for Transaction<'_> {
             RuleScope::Session(_) => 0,
             RuleScope::Workspace(_) => 1,
             RuleScope::Agent(_) => 2,
+            RuleScope::Org => 3,
         };
         rules.sort_by_key(|rule| (rank(rule), Reverse(rule.id)));
         Ok(rules)
@@ -93,6 +102,7 @@ impl Codec<RuleScope> for ScopeColumns {
             RuleScope::Session(id) => (Some(*id), None, None),
             RuleScope::Workspace(id) => (None, Some(*id), None),
             RuleScope::Agent(name) => (None, None, Some(name.as_str())),
+            RuleScope::Org => (None, None, None),
         };
         values.extend([session.into(), workspace.into(), agent.into()]);
         Ok(())
@@ -108,7 +118,13 @@ impl Codec<RuleScope> for ScopeColumns {
                 row.optional_text()?;
                 Ok(RuleScope::Workspace(id))
             }
-            (None, None) => Ok(RuleScope::Agent(Plain::read(row)?)),
+            (None, None) => match row.optional_text()? {
+                Some(name) => {
+                    let unreadable = |error| Error::Corrupt(format!("tool_rules.agent_name: {error}"));
+                    Ok(RuleScope::Agent(name.parse().map_err(unreadable)?))
+                }
+                None => Ok(RuleScope::Org),
+            },
         }
     }
 }
@@ -122,7 +138,9 @@ mod tests {
     #[test]
     fn the_rules_of_a_session_are_found_by_its_scopes() {
         let plan = plan_of(&IN_FORCE);
-        for index in ["tool_rules_of_session", "tool_rules_of_workspace", "tool_rules_of_agent"] {
+        for index in
+            ["tool_rules_of_session", "tool_rules_of_workspace", "tool_rules_of_agent", "tool_rules_of_org"]
+        {
             assert!(plan.contains(index), "{index}: {plan}");
         }
         assert!(!plan.contains("SCAN"), "{plan}");

@@ -19,7 +19,7 @@ pub trait ToolRuleReads {
     fn tool_rule(&mut self, id: ToolRuleId) -> Result<Option<ToolRule>, Error>;
     fn tool_rules(&mut self, query: &ToolRuleQuery) -> Result<Page<ToolRule, ToolRuleId>, Error>;
     /// What counts for a session at `now`, in the order in which it is asked: its own rules, those of its workspace, those
-    /// of its agent; each of these the newest first.
+    /// of its agent, those of its org; each of these the newest first.
     fn tool_rules_for(&mut self, session: &Session, now: Timestamp) -> Result<Vec<ToolRule>, Error>;
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use warren_llm::{Advice, AnswerEvent, AnswerStream, ModelAnswer, ModelError};
-use warren_model::session::{ModelName, ModelRequest, StreamItem, TokenUsage};
+use warren_model::session::{Block, ModelName, ModelRequest, StopReason, StreamItem, TokenUsage};
 use warren_rules::sessions::{Effect, Input, ModelFailure, ModelTrouble, ReceivedAnswer, request};
 use warren_service::Error;
 use warren_store::ReadTx;
@@ -256,7 +256,9 @@ fn received(work: &Work, model: &ModelName, answer: ModelAnswer, tools: &Tools) 
     for note in &answer.notes {
         tracing::info!(%model, "not all that the agent says was sent: {note}");
     }
-    let propose = |call| tools.propose(call, context.new_id());
+    let schemas = &work.engine.0.surroundings.schemas;
+    let propose = |call| tools.propose(call, context.new_id(), schemas);
+    let problem = output_problem(work, &answer);
     ReceivedAnswer {
         origin: answer.origin,
         blocks: answer.blocks,
@@ -265,7 +267,25 @@ fn received(work: &Work, model: &ModelName, answer: ModelAnswer, tools: &Tools) 
         usage: answer.usage,
         cost_micros,
         deltas: Vec::new(),
-        problem: None,
+        problem,
+    }
+}
+
+/// Why an answer that is the last does not fit the agent's output schema. One that was cut off or refused says so itself.
+fn output_problem(work: &Work, answer: &ModelAnswer) -> Option<String> {
+    let schema = work.agent.output_schema.as_ref()?;
+    let is_last = answer.calls.is_empty()
+        && matches!(answer.stop_reason, StopReason::EndTurn | StopReason::StopSequence | StopReason::Other);
+    if !is_last {
+        return None;
+    }
+    let texts = answer.blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        Block::Reasoning { .. } | Block::Call { .. } | Block::Other { .. } => None,
+    });
+    match serde_json::from_str(texts.collect::<String>().trim()) {
+        Ok(value) => work.engine.0.surroundings.schemas.problem(schema, &value),
+        Err(error) => Some(format!("it is not JSON: {error}")),
     }
 }
 

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use warren_model::session::{CallOutcome, ToolCall, ToolPlace, ToolResult};
-use warren_operations::ToolOutcome;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use warren_model::session::{CallOutcome, StreamItem, ToolCall, ToolPlace, ToolResult};
+use warren_operations::{OutputSink, ToolOutcome};
 use warren_rules::sessions::{CallFinding, Effect, Input};
-use warren_service::{Error, Identity};
+use warren_service::Error;
 
+use super::identity_of;
 use super::owner::Work;
 use crate::tools::{READ_RESULT, Tools, UPDATE_STATE};
 
@@ -15,6 +18,8 @@ use crate::tools::{READ_RESULT, Tools, UPDATE_STATE};
 const MAX_READ_BYTES: u64 = 32 << 10;
 /// What is kept of a result; the store takes no more.
 const MAX_KEPT_BYTES: usize = 16 << 20;
+/// Pieces of output that may wait to be packed before the command has to.
+const WAITING_PIECES: usize = 64;
 
 /// A result, and the whole of it where only its beginning is shown.
 type Ended = (CallOutcome, Option<Vec<u8>>);
@@ -22,14 +27,7 @@ type Ended = (CallOutcome, Option<Vec<u8>>);
 impl Work {
     /// The tools of the session, with those of its workspace.
     pub(super) async fn tools(&self) -> Result<Tools, Error> {
-        let who = self.identity();
-        let catalog = self.engine.0.operations.tools.catalog(&who, self.session.workspace_id).await?;
-        Ok(Tools::new(&self.agent, Some(&catalog)))
-    }
-
-    /// The agent acts as its workspace, with no more rights than that.
-    fn identity(&self) -> Identity {
-        Identity::of_workspace(self.session.workspace_id, self.session.org_id, self.session.created_at)
+        self.engine.offered(&self.session, &self.agent).await
     }
 }
 
@@ -53,20 +51,56 @@ pub(super) async fn call(work: Work) {
     };
     let Some(call) = work.step.calls.get(index as usize).cloned() else { return };
     let patience = Duration::from_secs(u64::from(work.agent.limits.call_seconds));
-    let (outcome, whole) = match tokio::time::timeout(patience, carry_out(&work, &call)).await {
-        Ok(ended) => ended,
-        Err(_) => {
-            let sentence = format!("it took longer than {} s and was ended", patience.as_secs());
-            (CallOutcome::failed(sentence), None)
-        }
-    };
+    let (sink, pieces) = OutputSink::new(WAITING_PIECES);
+    // What is dropped here ends a command in its box.
+    let calling = tokio::time::timeout(patience, carry_out(&work, &call, sink));
+    let (ended, rest) = showing(&work, &call.id, pieces, calling).await;
+    let (outcome, whole) = ended.unwrap_or_else(|_| {
+        let sentence = format!("it took longer than {} s and was ended", patience.as_secs());
+        (CallOutcome::failed(sentence), None)
+    });
     let result = whole.map(|bytes| (call.id.clone(), bytes));
-    work.end(Vec::new(), result, Input::CallEnded { step, index, attempt, outcome }).await;
+    work.end(rest, result, Input::CallEnded { step, index, attempt, outcome }).await;
 }
 
-async fn carry_out(work: &Work, call: &ToolCall) -> Ended {
+/// Waits for the end of a call and shows meanwhile what it writes: the first piece at once, then what came within a moment
+/// or is enough (A62). Returns what was not shown yet, too.
+async fn showing<T>(
+    work: &Work,
+    call_id: &str,
+    mut pieces: mpsc::Receiver<String>,
+    calling: impl Future<Output = T>,
+) -> (T, Vec<StreamItem>) {
+    let config = work.engine.0.config;
+    let step = work.step.number;
+    let item = |text: String| StreamItem::CallOutput { step, call_id: call_id.to_owned(), text };
+    let mut calling = std::pin::pin!(calling);
+    let (mut waiting, mut due, mut is_open) = (String::new(), Instant::now(), true);
+    loop {
+        tokio::select! {
+            ended = &mut calling => {
+                while let Ok(more) = pieces.try_recv() {
+                    waiting.push_str(&more);
+                }
+                let rest = if waiting.is_empty() { Vec::new() } else { vec![item(waiting)] };
+                return (ended, rest);
+            }
+            piece = pieces.recv(), if is_open => match piece {
+                Some(more) => waiting.push_str(&more),
+                None => is_open = false,
+            },
+            () = sleep_until(due), if !waiting.is_empty() => due = Instant::now(),
+        }
+        if !waiting.is_empty() && (Instant::now() >= due || waiting.len() >= config.pack_bytes) {
+            work.show(vec![item(std::mem::take(&mut waiting))]).await;
+            due = Instant::now() + config.pack_for;
+        }
+    }
+}
+
+async fn carry_out(work: &Work, call: &ToolCall, sink: OutputSink) -> Ended {
     match call.place {
-        ToolPlace::Workspace => in_workspace(work, call).await,
+        ToolPlace::Workspace => in_workspace(work, call, sink).await,
         ToolPlace::Session => (in_session(work, call).await, None),
         ToolPlace::Client | ToolPlace::Person | ToolPlace::Unknown => {
             (CallOutcome::failed("nobody carries this tool out here"), None)
@@ -74,10 +108,11 @@ async fn carry_out(work: &Work, call: &ToolCall) -> Ended {
     }
 }
 
-async fn in_workspace(work: &Work, call: &ToolCall) -> Ended {
-    let who = work.identity();
+async fn in_workspace(work: &Work, call: &ToolCall, sink: OutputSink) -> Ended {
+    let who = identity_of(&work.session);
     let tools = &work.engine.0.operations.tools;
-    let called = tools.call(&who, work.session.workspace_id, &call.tool, call.effective().clone()).await;
+    let arguments = call.effective().clone();
+    let called = tools.call_showing(&who, work.session.workspace_id, &call.tool, arguments, Some(sink)).await;
     match called {
         Ok(ToolOutcome::Answered(answer)) => {
             let (result, whole) = bounded(answer, &call.id, work.agent.limits.result_bytes as usize);
@@ -97,27 +132,53 @@ async fn in_workspace(work: &Work, call: &ToolCall) -> Ended {
     }
 }
 
-/// What the model is shown of a result, and the whole where that is longer (A20).
+/// What the model is shown of a result, and the whole where that is longer (A20). However long it is, it is in memory once
+/// beside what is kept of it.
 fn bounded(answer: Value, call_id: &str, most: usize) -> (ToolResult, Option<Vec<u8>>) {
-    let text = match &answer {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    let (total, mut whole) = match answer {
+        Value::String(text) if text.len() <= most => return (ToolResult::new(Value::String(text)), None),
+        Value::String(text) => (text.len(), text.into_bytes()),
+        other => {
+            let mut written = KeptBeginning::default();
+            let _ = serde_json::to_writer(&mut written, &other);
+            if written.total <= most {
+                return (ToolResult::new(other), None);
+            }
+            (written.total, written.kept)
+        }
     };
-    if text.len() <= most {
-        return (ToolResult::new(answer), None);
-    }
-    let total = text.len();
-    let beginning = warren_model::truncate_utf8(&text, most);
+    whole.truncate(MAX_KEPT_BYTES);
+    let beginning = String::from_utf8_lossy(&whole[..most.min(whole.len())]);
+    // A character that is cut is left out.
+    let beginning = beginning.trim_end_matches('\u{fffd}');
     let rest = format!(
         "\n[{} of {total} bytes are shown; read on with read_result, call \"{call_id}\", offset {}]",
         beginning.len(),
         beginning.len()
     );
     let shown = format!("{beginning}{rest}");
-    let mut whole = text.into_bytes();
-    whole.truncate(MAX_KEPT_BYTES);
     let result = ToolResult { whole_bytes: Some(total as u64), ..ToolResult::text(shown) };
     (result, Some(whole))
+}
+
+/// The beginning of what is written, and how long all of it is.
+#[derive(Default)]
+struct KeptBeginning {
+    kept: Vec<u8>,
+    total: usize,
+}
+
+impl std::io::Write for KeptBeginning {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = MAX_KEPT_BYTES.saturating_sub(self.kept.len());
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.total += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 async fn in_session(work: &Work, call: &ToolCall) -> CallOutcome {

@@ -13,6 +13,7 @@ mod asking;
 mod calling;
 mod history;
 mod owner;
+mod pruning;
 mod workspaces;
 
 use std::collections::HashSet;
@@ -23,16 +24,17 @@ use tracing::Instrument as _;
 use warren_exchange::QueueWaker;
 use warren_fleet::Fleet;
 use warren_model::session::Session;
-use warren_model::{Principal, SessionId, Timestamp, WorkspaceId};
+use warren_model::{AgentDefinition, ErrorCode, Principal, SessionId, Timestamp, WorkspaceId};
 use warren_operations::Operations;
 use warren_rules::sessions::Input;
-use warren_service::{Context, Error};
+use warren_service::{Context, Error, Identity};
 use warren_store::{Store, WriteTx};
 
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
 use crate::hosted::has_tasks;
 use crate::streams::Streams;
+use crate::tools::Tools;
 pub(crate) use history::History;
 use owner::Owner;
 
@@ -96,6 +98,9 @@ impl Engine {
         let engine = self.clone();
         let span = tracing::info_span!("agent.engine.follow_workspaces");
         self.0.context.spawn(span, async move { engine.follow_workspaces().await });
+        let engine = self.clone();
+        let span = tracing::info_span!("agent.engine.prune");
+        self.0.context.spawn(span, async move { engine.prune_again_and_again().await });
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -157,6 +162,27 @@ impl Engine {
 
     pub(crate) fn context(&self) -> &Context {
         &self.0.context
+    }
+
+    /// The tools that a session's model is offered.
+    pub(crate) async fn tools_of(&self, id: SessionId) -> Result<Tools, Error> {
+        let surroundings = self.0.surroundings.clone();
+        let (session, agent) = self
+            .store()
+            .write(move |tx| {
+                let session = tx.session(id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
+                let agent = surroundings.agent(tx, session.org_id, &session.agent)?;
+                Ok::<_, Error>((session, agent))
+            })
+            .await?;
+        self.offered(&session, &agent).await
+    }
+
+    /// The tools of a session, with those of its workspace.
+    async fn offered(&self, session: &Session, agent: &AgentDefinition) -> Result<Tools, Error> {
+        let who = identity_of(session);
+        let catalog = self.0.operations.tools.catalog(&who, session.workspace_id).await?;
+        Ok(Tools::new(agent, Some(&catalog)))
     }
 
     fn store(&self) -> &Arc<dyn Store> {
@@ -283,4 +309,9 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// An agent acts as its workspace, with no more rights than that.
+fn identity_of(session: &Session) -> Identity {
+    Identity::of_workspace(session.workspace_id, session.org_id, session.created_at)
 }

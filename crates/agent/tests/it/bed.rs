@@ -102,11 +102,11 @@ impl AgentBed {
         Self { bed, host, workspace, scripts, config }
     }
 
-    /// A workspace in which `sleep` may be run.
+    /// A workspace in which `sleep` and `tail` may be run.
     pub(crate) async fn sleeping_workspace(&self) -> Workspace {
         let mut request = warren_testkit::Bed::local_request("sleepy");
         if let warren_model::ProviderConfig::Local(config) = &mut request.provider {
-            config.run.allow = Some(vec!["sleep".to_owned()]);
+            config.run.allow = Some(vec!["sleep".to_owned(), "tail".to_owned()]);
         }
         self.bed.online(request).await
     }

@@ -29,6 +29,7 @@ mod secrets;
 mod sessions;
 mod templates;
 mod terminal;
+mod tool_rules;
 mod webhooks;
 mod workspaces;
 

@@ -16,11 +16,11 @@ pub(crate) async fn run(context: &Context, command: ApprovalCommand) -> Outcome<
         ApprovalCommand::Ls { workspace, all } => list(context, &client, workspace, all).await?,
         ApprovalCommand::Show { id } => show(context, &client.approval(&id, None).await?)?,
         ApprovalCommand::Approve(decide) => {
-            let decision = DecideApproval { note: decide.note, arguments: None };
+            let decision = DecideApproval { note: decide.note, ..DecideApproval::default() };
             tell(context, &client.approve(&decide.id, &decision).await?)?;
         }
         ApprovalCommand::Deny(decide) => {
-            let decision = DecideApproval { note: decide.note, arguments: None };
+            let decision = DecideApproval { note: decide.note, ..DecideApproval::default() };
             tell(context, &client.deny(&decide.id, &decision).await?)?;
         }
     }

@@ -7,10 +7,10 @@ use super::{EventField, FieldType};
 use crate::session::{PhaseKind, Suspension};
 use crate::{
     ApprovalId, ApprovalState, ChannelId, ChatMessageId, ConversationId, DelegationId, DelegationState,
-    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, Principal, ProbeWay,
-    ProviderKind, RefusalKind, RunCause, ScheduleChange, ScheduleId, ScheduleRunId, SecretOwnerKind,
-    SessionId, SkipReason, Status, TaskId, TaskState, TemplateName, Tier, Timestamp, TokenId, TokenKind,
-    WebhookCallId, WebhookId, WebhookStopReason, WorkspaceId,
+    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, PolicyDecision, Principal,
+    ProbeWay, ProviderKind, RefusalKind, RuleScopeKind, RunCause, ScheduleChange, ScheduleId, ScheduleRunId,
+    SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState, TemplateName, Tier, Timestamp,
+    TokenId, TokenKind, ToolRuleId, WebhookCallId, WebhookId, WebhookStopReason, WorkspaceId,
 };
 
 /// Makes of the table: `EventKind`, one struct per kind, and `EventData`, which holds any of them. Fields behind `;`
@@ -302,6 +302,16 @@ events! {
         suspended_by: Option<Suspension>,
         run: u32,
     }
+    /// A person made a rule about tool calls, by itself or with an approval.
+    ToolRuleCreated = "agent.tool_rule.created" {
+        rule_id: ToolRuleId,
+        tool: String,
+        decision: PolicyDecision,
+        scope: RuleScopeKind,
+        expires_at: Option<Timestamp>,
+    }
+    /// A rule about tool calls counts no more.
+    ToolRuleRevoked = "agent.tool_rule.revoked" { rule_id: ToolRuleId, tool: String }
     /// A token was made.
     TokenCreated = "identity.token.created" { token_id: TokenId, kind: TokenKind, name: String }
     /// A token was revoked.

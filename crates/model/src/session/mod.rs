@@ -124,6 +124,8 @@ text_enum! {
         ModelRefused = "model_refused",
         /// No provider or key is configured for the model.
         NoModel = "no_model",
+        /// The agent's last answer does not fit its output schema, also after it was told so.
+        Output = "output",
         /// Somebody aborted it.
         Aborted = "aborted",
         /// The agent's definition cannot be used any more.
@@ -290,6 +292,8 @@ pub struct LoopWatch {
     /// A fingerprint of the latest error of a tool, and how often it came in a row.
     pub error: String,
     pub same_errors: u32,
+    /// Last answers in a row that did not fit the agent's output schema.
+    pub bad_outputs: u32,
 }
 
 /// A session's row: everything but its steps, messages and stream.
@@ -326,6 +330,8 @@ pub struct Session {
     pub total_usage: RunUsage,
     /// Added to the workspace's spending before the model was called, and not settled yet (A14).
     pub reserved_micros: u64,
+    /// When that was: it is taken back from the spending of the same month.
+    pub reserved_at: Option<Timestamp>,
     pub loop_watch: LoopWatch,
     /// When a timer, a retry or an expiry is due.
     pub wake_at: Option<Timestamp>,

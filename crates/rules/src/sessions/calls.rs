@@ -190,13 +190,16 @@ impl Change<'_> {
                     call.state = CallState::Started { epoch, attempt, how };
                     self.outputs.has_changed = true;
                 }
-                None => lost.push(index),
+                None => lost.push((index, under, call.started_at)),
             }
         }
-        for index in lost {
-            let evidence = "it was begun, and then whoever carried it out was lost; nothing is known of how far it \
-                            came, so that it was not begun again";
-            self.close_call(index, CallOutcome::Unknown { evidence: evidence.to_owned() });
+        for (index, under, started_at) in lost {
+            let since = started_at.map(|at| format!(" at {at}")).unwrap_or_default();
+            let evidence = format!(
+                "it was begun{since} by owner {under} of this session, and that owner was lost (now it is {epoch}); nothing \
+                 is known of how far it came, so that it was not begun again"
+            );
+            self.close_call(index, CallOutcome::Unknown { evidence });
         }
         Ok(())
     }

@@ -80,6 +80,7 @@ pub fn branch(from: &Session, step: u32, new: NewBranch) -> Result<Session, Refu
         usage: RunUsage::default(),
         total_usage: RunUsage::default(),
         reserved_micros: 0,
+        reserved_at: None,
         loop_watch: LoopWatch::default(),
         wake_at: None,
         lease: None,

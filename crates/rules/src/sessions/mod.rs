@@ -102,8 +102,8 @@ pub struct Outputs {
     pub questions: Vec<Question>,
     /// Questions that nobody needs to decide any more.
     pub void: Vec<ApprovalId>,
-    /// What is added to the workspace's spending, or taken back from it.
-    pub spending_micros: i64,
+    /// What is added to the workspace's spending, or taken back from it: in the month of this moment.
+    pub spending: Vec<(Timestamp, i64)>,
     /// False where the input came too late to matter: nothing has to be written.
     pub has_changed: bool,
 }

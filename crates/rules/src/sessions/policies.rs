@@ -1,5 +1,7 @@
 //! Rules about tool calls: allow, deny, ask (A23).
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use warren_model::{PolicyDecision, PolicyRule, Timestamp};
 
@@ -13,34 +15,50 @@ pub struct Judgement {
     pub reason: String,
 }
 
-/// The first rule in force that fits decides: those that people made, then the agent's own. But a rule of the agent that
-/// denies is not undone by what a person allowed beforehand.
+/// What is denied stays denied; otherwise the nearest rule decides. In this order:
+///
+/// 1. the agent's own policies, if the first of them that fits denies;
+/// 2. any rule that people made and that denies, whatever its scope;
+/// 3. the first rule that people made and that fits: the narrowest scope first, and in it the newest;
+/// 4. the agent's own policies;
+/// 5. where nothing fits, the call is allowed.
+///
+/// So "always allow" answers what an agent asks about, and undoes neither a policy that denies nor a rule of the org.
 pub fn judge(facts: &Facts<'_>, tool: &str, arguments: &Value) -> Judgement {
-    let own = first_fitting(&facts.agent.policies, tool, arguments, facts.now);
-    let made = first_fitting(facts.rules, tool, arguments, facts.now);
-    let rule = match (made, own) {
-        (_, Some(own)) if own.decision == PolicyDecision::Deny => Some(own),
-        (Some(made), _) => Some(made),
-        (None, own) => own,
-    };
+    let mut own = fitting(&facts.agent.policies, tool, arguments, facts.now);
+    let own = own.next();
+    let made = || fitting(facts.rules, tool, arguments, facts.now);
+    let denies = |rule: &&PolicyRule| rule.decision == PolicyDecision::Deny;
+    let rule = own.filter(denies).or_else(|| made().find(denies)).or_else(|| made().next()).or(own);
     let Some(rule) = rule else {
         return Judgement { decision: PolicyDecision::Allow, reason: String::new() };
     };
     let reason = rule.reason.clone().unwrap_or_else(|| match rule.decision {
         PolicyDecision::Allow => String::new(),
-        PolicyDecision::Deny => format!("a policy of this agent denies {tool}"),
-        PolicyDecision::Ask => format!("a policy of this agent asks a person before {tool}"),
+        PolicyDecision::Deny => format!("a policy denies {tool}"),
+        PolicyDecision::Ask => format!("a policy asks a person before {tool}"),
     });
     Judgement { decision: rule.decision, reason }
 }
 
-fn first_fitting<'r>(
+/// A rule that counts for every call where those in the database cannot be read: what is not known is denied.
+pub fn unreadable_rules() -> PolicyRule {
+    PolicyRule {
+        tool: "*".to_owned(),
+        arguments: BTreeMap::new(),
+        decision: PolicyDecision::Deny,
+        reason: Some("a rule about tool calls cannot be read, so that no call is allowed".to_owned()),
+        expires_at: None,
+    }
+}
+
+fn fitting<'r>(
     rules: &'r [PolicyRule],
-    tool: &str,
-    arguments: &Value,
+    tool: &'r str,
+    arguments: &'r Value,
     now: Timestamp,
-) -> Option<&'r PolicyRule> {
-    rules.iter().find(|rule| {
+) -> impl Iterator<Item = &'r PolicyRule> {
+    rules.iter().filter(move |rule| {
         let is_in_force = rule.expires_at.is_none_or(|at| at > now);
         is_in_force && fits(&rule.tool, tool) && fits_arguments(rule, arguments)
     })
@@ -142,6 +160,25 @@ mod tests {
         assert_eq!(judged(own, &made, "workspace_run", &json!({ "argv": ["rm"] })), Allow);
         let never = vec![rule("workspace_rm", json!({}), Deny)];
         assert_eq!(judged(never, &made, "workspace_rm", &json!({})), Deny, "no rule undoes what is denied");
+    }
+
+    // A23
+    #[test]
+    fn what_is_denied_anywhere_is_allowed_nowhere() {
+        use PolicyDecision::{Allow, Ask, Deny};
+        let of = |decision| rule("workspace_rm", json!({}), decision);
+        for (own, made, expected) in [
+            (vec![], vec![of(Allow), of(Deny)], Deny),
+            (vec![of(Allow)], vec![of(Allow), of(Deny)], Deny),
+            (vec![of(Deny)], vec![of(Allow)], Deny),
+            (vec![of(Ask)], vec![of(Allow)], Allow),
+            (vec![of(Ask)], vec![of(Ask), of(Allow)], Ask),
+            (vec![of(Allow)], vec![of(Ask)], Ask),
+            (vec![of(Allow), of(Deny)], vec![], Allow),
+            (vec![of(Ask)], vec![unreadable_rules()], Deny),
+        ] {
+            assert_eq!(judged(own.clone(), &made, "workspace_rm", &json!({})), expected, "{own:?} {made:?}");
+        }
     }
 
     // A23

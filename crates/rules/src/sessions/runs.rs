@@ -14,11 +14,19 @@ use warren_model::{Backoff, Timestamp};
 const MAX_RETRY_WAIT_MS: u64 = 3_600_000;
 /// Between two tries at the same model.
 const RETRY: Backoff = Backoff::doubling(1_000, 60_000);
-const BAD_OUTPUT: &str = "Your answer does not fit the schema that it must have";
+pub(super) const BAD_OUTPUT: &str = "Your answer does not fit the schema that it must have. Answer again with JSON that does, and \
+                          nothing else";
+/// How often the model is told that its last answer does not fit; then the run fails.
+const MAX_CORRECTIONS: u32 = 2;
 
 impl Change<'_> {
     /// A run begins with the messages that wait. An interrupted one is over then.
     pub(super) fn begin_run(&mut self) {
+        self.begin_run_with(Vec::new());
+    }
+
+    /// The same, with words of Warren's own for the model.
+    pub(super) fn begin_run_with(&mut self, notices: Vec<String>) {
         self.end_interrupted();
         let limits = self.facts.agent.limits.run;
         let session = self.session();
@@ -36,7 +44,7 @@ impl Change<'_> {
         for message in &mut self.open.queue {
             message.mode = BusyMode::Steer;
         }
-        self.begin_step(Vec::new());
+        self.begin_step(notices);
     }
 
     /// An interrupted run is over, for good.
@@ -143,24 +151,36 @@ impl Change<'_> {
     /// Money for the answer is set aside before it is asked for (A14).
     fn reserve(&mut self) {
         let wanted = limits::reservation(self.facts, &self.open);
+        self.release();
+        let now = self.facts.now;
         let session = self.session();
-        let before = std::mem::replace(&mut session.reserved_micros, wanted);
-        self.add_spending(wanted, before);
+        session.reserved_micros = wanted;
+        session.reserved_at = (wanted > 0).then_some(now);
+        self.add_spending(now, signed(wanted));
     }
 
     /// What was set aside is replaced by what it cost.
     pub(super) fn spend(&mut self, cost_micros: u64) {
+        self.release();
         let session = self.session();
-        let reserved = std::mem::take(&mut session.reserved_micros);
         session.usage.cost_micros += cost_micros;
         session.total_usage.cost_micros += cost_micros;
-        self.add_spending(cost_micros, reserved);
+        self.add_spending(self.facts.now, signed(cost_micros));
     }
 
-    fn add_spending(&mut self, more: u64, less: u64) {
-        let signed = |micros: u64| i64::try_from(micros).unwrap_or(i64::MAX);
-        let difference = signed(more).saturating_sub(signed(less));
-        self.outputs.spending_micros = self.outputs.spending_micros.saturating_add(difference);
+    /// Takes back what was set aside, from the month in which that was.
+    fn release(&mut self) {
+        let now = self.facts.now;
+        let session = self.session();
+        let reserved = std::mem::take(&mut session.reserved_micros);
+        let at = session.reserved_at.take().unwrap_or(now);
+        self.add_spending(at, -signed(reserved));
+    }
+
+    fn add_spending(&mut self, at: Timestamp, micros: i64) {
+        if micros != 0 {
+            self.outputs.spending.push((at, micros));
+        }
     }
 
     /// Whether this is about the try that is under way.
@@ -289,11 +309,24 @@ impl Change<'_> {
         let finish = step.stop_reason.unwrap_or(StopReason::Other);
         // Only an answer without calls is the last, and it is judged in the change that brought it.
         let problem = self.output_problem.take().filter(|_| !asks_more);
+        let watch = &mut self.open.session.loop_watch;
+        watch.bad_outputs = if problem.is_some() { watch.bad_outputs + 1 } else { 0 };
+        let corrections = watch.bad_outputs;
         let has_bad_output = problem.is_some();
+        let too_often = problem.as_ref().filter(|_| corrections > MAX_CORRECTIONS).map(|problem| {
+            let message = format!(
+                "the last answer does not fit the agent's output schema, and the model was told so \
+                 {MAX_CORRECTIONS} times: {problem}"
+            );
+            SessionFailure { kind: FailureKind::Output, message }
+        });
         let mut notices: Vec<_> =
             problem.map(|problem| format!("{BAD_OUTPUT}: {problem}")).into_iter().collect();
         let verdict = loops::look(&mut self.open.session.loop_watch, step, self.facts.agent.limits.repeats);
         self.finish_step();
+        if let Some(failure) = too_often {
+            return self.fail(failure);
+        }
         let goes_on = asks_more || has_bad_output || self.open.queue.iter().any(is_for_now);
         if !goes_on {
             return self.complete(finish);
@@ -366,6 +399,10 @@ fn working_ms(step: &Step, now: Timestamp) -> u64 {
     let of_call = |call: &ToolCall| Some(between(call.started_at?, call.ended_at?));
     let asking = between(step.started_at, step.answered_at.unwrap_or(now));
     asking + step.calls.iter().filter_map(of_call).max().unwrap_or(0)
+}
+
+fn signed(micros: u64) -> i64 {
+    i64::try_from(micros).unwrap_or(i64::MAX)
 }
 
 fn wait_ms(retry: u32) -> u64 {

@@ -12,6 +12,7 @@ use warren_model::session::{
     StopRequest, StreamItem, Suspension,
 };
 
+use super::runs::BAD_OUTPUT;
 use super::{Change, Refusal};
 
 /// Begins the sentence of a run that somebody failed.
@@ -128,9 +129,10 @@ impl Change<'_> {
                 self.go_on_after_stuck();
             }
             Phase::Suspended { by: Suspension::Timer, .. } => self.activate(),
-            // The conversation ends with what the model has not answered.
-            Phase::Failed { .. } if !self.open.session.lineage.is_empty() => {
-                self.begin_run();
+            // The conversation ends with what the model has not answered, or with an answer that it has to give anew.
+            Phase::Failed { failure } if !self.open.session.lineage.is_empty() => {
+                let is_output = failure.kind == FailureKind::Output;
+                self.begin_run_with(is_output.then(|| BAD_OUTPUT.to_owned()).into_iter().collect());
                 self.raise(limits);
             }
             Phase::Failed { .. }

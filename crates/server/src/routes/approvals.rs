@@ -16,6 +16,7 @@ use warren_model::ErrorCode;
 use warren_service::Identity;
 
 use super::paging::{cursor, page_size, unreadable};
+use super::tool_rules;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -157,11 +158,8 @@ pub(super) async fn approve(
     PathId(id): PathId<model::ApprovalKind>,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let decided = {
-        let answer =
-            ApprovalAnswer { decision: ApprovalDecision::Approve, note: body.note, edited: body.arguments };
-        app.exchange.approvals.decide(&who, id, answer).await?
-    };
+    let answer = answer_from(ApprovalDecision::Approve, body);
+    let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(to_wire(&decided)))
 }
 
@@ -177,12 +175,14 @@ pub(super) async fn deny(
     PathId(id): PathId<model::ApprovalKind>,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let decided = {
-        let answer =
-            ApprovalAnswer { decision: ApprovalDecision::Deny, note: body.note, edited: body.arguments };
-        app.exchange.approvals.decide(&who, id, answer).await?
-    };
+    let answer = answer_from(ApprovalDecision::Deny, body);
+    let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(to_wire(&decided)))
+}
+
+fn answer_from(decision: ApprovalDecision, body: DecideApproval) -> ApprovalAnswer {
+    let remember = body.remember.map(tool_rules::remember_from);
+    ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember }
 }
 
 pub(super) fn to_wire(row: &model::Approval) -> Approval {

@@ -26,6 +26,7 @@ mod sessions;
 mod sign_in;
 mod templates;
 mod tokens;
+mod tool_rules;
 mod tools;
 mod webhooks;
 mod workspaces;
@@ -106,6 +107,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::deny))
+        .routes(routes!(tool_rules::create, tool_rules::list))
+        .routes(routes!(tool_rules::show, tool_rules::revoke))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::make_directory))

@@ -361,6 +361,7 @@ impl Stage {
                 self.mint(&json!({ "kind": "user", "name": "victim", "scopes": ["tokens:write"] })).await.1
             }
             _ if operation.path.starts_with("/api/v1/approvals/{id}") => self.new_approval().await,
+            _ if operation.path.starts_with("/api/v1/tool-rules/{id}") => self.new_tool_rule().await,
             _ if operation.path.starts_with("/api/v1/schedules/{id}") => self.new_schedule().await,
             _ => self.target.to_string(),
         };
@@ -407,6 +408,14 @@ impl Stage {
         let secret =
             self.insert(TokenKind::Workspace, ScopeSet::EMPTY, Some(self.target), OrgId::DEFAULT).await;
         let made = self.warren.call("POST", &path).token(&secret).json(&body).send().await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A rule about the target's tool calls.
+    async fn new_tool_rule(&self) -> String {
+        let body = self.body("create_tool_rule").await.unwrap();
+        let made = self.warren.call("POST", "/api/v1/tool-rules").json(&body).send().await;
         assert_eq!(made.status, 201, "{}", made.text());
         made.json()["id"].as_str().unwrap().to_owned()
     }
@@ -470,6 +479,9 @@ impl Stage {
             "rewind_session" => json!({ "step": 0 }),
             "request_approval" => json!({ "action": "a", "reason": "r" }),
             "approve" | "deny" => json!({}),
+            "create_tool_rule" => {
+                json!({ "tool": "workspace_rm", "decision": "ask", "workspace_id": self.target })
+            }
             "preview_schedule" => json!({ "every_seconds": 60 }),
             "change_schedule" => json!({ "prompt": "q" }),
             "put_position" => json!({ "x": 0.0, "y": 0.0 }),

@@ -32,6 +32,7 @@ pub(super) fn session(workspace_id: WorkspaceId) -> Session {
         usage: RunUsage::default(),
         total_usage: RunUsage::default(),
         reserved_micros: 0,
+        reserved_at: None,
         loop_watch: LoopWatch::default(),
         wake_at: None,
         lease: None,

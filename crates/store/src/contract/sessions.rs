@@ -49,6 +49,7 @@ fn changed(of: &Session) -> Session {
         usage,
         total_usage: usage,
         reserved_micros: 8,
+        reserved_at: Some(NOW),
         loop_watch: LoopWatch { error: "e".into(), same_errors: 2, ..LoopWatch::default() },
         wake_at: Some(NOW.plus_ms(6)),
         latest_sequence: 9,

@@ -48,19 +48,21 @@ pub async fn the_rules_in_force_come_from_the_narrowest_scope_to_the_widest(stor
         rule(RuleScope::Workspace(row.workspace_id), None),
         rule(RuleScope::Agent("poet".parse().expect("a good name")), None),
         ToolRule { org_id: id(), ..rule(RuleScope::Agent(row.agent.name.clone()), None) },
+        rule(RuleScope::Org, None),
+        ToolRule { org_id: id(), ..rule(RuleScope::Org, None) },
     ];
     for rule in &rules {
         assert_eq!(put(&*store, rule).await, Ok(()));
     }
-    let [agent, short, own, workspace, ..] = &rules;
+    let [agent, short, own, workspace, _, _, org, _] = &rules;
     let in_force = |session: &warren_model::session::Session, ms: i64| {
         let session = session.clone();
         let read = store.read::<_, Error, _>(move |tx| tx.tool_rules_for(&session, NOW.plus_ms(ms)));
         async move { read.await.map(|rules| ids(&rules)) }
     };
-    assert_eq!(in_force(&row, 9).await, Ok(vec![own.id, short.id, workspace.id, agent.id]));
-    assert_eq!(in_force(&row, 10).await, Ok(vec![own.id, workspace.id, agent.id]), "one has expired");
-    assert_eq!(in_force(&other, 9).await, Ok(vec![agent.id]));
+    assert_eq!(in_force(&row, 9).await, Ok(vec![own.id, short.id, workspace.id, agent.id, org.id]));
+    assert_eq!(in_force(&row, 10).await, Ok(vec![own.id, workspace.id, agent.id, org.id]), "one has expired");
+    assert_eq!(in_force(&other, 9).await, Ok(vec![agent.id, org.id]));
 
     let (of, by) = (own.id, Principal::system("another"));
     let author = by.clone();
@@ -68,7 +70,7 @@ pub async fn the_rules_in_force_come_from_the_narrowest_scope_to_the_widest(stor
         |by: Principal| store.write::<_, Error, _>(move |tx| tx.revoke_tool_rule(of, &by, NOW.plus_ms(5)));
     assert_eq!(revoke(by.clone()).await, Ok(true));
     assert_eq!(revoke(by).await, Ok(false));
-    assert_eq!(in_force(&row, 10).await, Ok(vec![workspace.id, agent.id]));
+    assert_eq!(in_force(&row, 10).await, Ok(vec![workspace.id, agent.id, org.id]));
     let revoked = ToolRule { revoked_by: Some(author), revoked_at: Some(NOW.plus_ms(5)), ..own.clone() };
     assert_eq!(store.read::<_, Error, _>(move |tx| tx.tool_rule(of)).await, Ok(Some(revoked)));
 }

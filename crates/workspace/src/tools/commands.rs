@@ -8,6 +8,7 @@ use warren_rules::access::secrets;
 use warren_rules::boxes::command_policy::{CommandRefusal, Decision, Request, check_variable, decide};
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
+use super::shown;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::WorkspacePath;
 use crate::shell::{Command, Poll, ProcessId, ProcessState, Shell, Signal, Start};
@@ -16,7 +17,10 @@ type ToolResult = Result<ToolOutput, ToolError>;
 
 pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> ToolResult {
     let command = judge_run(arguments, context)?;
-    let result = shell.run(command).await?;
+    let result = match &context.output {
+        Some(sink) => shown::run(shell, command, sink).await?,
+        None => shell.run(command).await?,
+    };
     let answer = json!({
         "exit_code": result.exit_code,
         "signal": result.signal,
@@ -135,7 +139,7 @@ fn judge(
 }
 
 /// Bytes at the end that are the beginning of a character whose rest has not come yet.
-fn unfinished_character(bytes: &[u8]) -> usize {
+pub(super) fn unfinished_character(bytes: &[u8]) -> usize {
     // A character has at most four bytes, so at most three of it can wait for the rest.
     let tail = &bytes[bytes.len().saturating_sub(3)..];
     let Some(lead) = tail.iter().rposition(|byte| byte & 0b1100_0000 != 0b1000_0000) else {

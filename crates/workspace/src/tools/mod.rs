@@ -11,6 +11,7 @@ mod effect;
 mod files;
 mod names;
 mod schema;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod text_window;
@@ -26,6 +27,7 @@ use warren_rules::boxes::command_policy::{self, CommandRefusal};
 use self::arguments::Arguments;
 pub use self::effect::{ToolEffect, ToolOutput};
 pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
+pub use self::shown::OutputSink;
 use crate::registry::OperationError;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
 
@@ -49,6 +51,8 @@ pub struct ToolContext {
     pub refusals: RefusalLog,
     /// What its commands get, and what no answer shows.
     pub secrets: SecretVariables,
+    /// Who is shown what a command writes while it runs.
+    pub output: Option<OutputSink>,
 }
 
 impl ToolContext {
@@ -68,6 +72,7 @@ impl ToolContext {
             is_boxed: command_policy::is_boxed(config.kind()),
             refusals,
             secrets,
+            output: None,
         }
     }
 }

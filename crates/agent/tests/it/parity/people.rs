@@ -1,10 +1,10 @@
 //! People in the loop.
 
 use serde_json::json;
-use warren_agent::{HandedIn, NewSessionMessage};
-use warren_exchange::{ApprovalAnswer, ApprovalDecision};
+use warren_agent::{HandedIn, NewSession, NewSessionMessage, NewToolRule, ToolRuleFilter};
+use warren_exchange::{ApprovalAnswer, ApprovalDecision, RememberDecision};
 use warren_model::session::{BusyMode, CallOutcome, OutcomeKind, QueuedState, SessionName, StopKind};
-use warren_model::{Approval, Part};
+use warren_model::{Approval, EventKind, Part, PolicyDecision, PolicyRule, RuleScope, RuleScopeKind};
 use warren_testkit::eventually;
 
 use crate::bed::{AgentBed, Engine, is_suspended_by};
@@ -40,7 +40,7 @@ async fn asked(bed: &AgentBed) -> (SessionName, Approval) {
 }
 
 fn answer(decision: ApprovalDecision) -> ApprovalAnswer {
-    ApprovalAnswer { decision, note: Some("my word".into()), edited: None }
+    ApprovalAnswer { decision, note: Some("my word".into()), edited: None, remember: None }
 }
 
 // A30
@@ -85,6 +85,14 @@ pub(super) async fn edited_arguments_are_kept_apart(engine: Engine) {
     let edit = |edited| ApprovalAnswer { edited: Some(edited), ..answer(ApprovalDecision::Approve) };
     let wrong = approvals.decide(bed.who(), approval.id, edit(json!("x"))).await.unwrap_err();
     assert_eq!(wrong.code.as_str(), "invalid_request", "{wrong}");
+    // What a person makes of the arguments is held against the same schema, and the question stays open.
+    for (arguments, path) in [(json!({ "path": 7 }), "path: "), (json!({ "path": "x", "force": 1 }), "force")]
+    {
+        let wrong = approvals.decide(bed.who(), approval.id, edit(arguments)).await.unwrap_err();
+        assert_eq!((wrong.code.as_str(), wrong.code.entry().status), ("invalid_request", 400));
+        assert!(wrong.detail.as_ref().is_some_and(|told| told.contains(path)), "{wrong:?}");
+    }
+    assert_eq!(bed.host.sessions.pending(bed.who(), &name).await.unwrap().approvals.len(), 1);
     approvals.decide(bed.who(), approval.id, edit(json!({ "path": "other.txt" }))).await.unwrap();
     bed.wait(&name, "completed").await;
     assert!(place.join("gone.txt").exists() && !place.join("other.txt").exists());
@@ -146,6 +154,127 @@ turns:
     sessions.hand_in(bed.who(), &name, call.id, HandedIn::Output(json!("blue"))).await.unwrap();
     bed.wait(&name, "completed").await;
     assert_eq!(bed.last_text(&name).await, "blue it is");
+}
+
+const NOTE: &str = r#"
+turns:
+  - when: { user_contains: note }
+    calls: [{ tool: workspace_write_file, arguments: { path: note.txt, content: "x" } }]
+  - when: { result_of: workspace_write_file }
+    text: "{last_result}"
+"#;
+
+/// Asks for a note; whether a person is asked about it.
+async fn is_asked(bed: &AgentBed, name: &SessionName) -> bool {
+    bed.say(name, "note").await;
+    eventually("it waits or is done", async || {
+        matches!(bed.get(name).await.phase.as_str(), "suspended" | "completed")
+    })
+    .await;
+    bed.get(name).await.phase.as_str() == "suspended"
+}
+
+/// Approves what the session asks about, and wants that to be remembered.
+async fn approve_always(bed: &AgentBed, name: &SessionName, scope: RuleScopeKind, path: &str) {
+    let approval = bed.host.sessions.pending(bed.who(), name).await.unwrap().approvals.remove(0);
+    let arguments = [("path".to_owned(), path.to_owned())].into();
+    let remember = Some(RememberDecision { scope, arguments, expires_in_seconds: Some(3_600) });
+    let answer = ApprovalAnswer { remember, ..answer(ApprovalDecision::Approve) };
+    bed.bed.exchange.approvals.decide(bed.who(), approval.id, answer).await.unwrap();
+    bed.wait(name, "completed").await;
+}
+
+// A23
+pub(super) async fn an_approval_is_remembered_until_the_rule_is_revoked(engine: Engine) {
+    let bed = AgentBed::start(engine, NOTE).await;
+    bed.agent(json!({ "policies": [{ "tool": "workspace_write_file", "decision": "ask" }] })).await;
+    let (first, second) = (bed.session().await, bed.session().await);
+    assert!(is_asked(&bed, &first).await);
+    approve_always(&bed, &first, RuleScopeKind::Session, "note.*").await;
+    assert!(!is_asked(&bed, &first).await, "it was remembered for this session");
+    assert!(is_asked(&bed, &second).await, "and for no other");
+    approve_always(&bed, &second, RuleScopeKind::Workspace, "other.*").await;
+    assert!(is_asked(&bed, &second).await, "other arguments were remembered");
+    approve_always(&bed, &second, RuleScopeKind::Org, "*").await;
+    let third = bed.session().await;
+    assert!(!is_asked(&bed, &third).await, "it was remembered for all");
+
+    let rules = &bed.host.tool_rules;
+    let listed = rules.list(bed.who(), ToolRuleFilter { limit: 9, ..Default::default() }).await.unwrap().rows;
+    let scopes: Vec<_> = listed.iter().map(|rule| rule.scope.kind().as_str()).collect();
+    assert_eq!(scopes, ["org", "workspace", "session"]);
+    let of_org = &listed[0];
+    assert_eq!(
+        (&of_org.created_by, of_org.rule.tool.as_str()),
+        (&bed.who().principal, "workspace_write_file")
+    );
+    assert!(of_org.rule.expires_at.is_some());
+    let revoked = rules.revoke(bed.who(), of_org.id).await.unwrap();
+    assert_eq!(revoked.revoked_by.as_ref(), Some(&bed.who().principal));
+    assert_eq!(rules.revoke(bed.who(), of_org.id).await.unwrap(), revoked, "the same again changes nothing");
+    assert!(is_asked(&bed, &third).await, "it counts no more");
+    assert_eq!(bed.bed.events(EventKind::ToolRuleCreated).await.len(), 3);
+    assert_eq!(bed.bed.events(EventKind::ToolRuleRevoked).await.len(), 1);
+}
+
+// A23
+pub(super) async fn what_a_rule_denies_nobody_allows(engine: Engine) {
+    let bed = AgentBed::start(engine, NOTE).await;
+    bed.agent(json!({ "policies": [{ "tool": "workspace_write_file", "decision": "ask" }] })).await;
+    let name = bed.session().await;
+    let rules = &bed.host.tool_rules;
+    let rule = |decision, reason: &str| PolicyRule {
+        tool: "workspace_*".into(),
+        arguments: Default::default(),
+        decision,
+        reason: Some(reason.into()),
+        expires_at: None,
+    };
+    let session_id = bed.get(&name).await.id;
+    let allow =
+        NewToolRule { scope: RuleScope::Session(session_id), rule: rule(PolicyDecision::Allow, "mine") };
+    rules.create(bed.who(), allow.clone()).await.unwrap();
+    let deny = NewToolRule { scope: RuleScope::Org, rule: rule(PolicyDecision::Deny, "not this week") };
+    rules.create(bed.who(), deny).await.unwrap();
+    assert!(!is_asked(&bed, &name).await);
+    assert!(bed.last_text(&name).await.contains("not this week"), "{}", bed.last_text(&name).await);
+    // An agent makes no rules, and what is over is none.
+    let agent = warren_service::Identity::of_workspace(bed.workspace.id, bed.workspace.org_id, bed.bed.now());
+    assert_eq!(rules.create(&agent, allow.clone()).await.unwrap_err().code.as_str(), "forbidden");
+    let mut over = allow;
+    over.rule.expires_at = Some(bed.bed.now().plus_ms(-1));
+    assert_eq!(rules.create(bed.who(), over).await.unwrap_err().code.as_str(), "invalid_request");
+}
+
+// A33
+pub(super) async fn an_answer_has_to_fit_the_schema_of_its_question(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { not_called: ask_user }
+    calls:
+      - tool: ask_user
+        arguments:
+          question: "How many, and which?"
+          schema: { type: object, properties: { count: { type: integer, maximum: 9 } }, required: [count] }
+  - when: { result_of: ask_user }
+    text: "{last_result}"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let name = bed.session().await;
+    bed.say(&name, "order").await;
+    bed.wait(&name, "suspended").await;
+    let sessions = &bed.host.sessions;
+    let hand_in = |value| sessions.hand_in(bed.who(), &name, "call_1_0".into(), HandedIn::Output(value));
+    for (value, path) in [(json!("two"), "output: "), (json!({ "count": 10 }), "output: count: ")] {
+        let wrong = hand_in(value).await.unwrap_err();
+        assert_eq!(wrong.code.as_str(), "invalid_request");
+        assert!(wrong.detail.as_ref().is_some_and(|told| told.starts_with(path)), "{wrong:?}");
+    }
+    assert!(is_suspended_by(&bed.get(&name).await, "input"), "the question is still open");
+    hand_in(json!({ "count": 2 })).await.unwrap();
+    bed.wait(&name, "completed").await;
+    assert_eq!(bed.last_text(&name).await, "{\"count\":2}");
 }
 
 // A34
@@ -229,6 +358,27 @@ pub(super) async fn the_same_key_is_the_same_message(engine: Engine) {
     assert_eq!(first.id, again.id);
     let other = send("something else").await.unwrap_err();
     assert_eq!(other.code.as_str(), "idempotency_key_reused");
+    // The same words in another mode, or a session of another title, are something else.
+    let message = NewSessionMessage {
+        parts: vec![Part::text("once")],
+        mode: Some(BusyMode::Steer),
+        client_id: None,
+        key: Some("k".into()),
+    };
+    let other = bed.host.sessions.send(bed.who(), &name, message).await.unwrap_err();
+    assert_eq!(other.code.as_str(), "idempotency_key_reused");
+    let create = |title: &str| {
+        let new = NewSession {
+            workspace_id: bed.workspace.id,
+            agent: "helper".parse().unwrap(),
+            name: None,
+            title: Some(title.to_owned()),
+            initial_state: Default::default(),
+        };
+        bed.host.sessions.create(bed.who(), new, Some("c".into()))
+    };
+    assert_eq!(create("a").await.unwrap().id, create("a").await.unwrap().id);
+    assert_eq!(create("b").await.unwrap_err().code.as_str(), "idempotency_key_reused");
     bed.wait(&name, "completed").await;
     assert_eq!(bed.get(&name).await.run, 1);
 }

@@ -5,6 +5,8 @@ use warren_model::session::{
     CallOutcome, CallState, OutcomeKind, Phase, QueuedState, RunLimits, SessionStatus, StopReason, StreamItem,
 };
 
+use warren_testkit::eventually;
+
 use crate::bed::{AgentBed, Engine, is_suspended_by};
 
 // A2, A3
@@ -297,4 +299,143 @@ turns:
     assert_eq!(request.turns.len(), 3, "what the model saw: first, its answer, other");
     let is_done = |state: &CallState| matches!(state, CallState::Closed(_));
     assert!(bed.steps(&name).await.iter().flat_map(|step| &step.calls).all(|call| is_done(&call.state)));
+}
+
+// A20, A31: a tool of the workspace and one of the caller are held against their schemas in the same way.
+pub(super) async fn arguments_are_checked_against_the_tools_schema(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { answers: 0 }
+    calls:
+      - { tool: workspace_read_file, arguments: { path: a.txt, offset: "ten" } }
+      - { tool: workspace_read_file, arguments: { path: a.txt, offset: null } }
+      - { tool: mail, arguments: { to: [ann, 7] } }
+      - { tool: mail, arguments: { to: [ann], cc: bob } }
+      - { tool: ask_user, arguments: { question: "?", schema: { type: nothing } } }
+  - when: { answers: 1 }
+    text: "I see"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    let schema = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": { "to": { "type": "array", "items": { "type": "string" } } },
+    });
+    let mail = json!({ "name": "mail", "description": "Sends mail", "input_schema": schema });
+    bed.agent(json!({ "tools": { "client": [mail] } })).await;
+    std::fs::write(bed.bed.place(bed.workspace.id).join("a.txt"), "one").unwrap();
+    let (name, _) = bed.run("go").await;
+    let calls = &bed.steps(&name).await[0].calls;
+    let told = |at: usize| match calls[at].outcome().unwrap() {
+        CallOutcome::Failed { result } => result.to_text(),
+        other => panic!("{at}: {other:?}"),
+    };
+    assert!(told(0).starts_with("offset: ") && calls[0].started_at.is_none(), "{}", told(0));
+    assert_eq!(calls[1].outcome().map(CallOutcome::kind), Some(OutcomeKind::Done), "{:?}", calls[1]);
+    assert!(told(2).starts_with("to.1: "), "{}", told(2));
+    assert!(told(3).contains("cc"), "{}", told(3));
+    assert!(told(4).starts_with("schema: "), "{}", told(4));
+}
+
+// A1, A20: told twice, and then the run has failed and can be resumed.
+pub(super) async fn a_last_answer_that_does_not_fit_is_asked_for_again_and_then_fails(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { user_contains: "well" }
+    text: "sunny, I think"
+  - when: { user_contains: "it is not JSON" }
+    text: "{\"degrees\": \"warm\"}"
+  - when: { user_contains: "degrees: " }
+    text: "{\"degrees\": 21}"
+otherwise: { text: "[]" }
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    let schema = json!({ "type": "object", "properties": { "degrees": { "type": "number" } }, "required": ["degrees"] });
+    bed.agent(json!({ "output_schema": schema })).await;
+    let (name, session) = bed.run("well").await;
+    assert_eq!(bed.last_text(&name).await, "{\"degrees\": 21}");
+    let steps = bed.steps(&name).await;
+    assert_eq!((steps.len(), session.loop_watch.bad_outputs), (3, 0));
+    assert!(steps[1].notices[0].contains("it is not JSON"), "{:?}", steps[1].notices);
+    assert!(steps[2].notices[0].contains("degrees: "), "{:?}", steps[2].notices);
+
+    let name = bed.session().await;
+    bed.say(&name, "badly").await;
+    let session = bed.wait(&name, "failed").await;
+    let Phase::Failed { failure } = &session.phase else { panic!("{:?}", session.phase) };
+    assert_eq!((failure.kind.as_str(), bed.steps(&name).await.len()), ("output", 3));
+    assert!(failure.message.contains("\"object\""), "{}", failure.message);
+    bed.host.sessions.resume(bed.who(), &name, None).await.unwrap();
+    crate::bed::settled(&bed, &name, 2).await;
+    assert_eq!(bed.steps(&name).await.len(), 6, "it was asked again, and told why");
+}
+
+// A62, A20: the command hangs after its first line; it is shown while it runs, and really gone when its time is over.
+pub(super) async fn output_of_a_running_command_is_shown_and_one_that_hangs_is_killed(engine: Engine) {
+    let script = r#"
+turns:
+  - when: { not_called: workspace_run }
+    calls: [{ tool: workspace_run, arguments: { argv: [tail, "-f", shown.txt] } }]
+  - when: { result_of: workspace_run }
+    text: "{last_result}"
+"#;
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({ "limits": { "call_seconds": 3 } })).await;
+    let workspace = bed.sleeping_workspace().await;
+    let place = bed.bed.place(workspace.id);
+    std::fs::write(place.join("shown.txt"), "the first line\n").unwrap();
+    let name = bed.session_in(workspace.id).await;
+    bed.say(&name, "go").await;
+    let mut shown = None;
+    eventually("its output is in the stream", async || {
+        let entries = bed.entries(&name, 0).await;
+        shown = entries.into_iter().find_map(|entry| match entry.item {
+            StreamItem::CallOutput { step, call_id, text } => Some((step, call_id, text, entry.sequence)),
+            _ => None,
+        });
+        shown.is_some()
+    })
+    .await;
+    let (step, call_id, text, sequence) = shown.unwrap();
+    assert_eq!((step, call_id.as_str(), text.as_str()), (1, "call_1_0", "the first line\n"));
+    assert!(matches!(bed.steps(&name).await[0].calls[0].state, CallState::Started { .. }), "it still runs");
+    assert!(is_running("shown.txt"));
+    bed.wait(&name, "completed").await;
+    assert!(bed.last_text(&name).await.contains("longer than 3 s"), "{}", bed.last_text(&name).await);
+    eventually("the program is gone from the box", async || !is_running("shown.txt")).await;
+    // The pieces are gone with the end of the step; the sequence went on.
+    let entries = bed.entries(&name, 0).await;
+    assert!(entries.iter().all(|entry| entry.sequence != sequence));
+    assert!(entries.last().unwrap().sequence > sequence);
+}
+
+/// Whether a `tail` of this file runs on this machine.
+fn is_running(file: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let wanted = format!("tail\0-f\0{file}\0").into_bytes();
+    lines.into_iter().any(|line| line.ends_with(&wanted))
+}
+
+// A60
+pub(super) async fn what_is_old_is_removed_from_streams(engine: Engine) {
+    use std::time::Duration;
+    let bed = AgentBed::start(engine, "otherwise: { text: ok }").await;
+    bed.agent(json!({})).await;
+    let (name, session) = bed.run("go").await;
+    assert!(!bed.entries(&name, 0).await.is_empty());
+    let impatient = warren_agent::Config {
+        keep_stream: Duration::ZERO,
+        prune_every: Duration::from_millis(50),
+        ..crate::bed::config()
+    };
+    let other = bed.second_host(impatient).await;
+    eventually("nothing old is left", async || {
+        let (_, follower) = bed.host.sessions.follow(bed.who(), &name, 0).await.unwrap();
+        follower.read().await.unwrap().is_empty()
+    })
+    .await;
+    other.stop().await;
+    let after = bed.get(&name).await;
+    assert_eq!((after.latest_sequence, bed.steps(&name).await.len()), (session.latest_sequence, 1));
+    assert_eq!(bed.last_text(&name).await, "ok", "the session itself stays");
 }

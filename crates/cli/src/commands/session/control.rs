@@ -50,7 +50,7 @@ async fn decide(
     let mut decided: Vec<Approval> = Vec::with_capacity(ids.len());
     for approval_id in ids {
         let decision =
-            DecideCall { approval_id, decision, note: which.note.clone(), arguments: arguments.clone() };
+            DecideCall { approval_id, decision, note: which.note.clone(), arguments: arguments.clone(), remember: None };
         decided.push(client.decide_call(&which.session, &decision).await?);
     }
     if context.output.is_json {

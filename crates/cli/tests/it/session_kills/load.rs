@@ -255,8 +255,9 @@ impl Person {
                     decision: CallDecision::Deny,
                     note: Some("not now".into()),
                     arguments: None,
+                    remember: None,
                 },
-                1 => DecideCall { approval_id, decision: CallDecision::Approve, note: None, arguments: None },
+                1 => DecideCall { approval_id, decision: CallDecision::Approve, note: None, arguments: None, remember: None },
                 _ => {
                     let token = format!("edited-{}-{}", self.number, self.decided);
                     let arguments = json!({ "argv": ["sh", "append.sh", token] });
@@ -265,6 +266,7 @@ impl Person {
                         decision: CallDecision::Approve,
                         note: None,
                         arguments: Some(arguments),
+                        remember: None,
                     }
                 }
             };

@@ -15,6 +15,7 @@ use warren_model::{
     AgentDefinition, ApprovalId, OrgId, Part, PolicyDecision, PolicyRule, Principal, SessionId,
     SessionMessageId, Timestamp, UserId, WorkspaceId,
 };
+use warren_rules::access::budget::Month;
 use warren_rules::sessions::{
     Advanced, CallFinding, Effect, Facts, Input, ModelFailure, ModelTrouble, NewBranch, OpenSession,
     PersonDecision, ProposedCall, ReceivedAnswer, TokenPrice, advance, branch, effects, request, rewind,
@@ -38,7 +39,8 @@ pub(crate) struct World {
     steps: BTreeMap<u32, Step>,
     messages: HashMap<SessionMessageId, SessionMessage>,
     pending: BTreeSet<ApprovalId>,
-    spending: i64,
+    /// By the month in which it stands in the ledger.
+    spending: BTreeMap<String, i64>,
     told: Vec<StreamItem>,
     /// What the owner has under way; a crash empties it.
     under_way: Vec<Effect>,
@@ -76,6 +78,7 @@ impl World {
             usage: RunUsage::default(),
             total_usage: RunUsage::default(),
             reserved_micros: 0,
+            reserved_at: None,
             loop_watch: LoopWatch::default(),
             wake_at: None,
             lease: None,
@@ -94,7 +97,7 @@ impl World {
             steps: BTreeMap::new(),
             messages: HashMap::new(),
             pending: BTreeSet::new(),
-            spending: 0,
+            spending: BTreeMap::new(),
             told: Vec::new(),
             under_way: Vec::new(),
             has_owner: false,
@@ -108,6 +111,9 @@ impl World {
     /// One thing happens.
     pub(crate) fn turn(&mut self) {
         self.now = self.now.plus_ms(i64::try_from(self.chance.below(3_000)).unwrap());
+        if self.chance.below(100) == 0 {
+            self.now = self.now.plus_ms(31 * 86_400_000);
+        }
         match self.chance.below(100) {
             0..10 => self.say(),
             10..14 => self.cancel(),
@@ -458,7 +464,9 @@ impl World {
             assert_eq!(self.open, open, "a change that is not told is lost");
             return;
         }
-        self.spending += outputs.spending_micros;
+        for (at, micros) in outputs.spending {
+            *self.spending.entry(Month::of(at).to_string()).or_default() += micros;
+        }
         self.told.extend(outputs.told);
         for question in outputs.questions {
             assert!(self.pending.insert(question.approval_id), "a question has an id of its own");
@@ -546,10 +554,12 @@ impl World {
         }
         let expected = session.total_usage.cost_micros + session.reserved_micros;
         assert_eq!(
-            self.spending,
+            self.spending.values().sum::<i64>(),
             i64::try_from(expected).unwrap(),
             "the ledger is what was spent and set aside"
         );
+        // What is set aside is taken back from the month in which that was.
+        assert!(self.spending.values().all(|micros| *micros >= 0), "{:?}", self.spending);
         let is_asked = self.open.step.as_ref().is_some_and(|step| step.asked_under.is_some());
         assert!(
             session.reserved_micros == 0 || is_asked,

@@ -17,7 +17,7 @@ use crate::auth::Caller;
 use crate::convert::sessions::{limits_from, session};
 use crate::extract::{Json, PathSession};
 use crate::problem::Failure;
-use crate::routes::approvals;
+use crate::routes::{approvals, tool_rules};
 
 /// Decide about a tool call that waits for a person. People only.
 ///
@@ -40,7 +40,8 @@ pub(crate) async fn decide(
         CallDecision::Approve => ApprovalDecision::Approve,
         CallDecision::Deny => ApprovalDecision::Deny,
     };
-    let answer = ApprovalAnswer { decision, note: body.note, edited: body.arguments };
+    let remember = body.remember.map(tool_rules::remember_from);
+    let answer = ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember };
     let decided = app.exchange.approvals.decide_in_session(&who, of.id, id, answer).await?;
     Ok(axum::Json(approvals::to_wire(&decided)))
 }

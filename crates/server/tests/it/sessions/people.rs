@@ -170,3 +170,45 @@ async fn a_run_is_interrupted_resumed_and_aborted_by_its_number() {
     let aborted = stop("abort", 2).await.json();
     assert_eq!((&aborted["status"], &aborted["failure"]["kind"]), (&json!("failed"), &json!("aborted")));
 }
+
+// A23: made with an approval, listed, revoked; made by itself; not for an agent
+#[tokio::test]
+async fn an_approval_becomes_a_rule_that_can_be_revoked() {
+    let (stage, session, id) = asked().await;
+    let mut body = decision(&id, "approve");
+    body["remember"] =
+        json!({ "scope": "workspace", "arguments": { "path": "*.txt" }, "expires_in_seconds": 60 });
+    let denied = json!({ "approval_id": id, "decision": "deny", "remember": { "scope": "org" } });
+    let path = format!("{session}/approvals");
+    let refused = stage.warren.post(&path, &denied).await;
+    assert_eq!((refused.status, refused.code().as_str()), (400, "invalid_approval"), "{}", refused.text());
+    assert_eq!(stage.warren.post(&path, &body).await.status, 200);
+    stage.wait(&session, "completed").await;
+    stage.put_file("gone.txt").await;
+    let second = stage.session().await;
+    stage.say(&second, "tidy up").await;
+    stage.wait(&second, "completed").await;
+    let listed = stage.warren.get("/api/v1/tool-rules").await.json();
+    let rule = &listed["items"][0];
+    assert_eq!((&rule["scope"], &rule["workspace_id"]), (&json!("workspace"), &json!(stage.workspace)));
+    assert_eq!((&rule["tool"], &rule["decision"]), (&json!("workspace_rm"), &json!("allow")));
+    let of_rule = format!("/api/v1/tool-rules/{}", rule["id"].as_str().unwrap());
+    let revoked = stage.warren.call("DELETE", &of_rule).token(&stage.warren.token).send().await;
+    assert_eq!((revoked.status, revoked.json()["revoked_at"].is_string()), (200, true), "{}", revoked.text());
+    ask(&stage).await;
+    let entries = stage.warren.get("/api/v1/audit").await.text();
+    assert!(entries.contains("tool_rule.created") && entries.contains("tool_rule.revoked"), "{entries}");
+
+    let of_nobody =
+        json!({ "tool": "x", "decision": "allow", "workspace_id": stage.workspace, "agent": "helper" });
+    assert_eq!(stage.warren.post("/api/v1/tool-rules", &of_nobody).await.status, 400);
+    let unknown = json!({ "tool": "x", "decision": "perhaps" });
+    assert_eq!(stage.warren.post("/api/v1/tool-rules", &unknown).await.status, 400);
+    let made =
+        stage.warren.post("/api/v1/tool-rules", &json!({ "tool": "workspace_rm", "decision": "deny" })).await;
+    assert_eq!((made.status, &made.json()["scope"]), (201, &json!("org")), "{}", made.text());
+    let third = stage.session().await;
+    stage.say(&third, "tidy up").await;
+    stage.wait(&third, "completed").await;
+    assert!(stage.last_text(&third).await.contains("a policy denies workspace_rm"));
+}

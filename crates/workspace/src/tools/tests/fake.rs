@@ -291,6 +291,7 @@ pub(super) fn context(allow: &[&str]) -> (ToolContext, Arc<Audit>) {
         is_boxed: false,
         refusals: RefusalLog::new(Arc::clone(&audit) as Arc<dyn RefusalSink>),
         secrets: crate::SecretVariables::default(),
+        output: None,
     };
     (context, audit)
 }
