@@ -185,7 +185,8 @@ pub(crate) fn apply(
     if outputs.has_changed || has_deltas {
         write(tx, change, &before, &mut open, &outputs, &new_messages)?;
         let context = &surroundings.context;
-        has_tasks = go_on_with_tasks(tx, context, &before.session, &open.session, change.now)?;
+        let sessions = (&before.session, &open.session);
+        has_tasks = go_on_with_tasks(tx, context, sessions, &change.by, change.now)?;
     }
     let first = before.session.latest_sequence + 1;
     let entries = number(first, change.now, outputs.told);

@@ -33,7 +33,7 @@ impl HostedAgents {
     }
 }
 
-/// Whether somebody still listens, and what follows.
+/// Whether the session is followed further.
 enum Next {
     GoesOn,
     Over(Outcome),

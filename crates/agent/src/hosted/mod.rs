@@ -18,10 +18,10 @@ mod tasks;
 
 use async_trait::async_trait;
 use warren_exchange::{AgentAddress, AgentRuntime, AgentUpdate, DeliveryAttempt, Outcome, Reach, UpdateSink};
-use warren_model::session::{Phase, QueuedState, StopKind, StopRequest};
+use warren_model::session::{QueuedState, StopKind, StopRequest};
 use warren_model::{
-    DeliveryReason, ErrorCode, Finding, Message, Part, Principal, Role, SessionId, SessionMessageId,
-    TaskState, TaskUpdate,
+    DeliveryReason, ErrorCode, Finding, Message, Part, Role, SessionId, SessionMessageId, TaskState,
+    TaskUpdate,
 };
 use warren_rules::sessions::Input;
 use warren_service::Error;
@@ -101,16 +101,12 @@ impl HostedAgents {
         let context = self.engine.context();
         let (session, message, step) = context.store().read(read).await?;
         let (Some(session), Some(message)) = (session, message) else { return Ok(()) };
-        let (now, by) = (context.now(), Principal::system("exchange"));
+        let (now, by) = (context.now(), tasks::canceller());
         let input = match (message.state, step) {
             (QueuedState::Queued, _) => Input::CancelMessage(message_id),
             (QueuedState::Delivered { .. }, Some(step))
-                if step.run == session.run
-                    && (session.phase.has_run() || session.phase == Phase::Interrupted) =>
+                if step.run == session.run && session.phase.has_run() =>
             {
-                if session.phase == Phase::Interrupted {
-                    return Ok(());
-                }
                 let request = StopRequest { kind: StopKind::Abort, deadline: now, by: by.clone() };
                 Input::Stop { run: step.run, request }
             }

@@ -1,7 +1,7 @@
 //! Tasks whose session waited for somebody, and goes on.
 
-use warren_model::session::{Phase, Session, Suspension};
-use warren_model::{DeliveryId, TaskState, Timestamp};
+use warren_model::session::{FailureKind, Phase, Session, Suspension};
+use warren_model::{DeliveryId, Principal, TaskState, Timestamp};
 use warren_service::{Context, Error};
 use warren_store::{TaskQuery, WriteTx};
 
@@ -27,16 +27,28 @@ pub(crate) fn has_tasks(session: &Session) -> bool {
     context_of(session).is_some()
 }
 
+/// Whoever cancels a task ends it themselves.
+fn is_cancelled(after: &Session, by: &Principal) -> bool {
+    let is_aborted =
+        matches!(&after.phase, Phase::Failed { failure } if failure.kind == FailureKind::Aborted);
+    is_aborted && *by == canceller()
+}
+
+/// In whose name the run of a task that was cancelled is aborted.
+pub(super) fn canceller() -> Principal {
+    Principal::system("exchange")
+}
+
 /// In the transaction in which a session goes on, its tasks do: what it says from now on is theirs again. Returns true if
 /// there were any.
 pub(crate) fn go_on_with_tasks(
     tx: &mut dyn WriteTx,
     context: &Context,
-    before: &Session,
-    after: &Session,
+    (before, after): (&Session, &Session),
+    by: &Principal,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    if !holds_tasks_up(&before.phase) || holds_tasks_up(&after.phase) {
+    if !holds_tasks_up(&before.phase) || holds_tasks_up(&after.phase) || is_cancelled(after, by) {
         return Ok(false);
     }
     let Some(context_id) = context_of(after) else { return Ok(false) };

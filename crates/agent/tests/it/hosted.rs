@@ -1,7 +1,7 @@
 //! Hosted workspaces with an agent, as the exchange calls them. Every scenario on every store.
 
 use serde_json::json;
-use warren_agent::SessionQuery;
+use warren_agent::{Definitions, SessionQuery};
 use warren_exchange::{Accepted, ApprovalAnswer, ApprovalDecision, Delegate, NewMessage, NewSchedule};
 use warren_fleet::{CreateWorkspace, PatchWorkspace};
 use warren_model::session::{SessionName, StepPhase};
@@ -42,6 +42,7 @@ scenarios! {
     a_question_is_answered_by_the_next_message,
     an_approval_is_waited_for_without_a_delivery_and_then_the_answer_comes,
     a_cancelled_task_aborts_its_run,
+    a_task_that_waits_is_cancelled_once,
     a_failure_is_told_in_words,
     an_agent_that_is_not_there_is_refused,
     a_paused_workspaces_session_begins_nothing_and_goes_on_after_it,
@@ -229,6 +230,8 @@ turns:
     calls: [{ tool: ask_user, arguments: { question: "Which colour?" } }]
   - when: { result_of: ask_user }
     text: "it is {last_result}"
+  - when: { answers: 0 }
+    text: "well"
 "#;
 
 fn follow_up(bed: &AgentBed, accepted: &Accepted, text: &str) -> NewMessage {
@@ -308,6 +311,26 @@ async fn a_cancelled_task_aborts_its_run(engine: Engine) {
     assert!(session.lease.is_none() || bed.host.engine.working_on() <= 1, "{:?}", session.lease);
 }
 
+// X22
+async fn a_task_that_waits_is_cancelled_once(engine: Engine) {
+    let bed = AgentBed::start(engine, ASKS).await;
+    let row = hosted(&bed).await;
+    let accepted = bed.bed.say(row.id, "paint it").await;
+    bed.bed.task_in(&accepted, TaskState::InputRequired).await;
+    let (exchange, who, task) = (bed.bed.exchange.clone(), bed.who().clone(), accepted.task.clone());
+    let cancel = async move { exchange.messages.cancel_task(&who, task.workspace_id, task.id).await };
+    assert_eq!(bed.bed.inside(cancel).await.unwrap().state, TaskState::Cancelled);
+    let name = sessions_of(&bed, &row).await.remove(0);
+    bed.wait(&name, "failed").await;
+    assert_eq!(bed.bed.waiting(row.id).await, 0, "nobody follows what was cancelled");
+    assert_eq!(bed.bed.task(&accepted).await.state, TaskState::Cancelled);
+    // The conversation goes on with the next message.
+    let context_id = Some(accepted.task.context_id.clone());
+    let next = bed.bed.send(NewMessage { context_id, ..bed.bed.text(row.id, "again") }).await.unwrap();
+    bed.bed.task_in(&next, TaskState::Completed).await;
+    assert_eq!(sessions_of(&bed, &row).await.len(), 1);
+}
+
 async fn a_failure_is_told_in_words(engine: Engine) {
     let bed = AgentBed::start(engine, HELLO).await;
     bed.agent(json!({ "model": "x/absent" })).await;
@@ -330,6 +353,9 @@ async fn an_agent_that_is_not_there_is_refused(engine: Engine) {
     assert!(unknown.detail.unwrap().contains("`nobody`"));
     let unreadable = AgentSpec { model: Some("gpt".into()), ..AgentSpec::default() };
     assert_eq!(create(unreadable).await.unwrap_err().code, ErrorCode::InvalidRequest);
+    let reserved = Definitions::check(json!({ "name": "workspace.x", "model": "x/main" })).unwrap();
+    let refused = bed.host.definitions.put(bed.who(), reserved).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidAgent, "names that Warren makes");
     bed.agent(json!({})).await;
     assert_eq!(create(named("helper")).await.unwrap().status, Status::Provisioning);
     assert!(bed.bed.events(EventKind::WorkspaceCreated).await.len() >= 2);

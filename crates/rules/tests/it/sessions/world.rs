@@ -16,6 +16,7 @@ use warren_model::{
     SessionMessageId, Timestamp, UserId, WorkspaceId,
 };
 use warren_rules::access::budget::Month;
+use warren_rules::lifecycle::Usability;
 use warren_rules::sessions::{
     Advanced, CallFinding, Effect, Facts, Input, ModelFailure, ModelTrouble, NewBranch, OpenSession,
     PersonDecision, ProposedCall, ReceivedAnswer, TokenPrice, advance, branch, effects, request, rewind,
@@ -45,6 +46,8 @@ pub(crate) struct World {
     /// What the owner has under way; a crash empties it.
     under_way: Vec<Effect>,
     has_owner: bool,
+    /// Whether its workspace can be worked in.
+    workspace: Usability,
     /// Outside.
     deeds: HashMap<String, Deed>,
     next_id: u64,
@@ -101,6 +104,7 @@ impl World {
             told: Vec::new(),
             under_way: Vec::new(),
             has_owner: false,
+            workspace: Usability::Usable,
             deeds: HashMap::new(),
             next_id: 1,
             asked: 0,
@@ -121,7 +125,8 @@ impl World {
             22..28 => self.hand_in(),
             28..33 => self.stop(),
             33..38 => self.input(Input::Resume { limits: Some(RunLimits::default()) }),
-            38..42 => self.input(Input::Time),
+            38..41 => self.input(Input::Time),
+            41..42 => self.pause_or_wake(),
             42..46 => self.crash(),
             46..48 => self.go_back(),
             48..50 => self.branch(),
@@ -133,6 +138,7 @@ impl World {
 
     /// Everybody does their part, without faults, until nothing is left to do.
     pub(crate) fn calm_down(&mut self) {
+        self.workspace = Usability::Usable;
         for _ in 0..3_000 {
             self.now = self.now.plus_ms(5_000);
             let phase = self.open.session.phase.clone();
@@ -144,6 +150,7 @@ impl World {
                 Phase::Interrupted => self.input(Input::Resume { limits: None }),
                 Phase::Suspended { by: Suspension::Approval, .. } => self.decide(),
                 Phase::Suspended { by: Suspension::ClientTool | Suspension::Input, .. } => self.hand_in(),
+                Phase::Suspended { by: Suspension::Workspace, .. } => self.input(Input::WorkspaceChanged),
                 Phase::Suspended { by: Suspension::Timer, .. } => self.input(Input::Time),
                 Phase::Suspended { by: Suspension::Budget, .. } => {
                     self.input(Input::Resume { limits: Some(RunLimits::default()) });
@@ -168,6 +175,17 @@ impl World {
     }
 
     // ── What people do ──
+
+    /// Half of the changes are missed; then a session finds them out by itself.
+    fn pause_or_wake(&mut self) {
+        self.workspace = match self.workspace {
+            Usability::Usable => Usability::Resting,
+            Usability::Resting | Usability::Failed | Usability::Gone => Usability::Usable,
+        };
+        if self.chance.below(2) == 0 {
+            self.input(Input::WorkspaceChanged);
+        }
+    }
 
     fn say(&mut self) {
         let id = self.id(SessionMessageId::from_bytes);
@@ -452,7 +470,7 @@ impl World {
             rules: &[],
             prices: &prices,
             workspace_left_micros: None,
-            workspace: warren_rules::lifecycle::Usability::Usable,
+            workspace: self.workspace,
             is_owner,
         };
         advance(&facts, self.open.clone(), input).ok()
@@ -522,6 +540,7 @@ impl World {
             if self.under_way.contains(&effect) {
                 continue;
             }
+            assert_ne!(self.workspace, Usability::Resting, "nothing is begun while the workspace rests");
             self.begin(&effect);
             self.under_way.push(effect);
         }
