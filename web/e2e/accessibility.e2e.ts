@@ -6,6 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Agent } from "./agent";
 import { launch, operator, visitor } from "./browser";
+import { shot } from "./shots";
 import { Warren } from "./warren";
 import type { Workspace } from "./wire";
 
@@ -16,6 +17,7 @@ let browser: Browser;
 let workspace: Workspace;
 let talk: string;
 let schedules: string;
+let sessions: string;
 beforeAll(async () => {
   warren = await Warren.start();
   browser = await launch();
@@ -36,6 +38,16 @@ beforeAll(async () => {
   await agent.progress(await agent.claim(), "reading");
   await say([{ text: "and this" }, { data: { key: "value" } }]);
   await agent.ask("deploy", "All tests pass.", { version: "1.2" });
+  await warren.api("PUT", "/agents/tour", {
+    name: "tour",
+    model: "scripted/tour",
+    policies: [{ tool: "workspace_rm", decision: "ask" }],
+  });
+  const box = await warren.create("box", { provider: { kind: "sandbox" }, parent_id: workspace.id });
+  const begun = { workspace_id: box.id, agent: "tour", name: "guided" };
+  await warren.api("POST", "/sessions", begun);
+  await warren.api("POST", "/sessions/guided/messages", { text: "Show me **around**." });
+  sessions = `/workspaces/${box.id}/sessions`;
   const schedule = { name: "pulse", prompt: "Go on.", every_seconds: 3_600 };
   schedules = `/workspaces/${agent.workspace.id}/schedules`;
   await warren.api("POST", schedules, schedule);
@@ -73,6 +85,10 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       `${base}/chat`,
       schedules,
       `${base}/files?path=notes/a.txt`,
+      sessions,
+      `${base}/sessions`,
+      `${sessions}?session=guided`,
+      `${sessions}?session=guided&view=timeline`,
       `${base}/run`,
       `${base}/terminal`,
       `${base}/activity`,
@@ -84,6 +100,28 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       await page.locator(".state-loading").first().waitFor({ state: "detached" });
       expect(await faultsOf(page), path).toEqual([]);
     }
+    await page.goto(`${warren.url}${sessions}?session=guided`);
+    await page.getByText("May the agent call workspace_rm?").waitFor();
+    await page.getByRole("button", { name: "Edit the arguments of workspace_rm" }).click();
+    for (const line of await page.locator(".call-line").all()) await line.click();
+    expect(await faultsOf(page), "a session that waits").toEqual([]);
+    await shot(page, `30-session-${colorScheme}`);
+    await page.goto(`${warren.url}${sessions}?session=guided&view=timeline`);
+    await page.getByRole("button", { name: "Context of step 3" }).click();
+    await page.getByRole("dialog").getByText("Tool definitions").waitFor();
+    for (const line of await page.locator("dialog summary").all()) await line.click();
+    expect(await faultsOf(page), "the context of a step").toEqual([]);
+    await page.getByRole("button", { name: "Close" }).click();
+    await shot(page, `31-timeline-${colorScheme}`);
+    await page.goto(warren.url + sessions);
+    await page.getByRole("button", { name: "New session" }).click();
+    await page.getByLabel("Agent", { exact: true }).selectOption({ label: "A new agent…" });
+    expect(await faultsOf(page), "the dialog for a session").toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Use a real model" }).click();
+    await page.getByLabel("Key of Anthropic").waitFor();
+    expect(await faultsOf(page), "the dialog for a model").toEqual([]);
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "New workspace" }).click();
     await page.getByLabel("Name").fill("x");
     expect(await faultsOf(page), "the create dialog").toEqual([]);

@@ -1,6 +1,6 @@
 // A real Warren in a temporary folder: started, killed, started again on the same data and port, and cleared away.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -16,10 +16,20 @@ export class Warren {
   private child: ChildProcessByStdio<null, Readable, Readable> | undefined;
   private complaints = "";
 
-  static async start(): Promise<Warren> {
+  /** `scripts` are further scripted models, in YAML by their name. */
+  static async start(scripts: Record<string, string> = {}): Promise<Warren> {
     const warren = new Warren();
+    warren.keepScripts(scripts);
     await warren.launch("127.0.0.1:0");
     return warren;
+  }
+
+  private keepScripts(scripts: Record<string, string>): void {
+    if (Object.keys(scripts).length === 0) return;
+    const folder = join(this.data, "scripts");
+    mkdirSync(folder, { recursive: true });
+    for (const [name, text] of Object.entries(scripts)) writeFileSync(join(folder, `${name}.yaml`), text);
+    writeFileSync(join(this.data, "warren.toml"), `[models]\nscripts_folder = ${JSON.stringify(folder)}\n`);
   }
 
   /** As a power cut would: nothing is closed, nothing is said. */

@@ -5,3 +5,4 @@ export type WarrenEvent = components["schemas"]["Event"];
 export type SignInLink = components["schemas"]["SignInLink"];
 export type ChatMessage = components["schemas"]["ChatMessage"];
 export type Claim = components["schemas"]["Claim"];
+export type Session = components["schemas"]["Session"];

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { ChatMessage, MessagePart, QueuedMessage, Task } from "../src/api/types";
 import { attach, MAX_FILES, partsOf, withParts } from "../src/features/chat/attachments";
 import { speakerOf } from "../src/features/chat/authors";
-import { blocksOf, inlinesOf } from "../src/features/chat/markup";
 import { gist, shownPart } from "../src/features/chat/parts";
 import {
   emptyThread,
@@ -159,56 +158,6 @@ describe("a part", () => {
     expect(gist([{ text: "a\n\tb\u0007" }, { filename: "c.txt", raw: "" }], 20)).toBe("a b c.txt");
     expect(gist([{ text: "ü".repeat(60) }], 45)).toBe(`${"ü".repeat(44)}…`);
     expect(new TextEncoder().encode(gist([{ text: "🦊".repeat(300) }], 45)).length).toBeLessThanOrEqual(200);
-  });
-});
-
-// S41
-describe("markup", () => {
-  it("is fenced code, code, bold and addresses, and nothing else", () => {
-    expect(blocksOf("see\n```ts\nlet a = `1`;\n\n# no\n```\n\nand `b` **c** <b>d</b> # e")).toEqual([
-      { kind: "prose", inlines: [{ kind: "text", text: "see" }] },
-      { kind: "code", text: "let a = `1`;\n\n# no" },
-      {
-        kind: "prose",
-        inlines: [
-          { kind: "text", text: "and " },
-          { kind: "code", text: "b" },
-          { kind: "text", text: " " },
-          { kind: "bold", text: "c" },
-          { kind: "text", text: " <b>d</b> # e" },
-        ],
-      },
-    ]);
-    expect(blocksOf("```\nnever closed")).toEqual([{ kind: "code", text: "never closed" }]);
-  });
-
-  it("never hides where a link leads, and links nothing that runs", () => {
-    expect(inlinesOf("[my bank](https://evil.example/x).")).toEqual([
-      { kind: "text", text: "my bank (" },
-      { kind: "link", url: "https://evil.example/x" },
-      { kind: "text", text: ")." },
-    ]);
-    expect(inlinesOf("at https://a.example/b, then")).toEqual([
-      { kind: "text", text: "at " },
-      { kind: "link", url: "https://a.example/b" },
-      { kind: "text", text: ", then" },
-    ]);
-    for (const text of [
-      "[x](javascript:alert(1))",
-      "javascript:alert(1)",
-      "[x](data:text/html,y)",
-      "https://you:me@evil.example/",
-      "https://",
-    ]) {
-      expect(inlinesOf(text), text).toEqual([{ kind: "text", text }]);
-    }
-  });
-
-  it("keeps every character of what is no markup", () => {
-    for (const text of ["**", "a ** b", "`", "[", "[]()", "2 * 3 * 4", "<img onerror=x>", "``` inline"]) {
-      const inlines = inlinesOf(text);
-      expect(inlines.map((one) => (one.kind === "link" ? one.url : one.text)).join("")).toBe(text);
-    }
   });
 });
 

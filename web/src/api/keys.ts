@@ -19,6 +19,14 @@ export const keys = {
   found: (id: string, words: string) => ["chat", id, "found", words] as const,
   progress: (id: string) => ["progress", id] as const,
   approvals: ["approvals"] as const,
+  agents: ["agents"] as const,
+  models: ["models"] as const,
+  sessions: (id: string) => ["sessions", id] as const,
+  sessionList: (id: string, status: string) => ["sessions", id, "list", status] as const,
+  session: (id: string, session: string) => ["sessions", id, "one", session] as const,
+  stepContext: (id: string, session: string, step: number) =>
+    ["sessions", id, "context", session, step] as const,
+  oldMessage: (session: string, message: string) => ["session-message", session, message] as const,
   schedules: (id: string) => ["schedules", id] as const,
   history: (workspaceId: string | undefined) => ["history", workspaceId ?? "all"] as const,
 };

@@ -1,6 +1,7 @@
 import type { ServerInfo, Workspace } from "../api/types";
 import { Loading, ProblemPanel } from "../components/States";
 import { STATUS_WORDS, StatusBadge, StatusDot } from "../components/StatusBadge";
+import { GuidedButton } from "../features/agents/GuidedButton";
 import { useFeedState } from "../features/events/context";
 import { EventList } from "../features/events/EventList";
 import { useEventLog } from "../features/events/history";
@@ -29,21 +30,25 @@ function FirstSteps() {
     <section className="welcome" aria-labelledby="welcome-title">
       <h1 id="welcome-title">Places for agents to work</h1>
       <p>
-        A workspace is a place with files and, if its provider has one, a shell. Make the first; everything
-        that happens in it shows up here as it happens.
+        See an agent at work first: it gets a box of its own, writes a file, runs a command, asks you for an
+        approval, and finishes. It answers from a script, so it needs no key and costs nothing.
       </p>
-      <CreateButton label="Create your first workspace" />
+      <GuidedButton />
       <ol className="steps">
         <li>
-          <strong>Create</strong> a workspace and see it come online.
+          <strong>Watch</strong> each step as it happens.
         </li>
         <li>
-          <strong>Write</strong> a file in its Files tab.
+          <strong>Decide</strong> what it may do: approve, deny, or change the arguments.
         </li>
         <li>
-          <strong>Run</strong> a command and read its output as it comes.
+          <strong>Go on</strong> with a real model: one field for a key.
         </li>
       </ol>
+      <div className="welcome-other">
+        <p className="hint">Or begin with an empty place with files and a shell:</p>
+        <CreateButton label="Create your first workspace" tone="plain" />
+      </div>
     </section>
   );
 }
@@ -85,6 +90,14 @@ function Fleet({ workspaces }: { workspaces: readonly Workspace[] }) {
             ))}
           </ul>
         )}
+      </section>
+      <section className="card" aria-labelledby="guided-title">
+        <h2 id="guided-title">An agent at work</h2>
+        <p className="hint guided-hint">
+          The guided agent writes a file, runs a command and asks for an approval, in a box of its own. It
+          needs no key.
+        </p>
+        <GuidedButton tone="plain" />
       </section>
       <RecentEvents />
     </>

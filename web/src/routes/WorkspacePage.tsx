@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
@@ -22,8 +22,11 @@ import {
   workspacePlace,
 } from "./router";
 
+const SessionsTab = lazy(() => import("../features/sessions/SessionsTab"));
+
 const TABS: Record<WorkspaceTab, { word: string; icon: IconName }> = {
   chat: { word: "Chat", icon: "chat" },
+  sessions: { word: "Sessions", icon: "session" },
   files: { word: "Files", icon: "folder" },
   run: { word: "Run", icon: "play" },
   terminal: { word: "Terminal", icon: "terminal" },
@@ -87,6 +90,12 @@ function TabContent({ workspace, place, tab }: TabContentProps) {
           conversation={place.conversation}
           sought={place.message}
         />
+      );
+    case "sessions":
+      return (
+        <Suspense fallback={<Loading what="sessions" />}>
+          <SessionsTab key={workspace.id} workspace={workspace} session={place.session} view={place.view} />
+        </Suspense>
       );
     case "files":
       return <FilesTab key={workspace.id} workspace={workspace} path={place.path} />;

@@ -10,6 +10,7 @@ import {
 
 export const WORKSPACE_TABS = [
   "chat",
+  "sessions",
   "files",
   "run",
   "terminal",
@@ -29,6 +30,9 @@ export interface WorkspacePlace {
   /** Of the chat: which one is open, and the message in it that was looked for. */
   conversation?: string;
   message?: string;
+  /** Of the sessions: which one is open, by its name, and how it is looked at. */
+  session?: string;
+  view?: "timeline";
 }
 
 export type Place =
@@ -53,6 +57,9 @@ export function placeOf(pathname: string, search: string): Place {
       const value = query.get(name);
       if (value) place[name] = value;
     }
+    const session = query.get("session");
+    if (session) place.session = session;
+    if (query.get("view") === "timeline") place.view = "timeline";
     return place;
   }
   return { page: "unknown", pathname };
@@ -72,7 +79,7 @@ export function hrefOf(place: Place): string {
       const workspace = `/workspaces/${encodeURIComponent(place.id)}`;
       const base = place.tab ? `${workspace}/${place.tab}` : workspace;
       const query = new URLSearchParams();
-      for (const name of ["path", "conversation", "message"] as const) {
+      for (const name of ["path", "conversation", "message", "session", "view"] as const) {
         const value = place[name];
         if (value) query.set(name, value);
       }
@@ -92,6 +99,10 @@ export const NEW_CONVERSATION = "new";
 
 export function chatPlace(id: string, conversation?: string, message?: string): WorkspacePlace {
   return { ...workspacePlace(id, "chat"), conversation, message };
+}
+
+export function sessionPlace(id: string, session?: string, view?: "timeline"): WorkspacePlace {
+  return { ...workspacePlace(id, "sessions"), session, view };
 }
 
 interface Router {

@@ -13,15 +13,18 @@ mod asking;
 mod calling;
 mod history;
 mod owner;
+mod workspaces;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
+use warren_exchange::QueueWaker;
+use warren_fleet::Fleet;
 use warren_model::session::Session;
-use warren_model::{Principal, SessionId, Timestamp};
+use warren_model::{Principal, SessionId, Timestamp, WorkspaceId};
 use warren_operations::Operations;
 use warren_rules::sessions::Input;
 use warren_service::{Context, Error};
@@ -29,6 +32,7 @@ use warren_store::{Store, WriteTx};
 
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
+use crate::hosted::has_tasks;
 use crate::streams::Streams;
 pub(crate) use history::History;
 use owner::Owner;
@@ -46,6 +50,7 @@ struct Inner {
     context: Context,
     config: Config,
     surroundings: Surroundings,
+    fleet: Fleet,
     operations: Operations,
     streams: Streams,
     places: Arc<Semaphore>,
@@ -53,6 +58,10 @@ struct Inner {
     owned: Mutex<std::collections::HashMap<SessionId, Arc<Notify>>>,
     /// Claims under way, so that two wake-ups do not both try.
     claiming: Mutex<HashSet<SessionId>>,
+    /// Workspaces in which a session began or ceased to work since they were last looked at.
+    moved: Mutex<HashSet<WorkspaceId>>,
+    /// Of the queues in which tasks wait that go on with their session.
+    queues: OnceLock<QueueWaker>,
 }
 
 impl Engine {
@@ -60,6 +69,7 @@ impl Engine {
         context: Context,
         config: Config,
         surroundings: Surroundings,
+        fleet: Fleet,
         operations: Operations,
         streams: Streams,
     ) -> Self {
@@ -68,10 +78,13 @@ impl Engine {
             context,
             config,
             surroundings,
+            fleet,
             operations,
             streams,
             owned: Mutex::default(),
             claiming: Mutex::default(),
+            moved: Mutex::default(),
+            queues: OnceLock::new(),
         }))
     }
 
@@ -83,6 +96,9 @@ impl Engine {
             engine.end_leases_of_the_dead().await;
             engine.look_again_and_again().await;
         });
+        let engine = self.clone();
+        let span = tracing::info_span!("agent.engine.follow_workspaces");
+        self.0.context.spawn(span, async move { engine.follow_workspaces().await });
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -97,6 +113,23 @@ impl Engine {
     /// Tells whoever follows the session what was written.
     pub(crate) fn tell(&self, changed: &Changed) {
         self.0.streams.publish(changed.open.session.id, &changed.entries);
+        if changed.has_moved {
+            self.note_moved(changed.open.session.workspace_id);
+        }
+        if changed.has_tasks {
+            self.wake_queue(changed.open.session.workspace_id);
+        }
+    }
+
+    /// Says whose queues hold tasks. Once, where everything is put together.
+    pub(crate) fn wake_queues_of(&self, queues: QueueWaker) {
+        let _ = self.0.queues.set(queues);
+    }
+
+    fn wake_queue(&self, id: WorkspaceId) {
+        if let Some(queues) = self.0.queues.get() {
+            queues.wake(id);
+        }
     }
 
     /// After a change: its owner looks again, or somebody claims it.
@@ -166,6 +199,7 @@ impl Engine {
             Ok(Some(changed)) => {
                 self.owned().insert(id, Arc::clone(&bell));
                 self.tell(&changed);
+                self.wake_workspace_of(&changed.open.session);
                 Owner::new(self.clone(), bell, changed).run().await;
                 self.owned().remove(&id);
                 self.look_at_again(id).await;
@@ -180,6 +214,10 @@ impl Engine {
         let session = self.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await;
         if let Ok(Some(session)) = session {
             self.wake(&session);
+            self.note_moved(session.workspace_id);
+            if has_tasks(&session) {
+                self.wake_queue(session.workspace_id);
+            }
         }
     }
 
@@ -239,6 +277,7 @@ impl Engine {
 
     /// Takes up sessions whose time has come, and those that nobody works on. True if there may be more.
     async fn look_once(&self) -> Result<bool, Error> {
+        self.note_sessions().await;
         let now = self.0.context.now();
         let read = move |tx: &mut dyn warren_store::ReadTx| {
             Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))

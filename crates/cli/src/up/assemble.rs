@@ -152,7 +152,7 @@ async fn put_together(
         models: Arc::new(models),
         config: AgentConfig { is_alone, ..AgentConfig::default() },
     });
-    exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
+    agents.join(&exchange);
     let parts = ServerParts {
         agents: agents.clone(),
         exchange: exchange.clone(),

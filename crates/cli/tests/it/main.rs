@@ -26,6 +26,7 @@ mod refusals;
 mod runners;
 mod secrets;
 mod session_kills;
+mod sessions;
 mod shell;
 mod shutdown;
 mod start_up;

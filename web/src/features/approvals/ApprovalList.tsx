@@ -6,7 +6,7 @@ import { useDraft } from "../../components/draft";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
-import { Link, workspacePlace } from "../../routes/router";
+import { Link, sessionPlace, workspacePlace } from "../../routes/router";
 import { useWorkspaceName } from "../workspaces/names";
 import { useDecide, usePendingApprovals } from "./queries";
 
@@ -56,6 +56,17 @@ export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
       <p className="message-text" dir="auto">
         {approval.reason}
       </p>
+      {approval.call && (
+        <div className="approval-call">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+          <pre className="message-code" tabIndex={0}>
+            {JSON.stringify(approval.call.arguments, null, 2)}
+          </pre>
+          <Link to={sessionPlace(approval.workspace_id, approval.call.session_id)}>
+            Open the session, to see what led to it or to change the arguments
+          </Link>
+        </div>
+      )}
       {hasContext && (
         <details className="message-data">
           <summary>Context</summary>

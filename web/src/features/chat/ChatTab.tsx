@@ -5,10 +5,12 @@ import type { Workspace } from "../../api/types";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
 import { ApprovalList } from "../approvals/ApprovalList";
+import { hasAgent } from "../workspaces/home";
 import { Composer } from "./Composer";
 import { ConversationList } from "./ConversationList";
 import { ConversationView } from "./ConversationView";
 import { FoundMessages } from "./FoundMessages";
+import { NoAgent } from "./NoAgent";
 import { ProgressFeed } from "./ProgressFeed";
 import { useConversations } from "./queries";
 import { SearchField } from "./SearchField";
@@ -71,17 +73,6 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
   );
 }
 
-/** Warren runs no agent of its own yet, so that a message to a hosted workspace is refused (`no_agent`). */
-function NoAgent({ workspace }: { workspace: Workspace }) {
-  return (
-    <p className="hint" role="note">
-      {workspace.name} has no agent, and messages to it are refused. A workspace made with{" "}
-      <code>warren ws create NAME --runtime resident -- PROGRAM</code> runs a program as its agent; with{" "}
-      <code>--runtime external</code>, a program that runs elsewhere registers.
-    </p>
-  );
-}
-
 interface NewConversationProps {
   workspace: Workspace;
   onBegun: (conversation: string) => void;
@@ -92,7 +83,7 @@ function NewConversation({ workspace, onBegun }: NewConversationProps) {
     <>
       <div className="chat-begin">
         <h2>New conversation</h2>
-        {workspace.runtime === "hosted" ? (
+        {!hasAgent(workspace) ? (
           <NoAgent workspace={workspace} />
         ) : (
           <p className="hint">

@@ -1,10 +1,10 @@
-// One part of a message. Text is text: nothing an author wrote becomes markup, and nothing is fetched unasked.
+// One part of a message. Nothing an author wrote becomes HTML, and nothing is fetched unasked.
 import { memo } from "react";
 import type { MessagePart } from "../../api/types";
 import { formatBytes } from "../../components/format";
 import { Icon } from "../../components/Icon";
+import { Markdown } from "../../components/Markdown";
 import { fileUrl } from "../files/wire";
-import { type Block, blocksOf, type Inline } from "./markup";
 import { shownPart } from "./parts";
 
 interface PartViewProps {
@@ -16,7 +16,7 @@ export const PartView = memo(function PartView({ workspaceId, part }: PartViewPr
   const shown = shownPart(part);
   switch (shown.kind) {
     case "text":
-      return <Text text={shown.text} />;
+      return <Markdown text={shown.text} />;
     case "file":
       return (
         <a
@@ -71,37 +71,6 @@ function FileFace({ name, note }: { name: string; note: string | undefined }) {
       <Icon name="download" />
     </>
   );
-}
-
-function Text({ text }: { text: string }) {
-  // The blocks of one text never move, so their position is their identity.
-  // biome-ignore lint/suspicious/noArrayIndexKey: fixed order
-  return blocksOf(text).map((block, index) => <BlockView key={index} block={block} />);
-}
-
-function BlockView({ block }: { block: Block }) {
-  if (block.kind === "code") return <Code text={block.text} />;
-  return (
-    <p className="message-text" dir="auto">
-      {block.inlines.map((inline, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: fixed order
-        <InlineView key={index} inline={inline} />
-      ))}
-    </p>
-  );
-}
-
-function InlineView({ inline }: { inline: Inline }) {
-  switch (inline.kind) {
-    case "text":
-      return inline.text;
-    case "code":
-      return <code>{inline.text}</code>;
-    case "bold":
-      return <strong>{inline.text}</strong>;
-    case "link":
-      return <Address url={inline.url} />;
-  }
 }
 
 /** Leads away from here: the other side learns nothing of this page and cannot reach back to it. */

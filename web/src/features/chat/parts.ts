@@ -1,6 +1,7 @@
 // The parts of a message, as what can be shown of them. Addresses are somebody else's words: only web addresses become
 // links, files of the workspace are fetched through its own route, and everything else stays text.
 import type { MessagePart } from "../../api/types";
+import { isWebAddress } from "../../components/webAddress";
 
 export type ShownPart =
   | { kind: "text"; text: string }
@@ -33,16 +34,6 @@ function addressed(url: string, name: string | undefined, mediaType: string | un
   return isWebAddress(url)
     ? { kind: "link", url, name }
     : { kind: "text", text: [name, url].filter(Boolean).join(": ") };
-}
-
-/** Whether an address may become a link: nothing that runs, and nothing of this page. */
-export function isWebAddress(url: string): boolean {
-  try {
-    const { protocol, username, password } = new URL(url);
-    return (protocol === "https:" || protocol === "http:") && !username && !password;
-  } catch {
-    return false;
-  }
 }
 
 /** The server's own note in place of what was too large to be shown. */

@@ -89,6 +89,8 @@ export function describe(event: WarrenEvent): Description {
         text: `has its answer: ${word(event.data.action) ?? "?"} is ${spaced(word(event.data.state))}`,
         tone: "quiet",
       };
+    case "agent.session.changed":
+      return sessionChange(event.data);
     case "identity.token.created":
       return {
         text: `Token “${word(event.data.name) ?? "?"}” (${word(event.data.kind) ?? "?"}) was made`,
@@ -129,6 +131,17 @@ function taskChange(to: string | undefined, reason: string | undefined): Descrip
     input_required: "warn",
   };
   return { text: `has work that is ${spaced(to)}${because(reason)}`, tone: tones[to ?? ""] ?? "quiet" };
+}
+
+function sessionChange(data: EventData<"agent.session.changed">): Description {
+  const tones: Record<string, Tone> = { completed: "good", failed: "bad", suspended: "warn" };
+  const phase = word(data.phase);
+  const waits = phase === "suspended" ? `, waits for: ${spaced(word(data.suspended_by))}` : "";
+  const what = phase === "active" ? "running" : spaced(phase);
+  return {
+    text: `has its session ${word(data.name) ?? "?"} ${what}${waits}`,
+    tone: tones[phase ?? ""] ?? "quiet",
+  };
 }
 
 function because(reason: string | undefined): string {

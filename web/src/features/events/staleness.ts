@@ -14,6 +14,8 @@ export interface Staleness {
   progress: ReadonlySet<string>;
   /** Workspaces whose schedules are to be read again. */
   schedules: ReadonlySet<string>;
+  /** Workspaces whose sessions are to be read again. */
+  sessions: ReadonlySet<string>;
   /** Whether questions to people are to be read again; they are one list for all workspaces. */
   approvals: boolean;
 }
@@ -25,6 +27,7 @@ export const nothingStale: Staleness = {
   chats: new Set(),
   progress: new Set(),
   schedules: new Set(),
+  sessions: new Set(),
   approvals: false,
 };
 
@@ -65,7 +68,10 @@ export function madeStale(stale: Staleness, event: WarrenEvent): Staleness {
       return { ...stale, chats: also(stale.chats) };
     case "exchange.approval.requested":
     case "exchange.approval.decided":
-      return { ...stale, approvals: true, progress };
+      // A question may be about a call of a session, which waits for the answer.
+      return { ...stale, approvals: true, sessions: also(stale.sessions), progress };
+    case "agent.session.changed":
+      return { ...stale, sessions: also(stale.sessions) };
     case "exchange.schedule.changed":
     case "exchange.schedule.fired":
     case "exchange.schedule.skipped":

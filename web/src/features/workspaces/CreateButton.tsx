@@ -2,11 +2,16 @@ import { useState } from "react";
 import { Button } from "../../components/Button";
 import { CreateDialog } from "./CreateDialog";
 
-export function CreateButton({ label = "New workspace" }: { label?: string }) {
+interface CreateButtonProps {
+  label?: string;
+  tone?: "primary" | "plain";
+}
+
+export function CreateButton({ label = "New workspace", tone = "primary" }: CreateButtonProps) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <>
-      <Button tone="primary" icon="plus" onClick={() => setIsOpen(true)}>
+      <Button tone={tone} icon="plus" onClick={() => setIsOpen(true)}>
         {label}
       </Button>
       {isOpen && <CreateDialog onClose={() => setIsOpen(false)} />}
