@@ -188,6 +188,11 @@ pub(crate) fn apply(
         let sessions = (&before.session, &open.session);
         has_tasks = go_on_with_tasks(tx, context, sessions, &change.by, change.now)?;
     }
+    // Who stops a run does not count on its owner, who may be gone: a session that rests is nobody's.
+    if change.epoch.is_none() && open.session.phase != Phase::Active && before.session.lease.is_some() {
+        tx.release_session(open.session.id, open.session.epoch, change.now)?;
+        open.session.lease = None;
+    }
     let first = before.session.latest_sequence + 1;
     let entries = number(first, change.now, outputs.told);
     let effects = if change.epoch.is_some() { effects(&open) } else { Vec::new() };

@@ -52,6 +52,11 @@ impl Streams {
         }
     }
 
+    /// How many sessions have readers here.
+    pub(crate) fn followed(&self) -> usize {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Something was committed elsewhere: readers of this process look into the database.
     pub(crate) fn nudge(&self, id: SessionId) {
         let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,14 +69,25 @@ impl Streams {
     pub(crate) fn follow(&self, id: SessionId, after: u64) -> Follower {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let sender = readers.entry(id).or_insert_with(|| broadcast::channel(BEHIND).0);
-        Follower { context: self.context.clone(), id, after, live: sender.subscribe(), is_caught_up: false }
+        let live = sender.subscribe();
+        Follower { streams: self.clone(), id, after, live, is_caught_up: false }
+    }
+}
+
+impl Drop for Follower {
+    /// A session that nobody follows any more has nothing in memory, also if nothing happens in it for days.
+    fn drop(&mut self) {
+        let mut readers = self.streams.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if readers.get(&self.id).is_some_and(|sender| sender.receiver_count() <= 1) {
+            readers.remove(&self.id);
+        }
     }
 }
 
 /// One reader of one session.
 #[derive(Debug)]
 pub struct Follower {
-    context: Context,
+    streams: Streams,
     id: SessionId,
     after: u64,
     live: broadcast::Receiver<Entries>,
@@ -87,7 +103,7 @@ impl Follower {
     /// The next entries, at least one; waits for them. The stream of a session has no end: who reads decides when they
     /// have seen enough.
     pub async fn next(&mut self) -> Result<Vec<StreamEntry>, Error> {
-        let look = if self.context.store().is_shared() { LOOK_SHARED } else { LOOK_ALONE };
+        let look = if self.streams.context.store().is_shared() { LOOK_SHARED } else { LOOK_ALONE };
         loop {
             if !self.is_caught_up {
                 let entries = self.read().await?;
@@ -115,7 +131,7 @@ impl Follower {
     /// What is there already, without waiting.
     pub async fn read(&self) -> Result<Vec<StreamEntry>, Error> {
         let (id, after) = (self.id, self.after);
-        self.context.store().read(move |tx| read_after(tx, id, after)).await
+        self.streams.context.store().read(move |tx| read_after(tx, id, after)).await
     }
 
     fn hand_out(&mut self, entries: Vec<StreamEntry>) -> Vec<StreamEntry> {

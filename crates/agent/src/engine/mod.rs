@@ -18,6 +18,7 @@ mod workspaces;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
@@ -39,6 +40,8 @@ pub(crate) use history::History;
 use owner::Owner;
 
 const BATCH: u32 = 64;
+/// How soon the next look follows one that found as much as it takes.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The engine of one process. Cheap to clone; all clones are one.
 #[derive(Debug, Clone)]
@@ -154,6 +157,11 @@ impl Engine {
     /// How many sessions this process works on now.
     pub fn working_on(&self) -> usize {
         self.owned().len()
+    }
+
+    /// How many sessions somebody follows at this process.
+    pub fn followed(&self) -> usize {
+        self.0.streams.followed()
     }
 
     pub(crate) fn surroundings(&self) -> &Surroundings {
@@ -277,24 +285,31 @@ impl Engine {
 
     async fn look_again_and_again(&self) {
         loop {
-            if let Err(error) = self.look_once().await {
-                tracing::warn!(%error, "sessions could not be looked for; it is tried again");
-            }
+            let pause = match self.look_once().await {
+                Ok(false) => self.0.config.look_every,
+                // There is more than one look takes, such as after a crash.
+                Ok(true) => self.0.config.look_every.min(LOOK_AGAIN),
+                Err(error) => {
+                    tracing::warn!(%error, "sessions could not be looked for; it is tried again");
+                    self.0.config.look_every
+                }
+            };
             tokio::select! {
-                () = tokio::time::sleep(self.0.config.look_every) => {}
+                () = tokio::time::sleep(pause) => {}
                 () = self.0.context.stopping().cancelled() => return,
             }
         }
     }
 
-    /// Takes up sessions whose time has come, and those that nobody works on.
-    async fn look_once(&self) -> Result<(), Error> {
+    /// Takes up sessions whose time has come, and those that nobody works on. True if there may be more.
+    async fn look_once(&self) -> Result<bool, Error> {
         self.note_sessions().await;
         let now = self.0.context.now();
         let read = move |tx: &mut dyn warren_store::ReadTx| {
             Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))
         };
         let (due, claimable) = self.store().read(read).await?;
+        let is_full = due.len().max(claimable.len()) >= BATCH as usize;
         for id in due {
             let by = Principal::system("sessions");
             let change = Change::new(id, self.0.context.now(), by, vec![Input::Time]);
@@ -307,7 +322,7 @@ impl Engine {
                 self.claim_soon(id);
             }
         }
-        Ok(())
+        Ok(is_full)
     }
 }
 

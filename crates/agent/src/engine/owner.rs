@@ -260,7 +260,7 @@ impl Owner {
         }
         // The row is held while it is changed, so that the only conflict there can be is about the lease.
         if error.code == ErrorCode::VersionConflict {
-            tracing::warn!("a session was taken over by somebody else");
+            tracing::info!("a session was stopped or taken over by somebody else");
         } else {
             tracing::warn!(%error, "a session cannot be worked on; it is taken up again when its lease ends");
         }

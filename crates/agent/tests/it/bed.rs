@@ -68,7 +68,7 @@ pub(crate) struct AgentBed {
     pub(crate) host: AgentHost,
     pub(crate) workspace: Workspace,
     scripts: Scripts,
-    config: Config,
+    pub(crate) config: Config,
 }
 
 /// Impatient, so that tests need not wait.

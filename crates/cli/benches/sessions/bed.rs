@@ -15,7 +15,7 @@ use warren_fleet::{
     WorkspaceOptions,
 };
 use warren_llm::{Prices, Providers, Script, ScriptedModel};
-use warren_model::session::{Phase, Session, SessionName};
+use warren_model::session::{Phase, Session, SessionName, StreamItem};
 use warren_model::{
     AgentDefinition, AgentSpec, Limits, MemoryConfig, Part, ProviderConfig, Runtime, Status, WorkspaceId,
 };
@@ -115,18 +115,38 @@ impl Bed {
         host.sessions.send(&self.who, name, message).await.expect("it is accepted");
     }
 
-    /// Waits until nothing is under way; the stream tells when to look.
+    /// Waits until nothing is under way. The session is looked at only when its stream says that this may be so, so that
+    /// who waits takes nothing from what is measured.
     pub(crate) async fn wait(&self, host: &AgentHost, name: &SessionName) -> Session {
-        let (session, mut follower) =
-            host.sessions.follow(&self.who, name, 0).await.expect("it can be followed");
-        let mut session = session;
-        while session.phase == Phase::Active || session.phase == Phase::Idle {
-            let next = follower.next();
-            let _ = tokio::time::timeout(Duration::from_millis(500), next).await;
-            session = host.sessions.get(&self.who, name).await.expect("it is there");
+        loop {
+            let session = host.sessions.get(&self.who, name).await.expect("it is there");
+            if session.phase != Phase::Active {
+                return session;
+            }
+            let follow = host.sessions.follow(&self.who, name, session.latest_sequence);
+            let (_, mut follower) = follow.await.expect("it can be followed");
+            let may_end = |item: &StreamItem| {
+                matches!(item, StreamItem::RunEnded { .. } | StreamItem::Suspended { .. })
+            };
+            let told = async {
+                while !follower
+                    .next()
+                    .await
+                    .expect("the stream goes on")
+                    .iter()
+                    .any(|entry| may_end(&entry.item))
+                {}
+            };
+            let _ = tokio::time::timeout(Duration::from_secs(10), told).await;
         }
-        session
     }
+}
+
+/// Agents on a database that is there, with nobody who does anything with them.
+pub(crate) async fn idle_host(folder: &Path) -> AgentHost {
+    let (fleet, operations, _) = fleet_on(folder).await;
+    let models = scripted(&fleet, 1);
+    host(&fleet, &operations, models, Config::default())
 }
 
 async fn fleet_on(folder: &Path) -> (Fleet, Operations, Identity) {

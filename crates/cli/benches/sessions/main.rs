@@ -60,11 +60,20 @@ fn main() {
     let environment = Environment::of_process();
     let size = if environment.get("WARREN_BENCH_SMALL").is_some() { SMALL } else { FULL };
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if let [idle, folder] = wanted.as_slice()
+        && idle == suspended::IDLE
+    {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime starts");
+        return runtime.block_on(suspended::idle(folder.as_ref()));
+    }
     let is_wanted = |chapter: &str| wanted.is_empty() || wanted.iter().any(|word| word == chapter);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime starts");
     runtime.block_on(async {
         if is_wanted("p11") {
             steps::measure(size).await;
+        } else if is_wanted("p19") {
+            steps::weigh(size).await;
         }
         if is_wanted("p16") {
             lists::resume(size).await;

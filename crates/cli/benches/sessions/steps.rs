@@ -56,6 +56,12 @@ pub(crate) async fn measure(size: Size) {
     tell_bytes(size, bytes, Some(peer.bytes));
 }
 
+/// The bytes alone.
+pub(crate) async fn weigh(size: Size) {
+    let (_, bytes) = one_session(size).await;
+    tell_bytes(size, bytes, peer(Size { steps_each: 1, ..size }).map(|peer| peer.bytes));
+}
+
 fn tell_bytes(size: Size, bytes: u64, peer: Option<u64>) {
     let mb = |bytes: u64| bytes as f64 / 1_000_000.0;
     println!("\n## P19: a session of {} steps on disk\n", size.steps);

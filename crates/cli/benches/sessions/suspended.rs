@@ -1,5 +1,7 @@
 //! P17: sessions that wait for somebody, and are woken.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,9 +9,11 @@ use serde_json::json;
 use warren_agent::{Config, HandedIn};
 use warren_model::session::{SessionName, StreamItem};
 
-use crate::bed::{Bed, resident_kb};
+use crate::bed::{Bed, idle_host, resident_kb};
 use crate::{Size, shares};
 
+/// The argument of the other process.
+pub(crate) const IDLE: &str = "idle";
 const AT_ONCE: usize = 64;
 const WAKES_PER_SECOND: usize = 500;
 
@@ -20,28 +24,31 @@ pub(crate) async fn measure(size: Size) {
         suspend(&bed).await;
     }
     let mut names = Vec::new();
+    let mb = |kilobytes: u64| kilobytes as f64 / 1_000.0;
+    let empty = fresh_process(bed.path());
     let (memory, tasks) = (settled_memory().await, alive_tasks());
     while names.len() < size.suspended {
         let some = (0..AT_ONCE).map(|_| suspend(&bed));
         names.extend(futures_util::future::join_all(some).await);
     }
     let (memory_with, tasks_with) = (settled_memory().await, alive_tasks());
-    let held = bed.host.engine.working_on();
+    let held = bed.host.engine.working_on() + bed.host.engine.followed();
+    let fresh = fresh_process(bed.path());
     let mut delays = wake(&bed, &names[..size.wakes.min(names.len())]).await;
     let ms = shares(&mut delays, &[500, 990, 1_000]);
     bed.host.stop().await;
     println!("## P17: {} suspended sessions\n", names.len());
     println!("| | before | with them |\n|---|---|---|");
-    println!(
-        "| resident memory | {:.1} MB | {:.1} MB |",
-        memory as f64 / 1_000.0,
-        memory_with as f64 / 1_000.0
-    );
+    let line = |name: &str, before: u64, with: u64| {
+        println!("| resident memory, {name} | {:.1} MB | {:.1} MB |", mb(before), mb(with));
+    };
+    line("a process that has just started on the database", empty, fresh);
+    line("the process that suspended them", memory, memory_with);
     println!("| tasks | {tasks} | {tasks_with} |");
     println!(
         "\n{:+.2} MB (goal under 1 MB), {held} sessions held by the engine (goal 0); {} woken at {WAKES_PER_SECOND}/s, from \
          the answer to the next step: p50 {:.1} ms, p99 {:.1} ms (goal under 50 ms), longest {:.1} ms\n",
-        (memory_with as f64 - memory as f64) / 1_000.0,
+        mb(fresh) - mb(empty),
         delays.len(),
         ms[0],
         ms[1],
@@ -83,6 +90,23 @@ async fn wake(bed: &Arc<Bed>, names: &[SessionName]) -> Vec<Duration> {
         });
     }
     calls.join_all().await
+}
+
+/// What another process takes that has nothing to do but to look after what is in the database.
+#[expect(clippy::disallowed_methods, reason = "runs this program once more")]
+fn fresh_process(folder: &Path) -> u64 {
+    let program = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(program).arg(IDLE).arg(folder).output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stdout).trim().parse();
+    told.unwrap_or_else(|_| panic!("it tells its size: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The other process: tells its resident size after it has looked a few times.
+pub(crate) async fn idle(folder: &Path) {
+    let host = idle_host(folder).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    println!("{}", settled_memory().await);
+    host.stop().await;
 }
 
 /// What is resident once what was freed is given back.

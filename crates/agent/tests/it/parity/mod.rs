@@ -54,4 +54,5 @@ scenarios! {
     recovery::a_crash_in_the_middle_of_a_call_tells_that_its_end_is_unknown,
     recovery::a_suspended_session_outlives_a_crash_and_holds_nothing,
     recovery::a_frozen_owner_is_taken_over_and_cannot_write_late,
+    recovery::a_process_that_is_alone_takes_sessions_up_at_once,
 }

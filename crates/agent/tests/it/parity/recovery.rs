@@ -134,3 +134,32 @@ turns:
     first.stop().await;
     second.stop().await;
 }
+
+/// Nobody else can be on the database: the lease of a process that is gone is not waited for.
+pub(super) async fn a_process_that_is_alone_takes_sessions_up_at_once(engine: Engine) {
+    let script = r#"
+turns:
+  - text: "answered"
+    delay_ms: 500
+"#;
+    let mut bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    bed.host.stop().await;
+    let patient = Config { lease: Duration::from_secs(3_600), ..config() };
+    let gone = bed.second_host(patient).await;
+    let name = bed.session().await;
+    let message = warren_agent::NewSessionMessage {
+        parts: vec![warren_model::Part::text("go")],
+        mode: None,
+        client_id: None,
+        key: None,
+    };
+    gone.sessions.send(bed.who(), &name, message).await.unwrap();
+    eventually("the first has it", async || bed.get(&name).await.epoch == 1).await;
+    drop(gone);
+    bed.config = Config { is_alone: true, ..patient };
+    let bed = bed.crash().await;
+    bed.wait(&name, "completed").await;
+    let (session, steps) = (bed.get(&name).await, bed.steps(&name).await);
+    assert_eq!((session.epoch, steps.len()), (2, 1), "it was taken over, and answered once");
+}

@@ -239,6 +239,10 @@ turns:
     assert_eq!(numbers, (1..=live.len() as u64).collect::<Vec<_>>(), "no gap, no repeat");
     let deltas = live.iter().filter(|entry| matches!(entry.item, StreamItem::TextDelta { .. })).count();
     assert!(deltas > 4, "it came in pieces: {deltas}");
+    // P17: whoever has gone leaves nothing behind, though nothing happens in the session any more.
+    assert_eq!(bed.host.engine.followed(), 1);
+    drop(follower);
+    assert_eq!(bed.host.engine.followed(), 0);
     // And one that comes later, from every place.
     let text = |entries: &[warren_model::session::StreamEntry]| {
         let shown = entries.iter().filter_map(|entry| match &entry.item {
