@@ -22,8 +22,8 @@ turns:
   - text: "${Array.from({ length: 40 }, (_, index) => `line ${index + 1} of 40.`).join("\\n")}"
     chunk_characters: 12
     delay_ms: 80
-otherwise:
-  text: "Heard: {last_user}"
+  - when: { user_contains: enough }
+    text: "As you like."
 `;
 
 let warren: Warren;
@@ -242,7 +242,7 @@ describe("a run under way", () => {
     await page.getByLabel("A run is under way. Deliver").selectOption("interrupt");
     await page.getByLabel("Message", { exact: true }).fill("Enough.");
     await page.keyboard.press("Enter");
-    await log(page).getByText("Heard: Enough.").waitFor();
+    await log(page).getByText("As you like.").waitFor();
     await status(page, "completed");
     expect(await log(page).getByText("line 40 of 40.").count()).toBe(0);
   });

@@ -1,4 +1,4 @@
-import { type MouseEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { type MouseEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import type { SessionStatus } from "../../api/types";
 import { formatClock, formatMoment } from "../../components/format";
 import { Markdown } from "../../components/Markdown";
@@ -64,7 +64,13 @@ function keyOf(item: ShownItem): string {
   }
 }
 
-function Item({ item, agent, workspaceId }: { item: ShownItem; agent: string; workspaceId: string }) {
+interface ItemProps {
+  item: ShownItem;
+  agent: string;
+  workspaceId: string;
+}
+
+const Item = memo(function Item({ item, agent, workspaceId }: ItemProps) {
   switch (item.kind) {
     case "message":
       return <Said message={item} workspaceId={workspaceId} />;
@@ -77,7 +83,7 @@ function Item({ item, agent, workspaceId }: { item: ShownItem; agent: string; wo
         </li>
       );
   }
-}
+});
 
 function Said({ message, workspaceId }: { message: ShownMessage; workspaceId: string }) {
   return (
