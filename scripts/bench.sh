@@ -18,6 +18,7 @@ benches=(
   "warren-cli exec_over_http"
   "warren-cli messages"
   "warren-cli event_readers"
+  "warren-cli sessions"
   "warren-cli start_up"
   "warren-providers docker"
   "warren-providers grep"

@@ -77,6 +77,8 @@ step "MCP suite" check scripts/conformance.sh install
 step "A2A clients" check scripts/a2a-peers.sh install
 
 step "model SDKs" check scripts/model-peers.sh install
+
+step "chat clients" check scripts/chat-peers.sh install
 step "binary" check cargo build --locked --package warren-cli
 WARREN_BIN=$(cd "$target" && pwd)/debug/warren
 export WARREN_BIN

@@ -19,28 +19,31 @@ use warren_model::session::{
 };
 use warren_model::{
     AgentDefinition, AgentVersion, Approval, ApprovalState, ApprovalSubject, ErrorCode, NewEvent, OrgId,
-    PolicyRule, Principal, SessionId, Timestamp, fingerprint,
+    PolicyRule, Principal, SessionId, Timestamp, Workspace, fingerprint,
 };
 use warren_rules::access::budget::{Month, Standing, standing};
+use warren_rules::lifecycle::{Usability, usability};
 use warren_rules::sessions::{
     self, Advanced, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance,
     effects,
 };
-use warren_service::Error;
+use warren_service::{Context, Error};
 use warren_store::WriteTx;
 
+use crate::hosted::go_on_with_tasks;
 use crate::models::Models;
 
 /// What every change needs besides the database.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     pub(crate) models: Arc<dyn Models>,
+    context: Context,
     agents: AgentCache,
 }
 
 impl Surroundings {
-    pub(crate) fn new(models: Arc<dyn Models>) -> Self {
-        Self { models, agents: AgentCache::default() }
+    pub(crate) fn new(context: Context, models: Arc<dyn Models>) -> Self {
+        Self { models, context, agents: AgentCache::default() }
     }
 
     /// A version never changes, so that it is read once.
@@ -127,6 +130,10 @@ pub(crate) struct Changed {
     /// Steps that were closed.
     pub(crate) closed: Vec<Step>,
     pub(crate) effects: Vec<Effect>,
+    /// It began or ceased to work.
+    pub(crate) has_moved: bool,
+    /// Tasks of the exchange go on with it, and wait in the workspace's queue.
+    pub(crate) has_tasks: bool,
 }
 
 /// Makes a change. Nothing is written if one of the inputs is refused.
@@ -145,16 +152,23 @@ pub(crate) fn apply(
     let rules: Vec<PolicyRule> =
         tx.tool_rules_for(&before.session, change.now)?.into_iter().map(|rule| rule.rule).collect();
     let prices = surroundings.prices(&agent);
+    let workspace = tx.workspace(before.session.workspace_id)?;
     let facts = Facts {
         now: change.now,
         agent: &agent,
         rules: &rules,
         prices: &prices,
-        workspace_left_micros: workspace_left(tx, &before.session, change.now)?,
+        workspace_left_micros: workspace_left(tx, workspace.as_ref(), &before.session, change.now)?,
+        workspace: workspace.as_ref().map_or(Usability::Gone, |row| usability(row.status)),
         is_owner: change.epoch.is_some(),
     };
     let mut open = before.clone();
-    let mut outputs = Outputs { told: change.deltas.clone(), ..Outputs::default() };
+    // What an answer said of a step that somebody closed meanwhile is nobody's any more.
+    let open_step = before.session.open_step.filter(|_| before.session.phase == Phase::Active);
+    let is_of_open_step = |item: &&StreamItem| open_step.is_some() && item.step() == open_step;
+    let told: Vec<_> = change.deltas.iter().filter(is_of_open_step).cloned().collect();
+    let has_deltas = !told.is_empty();
+    let mut outputs = Outputs { told, ..Outputs::default() };
     let mut new_messages = Vec::new();
     for input in &change.inputs {
         if let Input::Message(message) = input {
@@ -166,13 +180,17 @@ pub(crate) fn apply(
         open = advanced.open.clone();
         merge(&mut outputs, advanced);
     }
-    if outputs.has_changed || !change.deltas.is_empty() {
+    let mut has_tasks = false;
+    if outputs.has_changed || has_deltas {
         write(tx, change, &before, &mut open, &outputs, &new_messages)?;
+        let context = &surroundings.context;
+        has_tasks = go_on_with_tasks(tx, context, &before.session, &open.session, change.now)?;
     }
     let first = before.session.latest_sequence + 1;
     let entries = number(first, change.now, outputs.told);
     let effects = if change.epoch.is_some() { effects(&open) } else { Vec::new() };
-    Ok(Changed { open, agent, entries, closed: outputs.closed, effects })
+    let has_moved = (before.session.phase == Phase::Active) != (open.session.phase == Phase::Active);
+    Ok(Changed { open, agent, entries, closed: outputs.closed, effects, has_moved, has_tasks })
 }
 
 /// The open step and the messages that wait.
@@ -189,8 +207,13 @@ pub(crate) fn load(tx: &mut dyn WriteTx, session: Session) -> Result<OpenSession
 }
 
 /// What the workspace may still spend this month.
-fn workspace_left(tx: &mut dyn WriteTx, session: &Session, now: Timestamp) -> Result<Option<u64>, Error> {
-    let limit = tx.workspace(session.workspace_id)?.and_then(|row| row.spec.monthly_budget_micros);
+fn workspace_left(
+    tx: &mut dyn WriteTx,
+    workspace: Option<&Workspace>,
+    session: &Session,
+    now: Timestamp,
+) -> Result<Option<u64>, Error> {
+    let limit = workspace.and_then(|row| row.spec.monthly_budget_micros);
     if limit.is_none() {
         return Ok(None);
     }
@@ -234,6 +257,24 @@ fn merge(all: &mut Outputs, advanced: Advanced) {
     all.void.extend(void);
     all.spending_micros += spending_micros;
     all.has_changed |= has_changed;
+}
+
+/// Writes pieces of an answer that is on its way, and nothing else: that happens often. Nothing if the session is not what
+/// its owner takes it for; a whole change finds out.
+pub(crate) fn show(
+    tx: &mut dyn WriteTx,
+    session: &Session,
+    step: u32,
+    now: Timestamp,
+    deltas: &[StreamItem],
+) -> Result<Option<Vec<StreamEntry>>, Error> {
+    let count = deltas.len() as u64;
+    let Some(latest) = tx.take_sequences(session.id, session.epoch, step, now, count)? else {
+        return Ok(None);
+    };
+    let entries = number(latest - count + 1, now, deltas.to_vec());
+    tx.append_stream(session.id, &entries)?;
+    Ok(Some(entries))
 }
 
 fn number(first: u64, at: Timestamp, told: Vec<StreamItem>) -> Vec<StreamEntry> {

@@ -13,6 +13,9 @@ pub struct Config {
     pub renew_every: Duration,
     /// How often the database is looked at for sessions that nobody works on.
     pub look_every: Duration,
+    /// No other process works on this database. Leases that are found at the start are those of a process that is gone, and
+    /// its sessions are taken up at once.
+    pub is_alone: bool,
     /// Pieces of an answer are put together for as long, or until they have `pack_bytes`.
     pub pack_for: Duration,
     pub pack_bytes: usize,
@@ -25,6 +28,7 @@ impl Default for Config {
             lease: Duration::from_secs(15),
             renew_every: Duration::from_secs(5),
             look_every: Duration::from_secs(2),
+            is_alone: false,
             pack_for: Duration::from_millis(50),
             pack_bytes: 4 << 10,
         }

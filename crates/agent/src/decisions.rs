@@ -11,7 +11,7 @@ use crate::engine::Engine;
 
 /// Takes decisions into sessions.
 #[derive(Debug, Clone)]
-pub struct Decisions {
+pub(crate) struct Decisions {
     engine: Engine,
 }
 

@@ -1,7 +1,8 @@
 //! Agents as people store them: each content once, and a name that stands for the latest (A1, A6).
 
 use serde_json::Value;
-use warren_model::{AgentDefinition, AgentName, AgentVersion, ErrorCode, StoredAgent};
+use warren_model::{AgentDefinition, AgentName, AgentVersion, ErrorCode, StoredAgent, Workspace};
+use warren_rules::lifecycle::hosted;
 use warren_service::{Action, Context, Error, Identity};
 use warren_store::Page;
 
@@ -31,6 +32,10 @@ impl Definitions {
     #[tracing::instrument(name = "agent.definitions.put", skip_all)]
     pub async fn put(&self, who: &Identity, agent: AgentDefinition) -> Result<(StoredAgent, bool), Error> {
         self.require_put(who)?;
+        if hosted::is_reserved(&agent.name) {
+            let detail = "name: names that begin with `workspace.` are those of agents that workspaces describe themselves";
+            return Err(Error::with_detail(ErrorCode::InvalidAgent, detail));
+        }
         let stored = StoredAgent {
             org_id: who.token.org_id,
             version: agent.version(),
@@ -55,6 +60,22 @@ impl Definitions {
         let (org_id, name) = (who.token.org_id, name.clone());
         let found = self.context.store().read(move |tx| tx.agent(org_id, &name).map_err(Error::from)).await?;
         found.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))
+    }
+
+    /// The agent of a hosted workspace, as a session that begins now would have it. Whether the caller may know the
+    /// workspace was asked before.
+    pub async fn of_workspace(&self, row: &Workspace) -> Result<Option<AgentDefinition>, Error> {
+        if !hosted::has_agent(&row.spec) {
+            return Ok(None);
+        }
+        let (org_id, name) = (row.org_id, row.spec.agent.name.clone());
+        let read = move |tx: &mut dyn warren_store::ReadTx| match &name {
+            Some(name) => tx.agent(org_id, name).map_err(Error::from),
+            None => Ok(None),
+        };
+        let stored = self.context.store().read(read).await?.map(|stored| stored.definition);
+        hosted::definition(row.id, &row.spec.agent, stored)
+            .map_err(|problem| Error::with_detail(ErrorCode::InvalidAgent, problem.to_string()))
     }
 
     pub async fn get_version(&self, who: &Identity, version: &AgentVersion) -> Result<StoredAgent, Error> {

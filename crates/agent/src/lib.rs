@@ -6,6 +6,7 @@
 //!   Sessions      begin, speak to, decide, stop, resume, go back, branch
 //!   Engine        claims sessions by lease, asks models (llm), calls tools (operations)
 //!   commit        the one way in which a session changes: load, decide, write, in one transaction
+//!   hosted        the agents of hosted workspaces, as the exchange calls them
 //!   streams       what happens in a session, from any entry on
 //! ```
 //!
@@ -14,11 +15,13 @@
 //!   replaced cannot write late.
 //! - That a call is begun is on disk before it is begun.
 
+mod chats;
 mod commit;
 mod config;
 mod decisions;
 mod definitions;
 mod engine;
+mod hosted;
 mod model_catalog;
 mod models;
 mod provider_models;
@@ -27,10 +30,11 @@ mod sessions;
 mod streams;
 mod tools;
 
+pub use chats::{AnswerRef, Chats, RunReader, SaidInstead};
 pub use config::Config;
-pub use decisions::Decisions;
 pub use definitions::Definitions;
 pub use engine::Engine;
+pub use hosted::HostedAgents;
 pub use model_catalog::ModelCatalog;
 pub use models::{KnownModels, KnownProvider, ModelCaller, Models};
 pub use provider_models::{EnvironmentKeys, ProviderModels};
@@ -43,11 +47,13 @@ pub use warren_store::SessionQuery;
 
 use std::sync::Arc;
 
+use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_operations::Operations;
 use warren_service::Context;
 
 use commit::Surroundings;
+use decisions::Decisions;
 use streams::Streams;
 
 /// What agents are hosted with. Everything comes from outside.
@@ -65,7 +71,9 @@ pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
     pub models: ModelCatalog,
+    pub chats: Chats,
     pub engine: Engine,
+    hosted: HostedAgents,
     context: Context,
 }
 
@@ -75,18 +83,43 @@ impl AgentHost {
         // It stops before the fleet does.
         let context = fleet.context.with_own_work();
         let catalog = ModelCatalog::new(fleet.clone(), Arc::clone(&models));
-        let surroundings = Surroundings::new(models);
+        let surroundings = Surroundings::new(context.clone(), models);
         let streams = Streams::new(context.clone());
-        let engine =
-            Engine::new(context.clone(), config, surroundings.clone(), operations.clone(), streams.clone());
-        let sessions =
-            Sessions::new(context.clone(), fleet, engine.clone(), surroundings, streams, operations);
-        Self { definitions: Definitions::new(context.clone()), sessions, models: catalog, engine, context }
+        let engine = Engine::new(
+            context.clone(),
+            config,
+            surroundings.clone(),
+            fleet.clone(),
+            operations.clone(),
+            streams.clone(),
+        );
+        let hosted = HostedAgents::new(engine.clone(), streams.clone());
+        let sessions = Sessions::new(
+            context.clone(),
+            fleet,
+            engine.clone(),
+            surroundings.clone(),
+            streams.clone(),
+            operations,
+        );
+        let chats = Chats::new(context.clone(), sessions.clone(), engine.clone(), surroundings, streams);
+        Self {
+            definitions: Definitions::new(context.clone()),
+            sessions,
+            chats,
+            models: catalog,
+            engine,
+            hosted,
+            context,
+        }
     }
 
-    /// Who is told of decisions about tool calls.
-    pub fn decisions(&self) -> Decisions {
-        Decisions::new(self.engine.clone())
+    /// Makes these the agents of hosted workspaces, which the exchange calls, and of whose tool calls it tells what people
+    /// decided. Once, where everything is put together.
+    pub fn join(&self, exchange: &Exchange) {
+        exchange.approvals.tell_call_decisions_to(Arc::new(Decisions::new(self.engine.clone())));
+        exchange.host_agents_with(Arc::new(self.hosted.clone()));
+        self.engine.wake_queues_of(exchange.queue_waker());
     }
 
     /// Takes up what an earlier process left.

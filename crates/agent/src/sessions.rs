@@ -11,7 +11,8 @@ use warren_model::session::{
     RunUsage, Session, SessionMessage, SessionName, Step, StopKind, StopRequest, ToolCall,
 };
 use warren_model::{
-    AgentName, Approval, ErrorCode, Part, SessionId, SessionMessageId, Timestamp, WorkspaceId, fingerprint,
+    AgentName, Approval, ErrorCode, Part, Principal, SessionId, SessionMessageId, StoredAgent, Timestamp,
+    Workspace, WorkspaceId, fingerprint,
 };
 use warren_operations::Operations;
 use warren_rules::sessions::request::RequestParts;
@@ -133,34 +134,9 @@ impl Sessions {
                     state.insert(name.clone(), value.clone());
                 }
                 let session = Session {
-                    id,
-                    org_id: workspace.org_id,
-                    workspace_id: workspace.id,
-                    name: new.name.clone().unwrap_or_else(|| SessionName::from(id)),
                     title: new.title.clone().unwrap_or_default(),
-                    created_by: by.clone(),
-                    agent: agent.version.clone(),
-                    phase: Phase::Idle,
-                    generation: 1,
-                    run: 0,
-                    last_step: 0,
-                    open_step: None,
-                    lineage: warren_model::session::Lineage::default(),
                     state,
-                    stop: None,
-                    limits: agent.definition.limits.run,
-                    usage: RunUsage::default(),
-                    total_usage: RunUsage::default(),
-                    reserved_micros: 0,
-                    loop_watch: LoopWatch::default(),
-                    wake_at: None,
-                    lease: None,
-                    epoch: 0,
-                    latest_sequence: 0,
-                    branched_from: None,
-                    version: 1,
-                    created_at: now,
-                    updated_at: now,
+                    ..new_session(id, &workspace, new.name.clone(), by.clone(), &agent, now)
                 };
                 insert(tx, &session)?;
                 remember(
@@ -240,6 +216,11 @@ impl Sessions {
             self.engine.wake(&changed.open.session);
         }
         Ok(message)
+    }
+
+    /// A session that the caller may speak to.
+    pub async fn for_use(&self, who: &Identity, name: &SessionName) -> Result<Session, Error> {
+        self.find(who, Action::UseWorkspace, name).await
     }
 
     /// A session about whose calls the caller may decide.
@@ -542,6 +523,47 @@ impl Sessions {
     }
 }
 
+/// A session that waits for its first message. Without a name it is called by its id.
+pub(crate) fn new_session(
+    id: SessionId,
+    workspace: &Workspace,
+    name: Option<SessionName>,
+    created_by: Principal,
+    agent: &StoredAgent,
+    now: Timestamp,
+) -> Session {
+    Session {
+        id,
+        org_id: workspace.org_id,
+        workspace_id: workspace.id,
+        name: name.unwrap_or_else(|| SessionName::from(id)),
+        title: String::new(),
+        created_by,
+        agent: agent.version.clone(),
+        phase: Phase::Idle,
+        generation: 1,
+        run: 0,
+        last_step: 0,
+        open_step: None,
+        lineage: warren_model::session::Lineage::default(),
+        state: agent.definition.initial_state(),
+        stop: None,
+        limits: agent.definition.limits.run,
+        usage: RunUsage::default(),
+        total_usage: RunUsage::default(),
+        reserved_micros: 0,
+        loop_watch: LoopWatch::default(),
+        wake_at: None,
+        lease: None,
+        epoch: 0,
+        latest_sequence: 0,
+        branched_from: None,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
 /// The step before this one in what the model is shown.
 fn previous(session: &Session, number: u32) -> u32 {
     let spans = session.lineage.spans().iter();
@@ -549,7 +571,7 @@ fn previous(session: &Session, number: u32) -> u32 {
 }
 
 /// The state at the end of a step: that of the last step before it which changed something.
-fn state_after(
+pub(crate) fn state_after(
     tx: &mut dyn WriteTx,
     session: &Session,
     step: u32,
@@ -592,7 +614,7 @@ fn outcome_of(call_id: &str, handed_in: HandedIn) -> Result<CallOutcome, Error> 
     }
 }
 
-fn check_parts(parts: &[Part]) -> Result<(), Error> {
+pub(crate) fn check_parts(parts: &[Part]) -> Result<(), Error> {
     let invalid = |detail: String| Err(Error::with_detail(ErrorCode::InvalidMessage, detail));
     if parts.is_empty() || parts.len() > MAX_PARTS {
         return invalid(format!("parts: expected 1 to {MAX_PARTS}"));

@@ -81,8 +81,9 @@ pub use schedules::{
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use session_steps::{
-    AnswerBlock, ContextCall, ContextTool, ContextTurn, SessionCall, SessionCallDecision, SessionCallOutcome,
-    SessionEntry, SessionStep, SessionStepPage, StepContext, TokenUsage,
+    AnswerBlock, Checkpoint, CheckpointPage, ContextCall, ContextTool, ContextTurn, SessionCall,
+    SessionCallDecision, SessionCallOutcome, SessionEntry, SessionStep, SessionStepPage, StepContext,
+    TokenUsage,
 };
 pub use sessions::{
     BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession, DecideCall, PendingWork,

@@ -112,6 +112,21 @@ pub struct SessionStepPage {
     pub next_after: Option<u32>,
 }
 
+/// A place to go back to, or to branch from: the end of a step. It is a number; nothing is copied for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Checkpoint {
+    pub step: u32,
+    /// The session in which the step was taken: this one, or one that it was branched from.
+    pub session_id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckpointPage {
+    pub items: Vec<Checkpoint>,
+    /// Pass as `after` for the next page; absent on the last.
+    pub next_after: Option<u32>,
+}
+
 /// What one side said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]

@@ -34,6 +34,8 @@ pub enum SuspendedBy {
     Timer,
     Budget,
     Stuck,
+    /// Its workspace is paused or asleep; it goes on with the workspace.
+    Workspace,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

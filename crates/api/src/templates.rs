@@ -81,6 +81,9 @@ pub struct ScheduleSpec {
 /// What an agent is told to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Agent {
+    /// The stored agent that runs it, if it is hosted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub model: Option<String>,
     pub prompts: BTreeMap<String, String>,
     pub skills: Vec<String>,

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -178,6 +180,17 @@ pub struct CreateWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 50)]
     pub wedge_signs: Option<Vec<String>>,
+    /// With the runtime `hosted`: the stored agent that Warren runs in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// With the runtime `hosted`: its agent's model, such as `anthropic/claude-sonnet-4-5`. Without `agent`, Warren makes
+    /// an agent of it; with one, this stands over the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; others are kept
+    /// and not used yet.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompts: BTreeMap<String, String>,
     /// With a template: names of required variables that the runtime gets elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provided_env: Vec<String>,
@@ -205,6 +218,9 @@ impl CreateWorkspace {
             max_concurrent_tasks: None,
             command: None,
             wedge_signs: None,
+            agent: None,
+            model: None,
+            prompts: BTreeMap::new(),
             provided_env: Vec::new(),
         }
     }
@@ -242,6 +258,17 @@ pub struct PatchWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 200)]
     pub command: Option<Vec<String>>,
+    /// The stored agent that runs a hosted workspace; `null`: none. Counts for sessions that begin from now on, as do
+    /// `model` and `prompts`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub agent: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    pub model: Option<Option<String>>,
+    /// By name; `null` takes one away, and what is not named stays.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompts: BTreeMap<String, Option<String>>,
 }
 
 /// Tells `null` from absent.

@@ -14,6 +14,9 @@ impl Exit {
     pub(crate) const NOT_PERMITTED: Self = Self(4);
     pub(crate) const CONFLICT: Self = Self(5);
     pub(crate) const UNAVAILABLE: Self = Self(6);
+    /// A session that waits for somebody.
+    pub(crate) const WAITING: Self = Self(7);
+    pub(crate) const INTERRUPTED: Self = Self(128 + 2);
     pub(crate) const COMMAND_TIMED_OUT: Self = Self(124);
     pub(crate) const COMMAND_NOT_RUN: Self = Self(125);
     pub(crate) const COMMAND_REFUSED: Self = Self(126);
@@ -28,10 +31,18 @@ impl Exit {
         ("4", "No valid token, or one that may not do this."),
         ("5", "It clashes with what is there: a wrong state, a changed version, an ambiguous name."),
         ("6", "The server or a part of it is not available; the same command may work later."),
+        (
+            "7",
+            "`run`, `session follow`, `session resume`: the session waits for somebody; stderr says for what and how to go on.",
+        ),
         ("124", "`ws exec`, `ws shell`, `ws attach`: the command ran into its time limit."),
         ("125", "`ws exec`, `ws shell`, `ws attach`: Warren could not carry the command through."),
         ("126", "`ws exec`, `ws shell`: the command was refused by the workspace's policy."),
         ("127", "`ws exec`, `ws shell`: the program was not found in the workspace."),
+        (
+            "130",
+            "`run`, `session follow`, `session resume`: the run was interrupted, or left with Ctrl-C; it can be gone on with.",
+        ),
         ("128 + n", "`ws exec`, `ws shell`, `ws attach`: signal n ended the command."),
         ("any other", "`ws exec`, `ws shell`, `ws attach`: the command's own exit code."),
     ];

@@ -92,13 +92,32 @@ impl From<warren_api::Problem> for Report {
     fn from(problem: warren_api::Problem) -> Self {
         Self {
             exit: Exit::of_status(problem.status),
+            hint: Some(command_remedy(&problem.code).map_or(problem.remedy, str::to_owned)),
             code: problem.code,
             message: problem.title,
             causes: problem.detail.into_iter().collect(),
-            hint: Some(problem.remedy),
             request_id: Some(problem.request_id),
         }
     }
+}
+
+/// The remedy at the command line, for codes whose own names a route.
+fn command_remedy(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "agent_not_found" => "`warren agent ls` lists agents; `warren agent put FILE` stores one.",
+        "session_not_found" => "List sessions with `warren session ls`.",
+        "session_busy" => {
+            "Wait for its end, send with `--mode queue`, `steer` or `interrupt`, or stop the run."
+        }
+        "stale_run" => "Look with `warren session show SESSION`.",
+        "not_pending" => "See what waits with `warren session show SESSION`.",
+        "nothing_to_resume" => {
+            "Say something with `warren run PROMPT --session SESSION`; `warren session show SESSION` tells what it waits for."
+        }
+        "session_message_not_found" => "See which messages wait with `warren session show SESSION`.",
+        "step_not_found" => "List its steps with `warren session steps SESSION`.",
+        _ => return None,
+    })
 }
 
 impl From<client::Error> for Report {

@@ -13,6 +13,8 @@ use crate::terminal_text::{visible, visible_json};
 pub(crate) struct Output {
     pub(crate) is_json: bool,
     has_color: bool,
+    /// The same for what is said beside the data.
+    has_talk_color: bool,
 }
 
 /// For statuses and verdicts.
@@ -37,12 +39,13 @@ impl Tone {
 
 impl Output {
     pub(crate) fn new(is_json: bool, color: ColorChoice, no_color_is_set: bool) -> Self {
-        let has_color = match color {
+        let on = |is_terminal: bool| match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => !no_color_is_set && io::stdout().is_terminal(),
+            ColorChoice::Auto => !no_color_is_set && is_terminal,
         };
-        Self { is_json, has_color }
+        let (has_color, has_talk_color) = (on(io::stdout().is_terminal()), on(io::stderr().is_terminal()));
+        Self { is_json, has_color, has_talk_color }
     }
 
     /// One JSON document on one line.
@@ -90,6 +93,11 @@ impl Output {
 
     pub(crate) fn paint(&self, text: &str, tone: Tone) -> String {
         if self.has_color { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()) } else { text.to_owned() }
+    }
+
+    /// The same for standard error.
+    pub(crate) fn paint_talk(&self, text: &str, tone: Tone) -> String {
+        if self.has_talk_color { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()) } else { text.to_owned() }
     }
 
     /// A sentence to the person at the terminal. It is not data, and losing it is no failure.

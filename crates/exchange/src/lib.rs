@@ -39,7 +39,7 @@ pub use delegations::{Delegate, Delegated, Delegations};
 pub use memories::{MAX_FOUND, Memories, Remember};
 pub use messages::{
     Accepted, Answer, Claimed, FileView, Follower, LEASES_MS, MAX_WAIT_MS, Messages, NewMessage,
-    OWN_NAMESPACE, PRIORITIES, Placed, Queue, Sender, result_of,
+    OWN_NAMESPACE, PRIORITIES, Placed, Queue, Sender, go_on_with_task, result_of,
 };
 pub use notices::{Notice, Noticed, Notices, Once};
 pub use peers::Peers;
@@ -57,9 +57,10 @@ pub use warren_store::{
 pub use webhooks::{Channels, Webhooks};
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use warren_fleet::Fleet;
+use warren_model::WorkspaceId;
 use warren_outbound::Connector;
 use warren_service::Context;
 
@@ -105,6 +106,8 @@ pub struct Services {
     config: Config,
     context: Context,
     upkeep: Upkeep,
+    agents: Agents,
+    deliveries: Deliveries,
 }
 
 impl Deref for Exchange {
@@ -112,6 +115,18 @@ impl Deref for Exchange {
 
     fn deref(&self) -> &Services {
         &self.0
+    }
+}
+
+/// Has queues looked at now rather than with the next look over all of them. Does not keep the exchange.
+#[derive(Debug, Clone)]
+pub struct QueueWaker(Weak<Services>);
+
+impl QueueWaker {
+    pub fn wake(&self, id: WorkspaceId) {
+        if let Some(services) = self.0.upgrade() {
+            services.deliveries.wake_queue(id);
+        }
     }
 }
 
@@ -143,14 +158,16 @@ impl Exchange {
             ),
             conversations: Conversations::new(context.clone(), fleet.clone(), config, messages.clone()),
             notices: Notices::new(context.clone(), fleet.clone(), config, masking),
-            schedules: Schedules::new(context.clone(), fleet.clone(), agents, scheduler.clone()),
+            schedules: Schedules::new(context.clone(), fleet.clone(), agents.clone(), scheduler.clone()),
             scheduler,
             memories: Memories::new(context.clone(), fleet.clone()),
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
             channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
             push_configs: PushConfigs::new(context.clone(), fleet.sealer.clone(), connector.clone()),
             registrations: Registrations::new(fleet.clone(), connector.clone()),
-            upkeep: Upkeep::new(context.clone(), config, deliveries, approvals.clone()),
+            upkeep: Upkeep::new(context.clone(), config, deliveries.clone(), approvals.clone()),
+            agents,
+            deliveries,
             messages,
             approvals,
             peers,
@@ -175,6 +192,16 @@ impl Exchange {
     pub async fn stop(&self) {
         self.context.begin_stop();
         self.context.wait_for_background_work().await;
+    }
+
+    /// Says who speaks with the agents that Warren runs itself. Once, where everything is put together.
+    pub fn host_agents_with(&self, hosted: Arc<dyn AgentRuntime>) {
+        self.agents.host_with(hosted);
+    }
+
+    /// For whoever puts messages into queues in transactions of their own.
+    pub fn queue_waker(&self) -> QueueWaker {
+        QueueWaker(Arc::downgrade(&self.0))
     }
 
     pub fn fleet(&self) -> &Fleet {

@@ -145,7 +145,7 @@ error_codes! {
     DeliveryNotFound = "delivery_not_found", 404, "There is no such message in the queue.", "List the queue with `warren queue ls`.";
     ClaimLost = "claim_lost", 409, "This claim on the message has ended; somebody else may have it, or it has ended.", "Stop working on it, and claim the next one.";
     RuntimeBusy = "runtime_busy", 503, "The agent is busy and keeps its own session: nothing was queued.", "Try again after `Retry-After` seconds.";
-    NoAgent = "no_agent", 409, "The workspace has no agent that could answer: it is hosted, and Warren has no agent of its own yet.", "Make a workspace that has one: `warren ws create NAME --runtime resident -- PROGRAM` runs a program in it; with `--runtime external`, a program that runs elsewhere registers.";
+    NoAgent = "no_agent", 409, "The workspace has no agent that could answer: it is hosted, and names neither an agent nor a model.", "Give it one: `PATCH /api/v1/workspaces/{id}` with `agent` (a stored agent) or `model`; or make a workspace that has one: `warren ws create NAME --agent AGENT`, or `--model scripted/tour` to try it; `warren ws create NAME --runtime resident -- PROGRAM` runs a program in it; with `--runtime external`, a program that runs elsewhere registers.";
     QueueFull = "queue_full", 429, "As many messages wait for this workspace as may.", "Try again later, or raise `exchange.max_waiting`.";
     KeyReused = "idempotency_key_reused", 422, "The same key, or message id, was used for something else.", "Use a new key for a new message.";
     DelegationNotFound = "delegation_not_found", 404, "There is no such delegation.", "List them with GET …/delegations.";

@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::document::{DocumentError, read_document};
-use crate::{CapabilitySet, OrgId, ProviderConfig, Runtime, Tier, Timestamp};
+use crate::{AgentName, CapabilitySet, OrgId, ProviderConfig, Runtime, Tier, Timestamp};
 
 const MAX_MODEL_CHARACTERS: usize = 200;
 const MAX_PROMPTS: usize = 32;
@@ -90,9 +90,14 @@ pub struct TemplateStamp {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentSpec {
+    /// The stored agent that runs a hosted workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<AgentName>,
+    /// The model of a hosted workspace's agent, over that of the stored one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// By name, such as `system`.
+    /// By name. Of a hosted workspace's agent, `system` is its system prompt, over that of the stored one; the others are
+    /// kept and not used.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub prompts: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -111,6 +116,9 @@ pub struct AgentSpec {
 }
 
 impl AgentSpec {
+    /// The prompt that a hosted workspace's agent takes for its system prompt.
+    pub const SYSTEM_PROMPT: &str = "system";
+
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -213,6 +221,9 @@ pub struct Blueprint {
     pub hibernate_after_seconds: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrent_tasks: Option<u32>,
+    /// The stored agent that runs it, if it is hosted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -279,6 +290,7 @@ impl Blueprint {
     /// What it says of the agent itself.
     pub fn agent(&self) -> AgentSpec {
         AgentSpec {
+            name: self.agent.clone(),
             model: self.model.clone(),
             prompts: self.prompts.clone(),
             skills: self.skills.clone().unwrap_or_default(),
@@ -500,6 +512,7 @@ tier: extended
             ("command: [a, \"b\\0\"]", "command[1]: "),
             ("wedge_signs: ['']", "wedge_signs[0]: "),
             ("model: ''", "model: "),
+            ("agent: Not-A-Name", "agent: an agent's name has"),
             ("schedules: [{name: a, prompt: p}]", "schedules[0].cron: expected either"),
             ("schedules: [{name: a, prompt: p, cron: hourly}]", "schedules[0].cron: expected five"),
             ("schedules: [{name: a, prompt: p, every_seconds: 0}]", "schedules[0].every_seconds"),

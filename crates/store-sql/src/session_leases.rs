@@ -37,6 +37,11 @@ const RENEW: &str =
     "UPDATE sessions SET lease_until = $1 WHERE id = $2 AND epoch = $3 AND lease_owner IS NOT NULL";
 const RELEASE: &str = "UPDATE sessions SET lease_owner = NULL, lease_until = $1 \
      WHERE id = $2 AND epoch = $3 AND lease_owner IS NOT NULL";
+const END_OTHERS: &str = "UPDATE sessions SET lease_owner = NULL, lease_until = $1 \
+     WHERE phase = 'active' AND lease_until > $1 AND lease_owner <> $2";
+const TAKE_SEQUENCES: &str = "UPDATE sessions SET latest_sequence = latest_sequence + $1 \
+     WHERE id = $2 AND epoch = $3 AND open_step = $4 AND phase = 'active' AND lease_owner IS NOT NULL \
+     AND lease_until > $5 RETURNING latest_sequence";
 const CHECK: &str = "SELECT epoch FROM sessions \
      WHERE id = $1 AND epoch = $2 AND lease_owner IS NOT NULL AND lease_until > $3";
 
@@ -102,6 +107,23 @@ impl SessionLeaseWrites for Transaction<'_> {
         self.execute(RELEASE, &[now.into(), id.into(), Value::count(epoch)?]).map(drop)
     }
 
+    fn end_leases_of_others(&mut self, owner: &str, now: Timestamp) -> Result<u64, Error> {
+        self.execute(END_OTHERS, &[now.into(), owner.into()])
+    }
+
+    fn take_sequences(
+        &mut self,
+        id: SessionId,
+        epoch: u64,
+        step: u32,
+        now: Timestamp,
+        count: u64,
+    ) -> Result<Option<u64>, Error> {
+        let (count, epoch, step) =
+            (Value::count(count)?, Value::count(epoch)?, Value::Int(Some(step.into())));
+        self.first("sessions", TAKE_SEQUENCES, &[count, id.into(), epoch, step, now.into()], read_count)
+    }
+
     /// The row is held and not only kept as it is: two who share it and then both write it would wait for each other.
     fn check_session_epoch(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error> {
         let sql = format!("{CHECK}{}", self.row_hold());
@@ -123,6 +145,7 @@ mod tests {
         for (sql, index) in [
             (CLAIMABLE, "sessions_claimable (lease_until<?)"),
             (claim_many.as_str(), "sessions_claimable (lease_until<?)"),
+            (END_OTHERS, "sessions_claimable (lease_until>?)"),
             (DUE, "sessions_due (wake_at<?)"),
             (NEXT_DUE, "sessions_claimable"),
             (NEXT_DUE, "sessions_due"),
@@ -131,7 +154,7 @@ mod tests {
             assert!(plan.contains(index), "{sql}: {plan}");
             assert!(!plan.contains("ORDER BY") && !plan.contains("SCAN sessions\n"), "{sql}: {plan}");
         }
-        for sql in [CLAIM.as_str(), RENEW, RELEASE, CHECK] {
+        for sql in [CLAIM.as_str(), RENEW, RELEASE, TAKE_SEQUENCES, CHECK] {
             assert!(plan_of(sql).contains("(id=?)"), "{sql}: {}", plan_of(sql));
         }
     }

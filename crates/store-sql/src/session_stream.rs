@@ -11,6 +11,8 @@ use crate::value::Value;
 
 const AFTER: &str = "SELECT sequence, at, item FROM session_stream WHERE session_id = $1 AND sequence > $2 \
      ORDER BY sequence LIMIT $3";
+const BACK_FROM: &str = "SELECT sequence, at, item FROM session_stream WHERE session_id = $1 AND sequence <= $2 \
+     AND NOT is_delta ORDER BY sequence DESC LIMIT $3";
 const APPEND: InsertMany = InsertMany {
     table: "session_stream",
     columns: &["session_id", "sequence", "at", "step", "is_delta", "item"],
@@ -29,6 +31,16 @@ impl SessionStreamReads for Transaction<'_> {
     ) -> Result<Vec<StreamEntry>, Error> {
         let values = [session_id.into(), Value::count(sequence)?, Value::count(limit.into())?];
         self.rows("session_stream", AFTER, &values, read_entry)
+    }
+
+    fn stream_back_from(
+        &mut self,
+        session_id: SessionId,
+        sequence: u64,
+        limit: u32,
+    ) -> Result<Vec<StreamEntry>, Error> {
+        let values = [session_id.into(), Value::count(sequence)?, Value::count(limit.into())?];
+        self.rows("session_stream", BACK_FROM, &values, read_entry)
     }
 }
 
@@ -71,6 +83,8 @@ mod tests {
     fn a_stream_is_read_on_and_cleared_by_its_indexes() {
         let plan = plan_of(AFTER);
         assert!(plan.contains("(session_id=? AND sequence>?)") && !plan.contains("TEMP B-TREE"), "{plan}");
+        let plan = plan_of(BACK_FROM);
+        assert!(plan.contains("(session_id=? AND sequence<?)") && !plan.contains("TEMP B-TREE"), "{plan}");
         let plan = plan_of(DELETE_DELTAS);
         assert!(plan.contains("session_stream_deltas (session_id=? AND step=?)"), "{plan}");
         let plan = plan_of(PRUNE);

@@ -52,6 +52,19 @@ pub trait SessionLeaseWrites {
     ) -> Result<bool, Error>;
     /// Gives it back; without effect if it was taken over.
     fn release_session(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error>;
+    /// Ends every live lease of somebody else, so that its session can be claimed now. For a process that knows that it is
+    /// the only one on this database: whoever held one is gone. Returns how many there were.
+    fn end_leases_of_others(&mut self, owner: &str, now: Timestamp) -> Result<u64, Error>;
+    /// Takes the next `count` numbers of a session's stream for its owner, and returns the last of them. Nothing if the
+    /// step is not the open one of an active session any more, or the lease is not this one or has expired.
+    fn take_sequences(
+        &mut self,
+        id: SessionId,
+        epoch: u64,
+        step: u32,
+        now: Timestamp,
+        count: u64,
+    ) -> Result<Option<u64>, Error>;
     /// Fails with `LeaseLost` unless the session is held under this epoch and the lease is live at `now`. Called in the
     /// same transaction as the writes that it guards: nobody can take the session over before they are committed.
     fn check_session_epoch(&mut self, id: SessionId, epoch: u64, now: Timestamp) -> Result<(), Error>;

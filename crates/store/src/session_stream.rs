@@ -13,6 +13,13 @@ pub trait SessionStreamReads {
         sequence: u64,
         limit: u32,
     ) -> Result<Vec<StreamEntry>, Error>;
+    /// The latest first, those up to this sequence, without pieces of answers and of tools' output.
+    fn stream_back_from(
+        &mut self,
+        session_id: SessionId,
+        sequence: u64,
+        limit: u32,
+    ) -> Result<Vec<StreamEntry>, Error>;
 }
 
 pub trait SessionStreamWrites {

@@ -288,7 +288,7 @@ impl Warren {
             models,
             config: AgentConfig::default(),
         });
-        exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
+        agents.join(&exchange);
         agents.start();
         let parts = ServerParts {
             agents: agents.clone(),

@@ -8,6 +8,7 @@ use warren_llm::{Advice, AnswerEvent, AnswerStream, ModelAnswer, ModelError};
 use warren_model::session::{ModelName, ModelRequest, StreamItem, TokenUsage};
 use warren_rules::sessions::{Effect, Input, ModelFailure, ModelTrouble, ReceivedAnswer, request};
 use warren_service::Error;
+use warren_store::ReadTx;
 
 use super::history::{History, SharedHistory};
 use super::owner::Work;
@@ -74,19 +75,24 @@ async fn prepare(
 
 /// The owner's history, read when it is first needed.
 async fn history(work: &Work, shared: &SharedHistory) -> Result<History, Error> {
-    let kept = shared.take();
-    let (lineage, step) = (work.session.lineage.clone(), work.step.clone());
     let store = work.engine.context().store();
-    store
-        .read(move |tx| {
-            let mut history = match &kept {
-                Some(history) => history.clone(),
-                None => History::read(tx, &lineage)?,
-            };
+    let Some(mut history) = shared.take() else {
+        let (lineage, step) = (work.session.lineage.clone(), work.step.clone());
+        let read = move |tx: &mut dyn ReadTx| {
+            let mut history = History::read(tx, &lineage)?;
             history.read_messages(tx, &step)?;
             Ok(history)
-        })
-        .await
+        };
+        return store.read(read).await;
+    };
+    let missing = history.missing(&work.step);
+    if !missing.is_empty() {
+        let session_id = work.step.session_id;
+        let read =
+            move |tx: &mut dyn ReadTx| tx.session_messages_of(session_id, &missing).map_err(Error::from);
+        history.add_messages(store.read(read).await?);
+    }
+    Ok(history)
 }
 
 /// Puts pieces together: the first is shown at once, the others after a moment or when there are enough.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warren_model::session::{Lineage, Step};
+use warren_model::session::{Lineage, SessionMessage, Step};
 use warren_model::{SessionId, SessionMessageId};
 use warren_rules::sessions::request::MessageParts;
 use warren_service::Error;
@@ -34,13 +34,20 @@ impl History {
 
     /// Adds the messages of a step that are not known yet.
     pub(crate) fn read_messages(&mut self, tx: &mut dyn ReadTx, step: &Step) -> Result<(), Error> {
-        let is_new = |id: &&SessionMessageId| !self.parts.contains_key(*id);
-        let missing: Vec<_> = step.messages.iter().filter(is_new).copied().collect();
+        let missing = self.missing(step);
         if !missing.is_empty() {
-            let read = tx.session_messages_of(step.session_id, &missing)?;
-            self.parts.extend(read.into_iter().map(|one| (one.id, one.parts)));
+            self.add_messages(tx.session_messages_of(step.session_id, &missing)?);
         }
         Ok(())
+    }
+
+    /// Messages of a step that are not known yet.
+    pub(super) fn missing(&self, step: &Step) -> Vec<SessionMessageId> {
+        step.messages.iter().filter(|id| !self.parts.contains_key(*id)).copied().collect()
+    }
+
+    pub(super) fn add_messages(&mut self, messages: Vec<SessionMessage>) {
+        self.parts.extend(messages.into_iter().map(|one| (one.id, one.parts)));
     }
 }
 

@@ -13,21 +13,25 @@ mod asking;
 mod calling;
 mod history;
 mod owner;
+mod workspaces;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
+use warren_exchange::QueueWaker;
+use warren_fleet::Fleet;
 use warren_model::session::Session;
-use warren_model::{Principal, SessionId, Timestamp};
+use warren_model::{Principal, SessionId, Timestamp, WorkspaceId};
 use warren_operations::Operations;
 use warren_rules::sessions::Input;
 use warren_service::{Context, Error};
-use warren_store::Store;
+use warren_store::{Store, WriteTx};
 
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
+use crate::hosted::has_tasks;
 use crate::streams::Streams;
 pub(crate) use history::History;
 use owner::Owner;
@@ -43,6 +47,7 @@ struct Inner {
     context: Context,
     config: Config,
     surroundings: Surroundings,
+    fleet: Fleet,
     operations: Operations,
     streams: Streams,
     places: Arc<Semaphore>,
@@ -50,6 +55,10 @@ struct Inner {
     owned: Mutex<std::collections::HashMap<SessionId, Arc<Notify>>>,
     /// Claims under way, so that two wake-ups do not both try.
     claiming: Mutex<HashSet<SessionId>>,
+    /// Workspaces in which a session began or ceased to work since they were last looked at.
+    moved: Mutex<HashSet<WorkspaceId>>,
+    /// Of the queues in which tasks wait that go on with their session.
+    queues: OnceLock<QueueWaker>,
 }
 
 impl Engine {
@@ -57,6 +66,7 @@ impl Engine {
         context: Context,
         config: Config,
         surroundings: Surroundings,
+        fleet: Fleet,
         operations: Operations,
         streams: Streams,
     ) -> Self {
@@ -65,10 +75,13 @@ impl Engine {
             context,
             config,
             surroundings,
+            fleet,
             operations,
             streams,
             owned: Mutex::default(),
             claiming: Mutex::default(),
+            moved: Mutex::default(),
+            queues: OnceLock::new(),
         }))
     }
 
@@ -76,7 +89,13 @@ impl Engine {
     pub(crate) fn start(&self) {
         let engine = self.clone();
         let span = tracing::info_span!("agent.engine.look");
-        self.0.context.spawn(span, async move { engine.look_again_and_again().await });
+        self.0.context.spawn(span, async move {
+            engine.end_leases_of_the_dead().await;
+            engine.look_again_and_again().await;
+        });
+        let engine = self.clone();
+        let span = tracing::info_span!("agent.engine.follow_workspaces");
+        self.0.context.spawn(span, async move { engine.follow_workspaces().await });
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -91,6 +110,23 @@ impl Engine {
     /// Tells whoever follows the session what was written.
     pub(crate) fn tell(&self, changed: &Changed) {
         self.0.streams.publish(changed.open.session.id, &changed.entries);
+        if changed.has_moved {
+            self.note_moved(changed.open.session.workspace_id);
+        }
+        if changed.has_tasks {
+            self.wake_queue(changed.open.session.workspace_id);
+        }
+    }
+
+    /// Says whose queues hold tasks. Once, where everything is put together.
+    pub(crate) fn wake_queues_of(&self, queues: QueueWaker) {
+        let _ = self.0.queues.set(queues);
+    }
+
+    fn wake_queue(&self, id: WorkspaceId) {
+        if let Some(queues) = self.0.queues.get() {
+            queues.wake(id);
+        }
     }
 
     /// After a change: its owner looks again, or somebody claims it.
@@ -155,6 +191,7 @@ impl Engine {
             Ok(Some(changed)) => {
                 self.owned().insert(id, Arc::clone(&bell));
                 self.tell(&changed);
+                self.wake_workspace_of(&changed.open.session);
                 Owner::new(self.clone(), bell, changed).run().await;
                 self.owned().remove(&id);
                 self.look_at_again(id).await;
@@ -169,6 +206,10 @@ impl Engine {
         let session = self.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await;
         if let Ok(Some(session)) = session {
             self.wake(&session);
+            self.note_moved(session.workspace_id);
+            if has_tasks(&session) {
+                self.wake_queue(session.workspace_id);
+            }
         }
     }
 
@@ -194,6 +235,20 @@ impl Engine {
         now.plus_ms(i64::try_from(self.0.config.lease.as_millis()).unwrap_or(i64::MAX))
     }
 
+    /// Sessions of a process that is gone need not wait for the end of its leases.
+    async fn end_leases_of_the_dead(&self) {
+        if !self.0.config.is_alone {
+            return;
+        }
+        let (now, owner) = (self.0.context.now(), self.0.context.instance().to_owned());
+        let ended = move |tx: &mut dyn WriteTx| tx.end_leases_of_others(&owner, now).map_err(Error::from);
+        match self.store().write(ended).await {
+            Ok(0) => {}
+            Ok(sessions) => tracing::info!(sessions, "sessions of an earlier process are taken up"),
+            Err(error) => tracing::warn!(%error, "leases of an earlier process end by themselves"),
+        }
+    }
+
     async fn look_again_and_again(&self) {
         loop {
             if let Err(error) = self.look_once().await {
@@ -208,6 +263,7 @@ impl Engine {
 
     /// Takes up sessions whose time has come, and those that nobody works on.
     async fn look_once(&self) -> Result<(), Error> {
+        self.note_sessions().await;
         let now = self.0.context.now();
         let read = move |tx: &mut dyn warren_store::ReadTx| {
             Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))

@@ -11,6 +11,7 @@ use warren_model::session::{DeltaMark, Phase, Session, Step, StreamEntry, Stream
 use warren_model::{AgentDefinition, ErrorCode};
 use warren_rules::sessions::{Effect, Input, OpenSession};
 use warren_service::Error;
+use warren_store::WriteTx;
 
 use super::history::SharedHistory;
 use super::{Engine, asking, calling};
@@ -20,7 +21,7 @@ use crate::commit::{self, Change, Changed};
 #[derive(Debug)]
 pub(super) enum Report {
     /// Pieces of an answer or of a tool's output, to be shown.
-    Deltas(Vec<StreamItem>),
+    Deltas { effect: Effect, deltas: Vec<StreamItem> },
     /// Something that is to be kept while the work goes on.
     Noted(Box<Input>),
     /// The end of a piece of work: what is left to show, a long result, and what follows.
@@ -91,7 +92,10 @@ impl Owner {
         let mut next = Some(first);
         while let Some(report) = next {
             match report {
-                Report::Deltas(more) => deltas.extend(more),
+                // What was dropped may have told something in its last moment. It is no part of what was begun since.
+                Report::Deltas { effect, .. } | Report::Ended { effect, .. }
+                    if !self.under_way.contains_key(&effect) => {}
+                Report::Deltas { deltas: more, .. } => deltas.extend(more),
                 Report::Noted(input) => inputs.push(*input),
                 Report::Ended { effect, deltas: more, result, input } => {
                     self.under_way.remove(&effect);
@@ -102,7 +106,25 @@ impl Owner {
             }
             next = self.reports.try_recv().ok();
         }
+        if inputs.is_empty() && results.is_empty() && self.show(&deltas).await? {
+            return Ok(());
+        }
         self.commit(inputs, deltas, results).await
+    }
+
+    /// Shows pieces of what is under way. False if the session has changed meanwhile.
+    async fn show(&mut self, deltas: &[StreamItem]) -> Result<bool, Error> {
+        let Some(step) = self.open.session.open_step else { return Ok(false) };
+        if deltas.is_empty() || deltas.iter().any(|item| item.step() != Some(step)) {
+            return Ok(false);
+        }
+        let (now, session, deltas) =
+            (self.engine.0.context.now(), self.open.session.clone(), deltas.to_vec());
+        let shown = move |tx: &mut dyn WriteTx| commit::show(tx, &session, step, now, &deltas);
+        let Some(entries) = self.engine.store().write(shown).await? else { return Ok(false) };
+        self.engine.0.streams.publish(self.open.session.id, &entries);
+        self.mark(&entries);
+        Ok(true)
     }
 
     async fn commit(
@@ -278,7 +300,7 @@ impl Work {
     /// Tells pieces that can be shown already.
     pub(super) async fn show(&self, deltas: Vec<StreamItem>) {
         if !deltas.is_empty() {
-            let _ = self.reporter.send(Report::Deltas(deltas)).await;
+            let _ = self.reporter.send(Report::Deltas { effect: self.effect.clone(), deltas }).await;
         }
     }
 

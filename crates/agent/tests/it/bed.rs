@@ -89,7 +89,9 @@ impl AgentBed {
 
     pub(crate) async fn with(engine: Engine, scripts: &[(&str, &str)]) -> Self {
         let bed = BedOptions { is_real_time: true, is_crashable: true, ..BedOptions::default() };
-        let options = ExchangeOptions { bed, ..ExchangeOptions::default() };
+        // A delivery whose owner died is taken over soon, too.
+        let exchange = warren_exchange::Config { lease_ms: 1_500, ..warren_exchange::Config::default() };
+        let options = ExchangeOptions { bed, config: exchange, ..ExchangeOptions::default() };
         let bed = match engine {
             Engine::Sqlite => ExchangeBed::on_sqlite(options).await,
             Engine::Postgres => ExchangeBed::on(Some(PostgresDatabase::create()), options).await,
@@ -219,7 +221,7 @@ async fn host(bed: &ExchangeBed, scripts: &Scripts, config: Config) -> AgentHost
         config,
     };
     let host = AgentHost::new(parts);
-    bed.exchange.approvals.tell_call_decisions_to(Arc::new(host.decisions()));
+    host.join(&bed.exchange);
     let starting = host.clone();
     bed.inside(async move { starting.start() }).await;
     host

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod bed;
+mod hosted;
 mod parity;
 mod providers;

@@ -11,14 +11,17 @@ use warren_fleet::SecretScope;
 use warren_llm::server::{ServerOptions, serve};
 use warren_llm::{ApiKey, Prices, ProviderSettings, Providers, Script, Wire};
 use warren_model::SecretValue;
-use warren_model::session::{FailureKind, Phase};
+use warren_model::session::{FailureKind, Phase, StreamItem};
 use warren_operations::Operations;
 use warren_outbound::{Connector, OutboundPolicy};
+use warren_testkit::eventually;
 
 use crate::bed::{AgentBed, Engine, config};
 
 /// The only key that the server takes.
 const KEY: &str = "sk-test-0123456789";
+/// For the bed's own model, which is asked by nobody.
+const UNUSED: &str = "turns: [{ text: nobody asks }]";
 const LOOKS_AND_ANSWERS: &str = r#"
 turns:
   - when: { not_called: workspace_ls }
@@ -115,7 +118,7 @@ async fn agent_on(bed: &AgentBed, model: &str, more: Value) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_works_over_every_wire_with_the_key_of_its_org() {
     let server = ModelServer::start(LOOKS_AND_ANSWERS).await;
-    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
     over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
     set_key(&bed, SecretScope::Org, KEY).await;
     for provider in ["messages", "responses", "background", "chat"] {
@@ -133,7 +136,7 @@ async fn a_session_works_over_every_wire_with_the_key_of_its_org() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_workspaces_key_is_taken_before_the_orgs_and_the_environments() {
     let server = ModelServer::start("turns: [{ text: hi }]").await;
-    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
     let environment = [("ANTHROPIC_API_KEY".to_owned(), ApiKey::new(KEY))].into_iter().collect();
     over_wires(&mut bed, server.providers(), environment).await;
     agent_on(&bed, "messages/any", json!({})).await;
@@ -155,7 +158,7 @@ async fn a_workspaces_key_is_taken_before_the_orgs_and_the_environments() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_key_the_run_fails_and_says_which_secret_to_set() {
     let server = ModelServer::start("turns: [{ text: hi }]").await;
-    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
     over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
     agent_on(&bed, "chat/any", json!({})).await;
     let name = bed.session().await;
@@ -180,7 +183,7 @@ turns:
     fault: { kind: status, status: 529, times: 2, retry_after_ms: 20 }
 "#;
     let server = ModelServer::start(script).await;
-    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
     over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
     set_key(&bed, SecretScope::Org, KEY).await;
     agent_on(&bed, "messages/any", json!({})).await;
@@ -193,32 +196,43 @@ turns:
     assert_eq!(steps[0].origin.as_ref().unwrap().model.to_string(), "chat/any");
 }
 
-// A12: an answer that was cut is taken up where the provider keeps it, instead of being asked for anew
+// A12: whoever goes on with a session takes up the answer that was being given, instead of asking for it anew
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_answer_is_taken_up_again_where_the_provider_keeps_it() {
+async fn an_answer_under_way_is_taken_up_by_the_next_owner_where_the_provider_keeps_it() {
     let script = r#"
 turns:
   - text: "one two three four five six seven eight"
     chunk_characters: 4
-    fault: { kind: cut, after_chunks: 3, times: 1 }
+    delay_ms: 150
 "#;
     let server = ModelServer::start(script).await;
-    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
     over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
     set_key(&bed, SecretScope::Org, KEY).await;
-    agent_on(&bed, "background/any", json!({})).await;
-    let (name, _) = bed.run("count").await;
-    assert_eq!(bed.last_text(&name).await, "one two three four five six seven eight");
-    assert_eq!(bed.steps(&name).await[0].attempt, 2);
-    let asked = server.requests().await;
-    assert_eq!(asked.matches("\"background\":true").count(), 1, "asked for once: {asked}");
+    for (provider, times_asked) in [("background", 1), ("responses", 2)] {
+        agent_on(&bed, &format!("{provider}/any"), json!({})).await;
+        let before = server.requests().await.matches("POST").count();
+        let name = bed.session().await;
+        bed.say(&name, "count").await;
+        eventually("a piece was shown", async || {
+            let entries = bed.entries(&name, 0).await;
+            entries.iter().any(|entry| matches!(entry.item, StreamItem::TextDelta { .. }))
+        })
+        .await;
+        over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+        bed.wait(&name, "completed").await;
+        assert_eq!(bed.last_text(&name).await, "one two three four five six seven eight");
+        assert_eq!(bed.steps(&name).await[0].attempt, 2);
+        let asked = server.requests().await;
+        assert_eq!(asked.matches("POST").count() - before, times_asked, "{provider}: {asked}");
+    }
 }
 
 // A10, A81: what can be asked is told, and no key with it
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_catalog_tells_which_providers_have_a_key() {
-    let server = ModelServer::start("turns: []").await;
-    let mut bed = AgentBed::start(Engine::Sqlite, "turns: []").await;
+    let server = ModelServer::start(UNUSED).await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
     over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
     let has_key = async |bed: &AgentBed| {
         let known = bed.host.models.list(bed.who(), None).await.unwrap();

@@ -1,5 +1,6 @@
 //! The command line, as types. Help texts and the reference page are made from the comments here.
 
+mod agent;
 mod audit;
 mod chat;
 mod duration;
@@ -7,13 +8,16 @@ mod memory;
 mod model_server;
 mod process;
 mod queue;
+mod run;
 mod runner;
 mod schedule;
 mod secret;
+mod session;
 mod template;
 mod webhook;
 mod workspace;
 
+pub(crate) use agent::AgentCommand;
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
@@ -23,9 +27,14 @@ pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
+pub(crate) use run::{AttendArguments, RunArguments};
 pub(crate) use runner::RunnerArguments;
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
+pub(crate) use session::{
+    AnswerArguments, DecisionArguments, ListSessionsArguments, ResumeArguments, SendMode, SessionCommand,
+    StopArguments,
+};
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
@@ -91,6 +100,18 @@ pub(crate) enum ColorChoice {
 pub(crate) enum TopCommand {
     /// Start a server on this machine
     Up(UpArguments),
+    /// Run an agent and watch it work; what it may not do by itself, you are asked
+    ///
+    /// Without an agent, a guided one shows what there is, on a model that needs no key. What the agent says is written to
+    /// standard output, and what it does to standard error. Ctrl-C stops it so that it can be resumed; a second Ctrl-C
+    /// leaves it to itself. Where nobody can be asked, it says what it waits for, and ends with the exit code 7.
+    Run(RunArguments),
+    /// Write, check and keep agents: what sessions are run by
+    #[command(subcommand)]
+    Agent(AgentCommand),
+    /// See, steer and go on with sessions: durable conversations with agents
+    #[command(subcommand)]
+    Session(SessionCommand),
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),

@@ -127,6 +127,12 @@ pub(crate) struct CreateArguments {
     /// are refused)
     #[arg(long, value_name = "RUNTIME")]
     pub(crate) runtime: Option<String>,
+    /// The stored agent that Warren runs in it (runtime `hosted`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Its agent's model, such as `scripted/tour`; without --agent, an agent is made of it
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<String>,
     /// What it is there for, in a few words
     #[arg(long, value_name = "TEXT")]
     pub(crate) role: Option<String>,

@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod agent;
 mod approval;
 mod audit;
 mod bundle;
@@ -17,9 +18,11 @@ mod memory;
 mod model_server;
 mod processes;
 mod queue;
+mod run;
 mod runner;
 mod schedule;
 mod secret;
+mod session;
 mod shell;
 mod template;
 mod token;
@@ -40,6 +43,9 @@ use crate::{doctor, up};
 pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
     match command {
         TopCommand::Up(arguments) => up::run(context, &arguments),
+        TopCommand::Run(arguments) => block_on(run::run(context, arguments)),
+        TopCommand::Agent(command) => block_on(agent::run(context, command)),
+        TopCommand::Session(command) => block_on(session::run(context, command)),
         TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
         TopCommand::Chat(arguments) => block_on(chat::run(context, arguments)),
         TopCommand::Task(command) => block_on(queue::run_task(context, command)),

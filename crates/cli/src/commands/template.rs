@@ -201,6 +201,14 @@ impl Document {
         Ok(Self { text, is_json })
     }
 
+    pub(super) const fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// As JSON, whatever it is called.
     pub(super) fn as_json(&self) -> Outcome<Value> {
         let read = serde_json::from_str::<warren_api::Document>(&self.text);

@@ -32,6 +32,8 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
+        agent: arguments.agent,
+        model: arguments.model,
         template: arguments.template,
         provided_env: arguments.provided_env,
         command: Some(arguments.command).filter(|command| !command.is_empty()),
@@ -111,7 +113,11 @@ fn from_name<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json
 
 /// The wire name of a status and the like.
 /// Asks again, at growing distances, until the workspace is no longer on its way.
-async fn wait_until_settled(client: &Client, mut workspace: Workspace, limit: Span) -> Outcome<Workspace> {
+pub(super) async fn wait_until_settled(
+    client: &Client,
+    mut workspace: Workspace,
+    limit: Span,
+) -> Outcome<Workspace> {
     let started = tokio::time::Instant::now();
     let mut pause = Duration::from_millis(5);
     while is_coming(&workspace) {
@@ -144,7 +150,7 @@ fn is_coming(workspace: &Workspace) -> bool {
     }
 }
 
-fn failed_to_open(workspace: &Workspace) -> Report {
+pub(super) fn failed_to_open(workspace: &Workspace) -> Report {
     let reason = workspace.reason.clone().unwrap_or_else(|| "no reason was given".into());
     Report::new(ErrorCode::WorkspaceFailed).because(reason).hint(format!(
         "Fix the cause, then run `warren ws reset {id}`, or `warren ws rm {id}`.",

@@ -96,6 +96,8 @@ async fn put_together(
         entropy: Arc::clone(&entropy),
         limits,
     });
+    // The lock of the data folder is held by this process alone.
+    let is_alone = !store.is_shared();
     let replica = if store.is_shared() {
         Replica::new(&folder.replica(&*entropy)?, services.clone())
     } else {
@@ -148,9 +150,9 @@ async fn put_together(
         fleet,
         operations: operations.clone(),
         models: Arc::new(models),
-        config: AgentConfig::default(),
+        config: AgentConfig { is_alone, ..AgentConfig::default() },
     });
-    exchange.approvals.tell_call_decisions_to(Arc::new(agents.decisions()));
+    agents.join(&exchange);
     let parts = ServerParts {
         agents: agents.clone(),
         exchange: exchange.clone(),

@@ -25,6 +25,8 @@ mod pty;
 mod refusals;
 mod runners;
 mod secrets;
+mod session_kills;
+mod sessions;
 mod shell;
 mod shutdown;
 mod start_up;

@@ -99,10 +99,14 @@ impl Machine {
 
     /// With these arguments of `up`.
     pub(crate) fn start_with(&self, arguments: &[&str]) -> Server {
-        let arguments = [&["up", "--json"], arguments].concat();
+        self.start_from(self.command(&[&["up", "--json"], arguments].concat()))
+    }
+
+    /// A command that was prepared, such as with more of an environment.
+    pub(crate) fn start_from(&self, mut command: Command) -> Server {
         let log = self.path().join("server.log");
         let file = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        let mut child = self.command(&arguments).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();

@@ -4,7 +4,7 @@
 //!   workspace's runtime ──▶ Agents::runtime_of ──┬▶ external, its card names an interface ─▶ ByA2a   Warren calls it
 //!                                                ├▶ external, otherwise ─────────────────▶ Asking  it comes and asks
 //!                                                ├▶ resident ────────────────────────────▶ Asking  its runner asks
-//!                                                └▶ hosted ──────────────────────────────▶ nobody yet: `no_agent`
+//!                                                └▶ hosted, its spec names an agent ──────▶ Warren's own agents (`agent`)
 //! ```
 //!
 //! Whoever sends, queues or delivers a message asks for a [`Reach`] and never looks at an agent card.
@@ -16,7 +16,7 @@ mod registration;
 pub use by_a2a::ByA2a;
 pub use registration::Registrations;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use asking::Asking;
 use async_trait::async_trait;
@@ -26,6 +26,7 @@ pub use warren_model::Finding;
 use warren_model::{
     DeliveryId, ErrorCode, Message, Principal, Runtime, TaskId, TaskUpdate, Timestamp, Workspace, WorkspaceId,
 };
+use warren_rules::lifecycle::hosted;
 pub use warren_rules::messages::dispatch::Outcome;
 use warren_service::Error;
 use warren_store::ReadTx;
@@ -35,6 +36,8 @@ use warren_store::ReadTx;
 pub struct AgentAddress {
     pub workspace_id: WorkspaceId,
     pub runtime: Runtime,
+    /// Its spec names an agent that Warren runs itself.
+    pub is_hosted: bool,
     /// As the agent registered it. What it means is the implementations' business.
     pub card: Option<serde_json::Value>,
 }
@@ -43,7 +46,12 @@ impl AgentAddress {
     /// As it stands in this transaction.
     pub(crate) fn of(tx: &mut dyn ReadTx, row: &Workspace) -> Result<Self, Error> {
         let card = tx.registration(row.id)?.and_then(|registration| registration.agent_card);
-        Ok(Self { workspace_id: row.id, runtime: row.spec.runtime, card })
+        Ok(Self::with_card(row, card))
+    }
+
+    fn with_card(row: &Workspace, card: Option<serde_json::Value>) -> Self {
+        let is_hosted = hosted::has_agent(&row.spec);
+        Self { workspace_id: row.id, runtime: row.spec.runtime, is_hosted, card }
     }
 }
 
@@ -121,12 +129,19 @@ pub trait AgentRuntime: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone)]
 pub struct Agents {
     called: Arc<dyn AgentRuntime>,
+    hosted: Arc<OnceLock<Arc<dyn AgentRuntime>>>,
 }
 
 impl Agents {
     /// `called` speaks with external agents that Warren can call.
     pub fn new(called: Arc<dyn AgentRuntime>) -> Self {
-        Self { called }
+        Self { called, hosted: Arc::default() }
+    }
+
+    /// Says who speaks with the agents that Warren runs itself. Once, where everything is put together: they are made from
+    /// the fleet, which is given this to probe with.
+    pub fn host_with(&self, hosted: Arc<dyn AgentRuntime>) {
+        let _ = self.hosted.set(hosted);
     }
 
     /// Who speaks with this agent; nobody, if there is none.
@@ -134,7 +149,7 @@ impl Agents {
         match agent.runtime {
             Runtime::External if self.called.reach(agent) == Reach::Called => Some(&*self.called),
             Runtime::External | Runtime::Resident => Some(&Asking),
-            Runtime::Hosted => None,
+            Runtime::Hosted => self.hosted.get().filter(|_| agent.is_hosted).map(|hosted| &**hosted),
         }
     }
 
@@ -155,7 +170,7 @@ impl Agents {
 #[async_trait]
 impl RuntimeProbe for Agents {
     async fn probe(&self, workspace: &Workspace, card: Option<serde_json::Value>) -> Option<Finding> {
-        let agent = AgentAddress { workspace_id: workspace.id, runtime: workspace.spec.runtime, card };
+        let agent = AgentAddress::with_card(workspace, card);
         let runtime = self.runtime_of(&agent)?;
         match runtime.reach(&agent) {
             Reach::Called => Some(runtime.probe(&agent).await),
@@ -194,12 +209,16 @@ mod tests {
     #[test]
     fn the_runtime_of_a_workspace_says_how_its_agent_is_reached() {
         let agents = Agents::new(Arc::new(CallsAll));
-        let reach = |runtime| {
+        let reach = |runtime, is_hosted| {
             let workspace_id = WorkspaceId::from_bytes([1; 16]);
-            agents.reach(&AgentAddress { workspace_id, runtime, card: Some(serde_json::json!({})) })
+            let card = Some(serde_json::json!({}));
+            agents.reach(&AgentAddress { workspace_id, runtime, is_hosted, card })
         };
-        assert_eq!(reach(Runtime::External), Reach::Called);
-        assert_eq!(reach(Runtime::Resident), Reach::Asks, "whatever its card says");
-        assert_eq!(reach(Runtime::Hosted), Reach::NoAgent);
+        assert_eq!(reach(Runtime::External, false), Reach::Called);
+        assert_eq!(reach(Runtime::Resident, false), Reach::Asks, "whatever its card says");
+        assert_eq!(reach(Runtime::Hosted, true), Reach::NoAgent, "nobody hosts agents here");
+        agents.host_with(Arc::new(CallsAll));
+        assert_eq!(reach(Runtime::Hosted, true), Reach::Called);
+        assert_eq!(reach(Runtime::Hosted, false), Reach::NoAgent, "it names none");
     }
 }

@@ -104,7 +104,12 @@ impl Queue {
             .write(move |tx| {
                 let row = tx.workspace(id)?.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
                 let max_running = row.spec.max_concurrent_tasks.unwrap_or(DEFAULT_CONCURRENCY);
-                let agent = AgentAddress { workspace_id: id, runtime: row.spec.runtime, card: None };
+                let agent = AgentAddress {
+                    workspace_id: id,
+                    runtime: row.spec.runtime,
+                    is_hosted: false,
+                    card: None,
+                };
                 let queue_state = tx.lock_queue(id)?;
                 // It asks, so it has time: what rested because it was busy need not rest any longer.
                 let taker = Taker { owner: &owner, lease_ms, occasion: Occasion::SignOfLife, max_running };

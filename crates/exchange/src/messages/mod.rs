@@ -22,6 +22,7 @@
 //! | [`Deliveries`] | the two above: claims, deliveries and their ends |
 
 mod accept;
+mod again;
 mod cancel;
 mod claims;
 mod deliver;
@@ -39,6 +40,7 @@ mod tasks;
 mod upkeep;
 mod workspace_signals;
 
+pub use again::go_on_with_task;
 pub use claims::{Answer, Claimed, LEASES_MS, MAX_WAIT_MS};
 pub use files::FileView;
 pub use follow::Follower;

@@ -8,6 +8,7 @@ use warren_model::{
     Delivery, DeliveryEnd, DeliveryId, DeliveryReason, DeliveryState, ErrorCode, EventData, Message,
     NewEvent, Part, Principal, Role, Task, TaskId, TaskState, TaskUpdate, Timestamp, Vitals, WorkspaceId,
 };
+use warren_rules::lifecycle::hosted;
 use warren_rules::messages::dispatch::{self, DeliveryEvent, Next, RuntimeFacts};
 use warren_rules::messages::{delegation, outcomes, queue, tasks};
 use warren_service::Error;
@@ -195,7 +196,7 @@ impl Change {
         let queue_state = tx.lock_queue(self.known.workspace_id)?;
         let vitals = tx.hold_vitals(self.known.workspace_id)?;
         let facts = RuntimeFacts {
-            deduplicates: vitals.displaced.deduplication,
+            deduplicates: vitals.displaced.deduplication || is_hosted(tx, self.known.workspace_id, event)?,
             can_resume: self.task.remote_id.is_some(),
             now,
             fraction: inputs.fraction,
@@ -261,6 +262,16 @@ impl Change {
             principal: report.by.clone(),
             data,
         })?)
+    }
+}
+
+/// Agents that Warren runs itself take a message once. Asked only where it matters.
+fn is_hosted(tx: &mut dyn WriteTx, id: WorkspaceId, event: &DeliveryEvent) -> Result<bool, Error> {
+    match event {
+        DeliveryEvent::LeaseLost | DeliveryEvent::Spoken(dispatch::Outcome::Unknown) => {
+            Ok(tx.workspace(id)?.is_some_and(|row| hosted::has_agent(&row.spec)))
+        }
+        _ => Ok(false),
     }
 }
 

@@ -81,6 +81,7 @@ impl Agent {
         let interface = json!({ "url": self.url, "protocolBinding": binding, "protocolVersion": "1.0" });
         let card = json!({ "capabilities": { "streaming": streams }, "supportedInterfaces": [interface] });
         AgentAddress {
+            is_hosted: false,
             workspace_id: WorkspaceId::from_bytes([1; 16]),
             runtime: Runtime::External,
             card: Some(card),

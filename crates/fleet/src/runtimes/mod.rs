@@ -6,20 +6,24 @@ pub(crate) use probes::Probes;
 pub use probes::{NoProbe, RuntimeProbe};
 
 use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
+use warren_model::session::PhaseKind;
 use warren_model::{
-    AuditAction, AuditDetails, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, RuntimeReport,
-    ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace, WorkspaceId,
-    truncate_utf8,
+    AuditAction, AuditDetails, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, Runtime,
+    RuntimeReport, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace,
+    WorkspaceId, truncate_utf8,
 };
 use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
-use warren_rules::lifecycle::vitals::{after_report, is_news, mask_report};
+use warren_rules::lifecycle::vitals::{after_report, after_sessions, is_news, mask_report};
 use warren_service::{Actor, Context, Error, Identity, Redactors};
-use warren_store::WriteTx;
+use warren_store::{SessionQuery, WriteTx};
 
 use crate::lifecycle::{SignalOptions, TxInputs, apply_signal_knowing, event_of};
 use crate::workspaces::live_row;
 use crate::{Config, Minted};
+
+/// Sessions that are counted; a workspace with more is as busy.
+const MAX_COUNTED: u32 = 500;
 
 /// What a runtime says when it registers.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -126,6 +130,13 @@ impl Runtimes {
         })
     }
 
+    /// Looks at the sessions of a hosted workspace: how many work shows whether it is busy, and from when on it may sleep.
+    #[tracing::instrument(name = "fleet.runtimes.note_sessions", level = "debug", skip_all, fields(workspace.id = %id))]
+    pub async fn note_sessions(&self, id: WorkspaceId) -> Result<(), Error> {
+        let inputs = self.context.inputs(&Principal::workspace(id), self.config);
+        self.context.write_with_retries(true, move |tx| note(tx, id, &inputs)).await
+    }
+
     /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
     #[tracing::instrument(name = "fleet.runtimes.heartbeat", level = "debug", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
     pub async fn heartbeat(&self, who: &Identity, mut report: RuntimeReport) -> Result<Heard, Error> {
@@ -223,6 +234,41 @@ impl Runtimes {
             .into(),
         });
     }
+}
+
+/// What the sessions of a hosted workspace show of it, written where it changed.
+fn note(tx: &mut dyn WriteTx, id: WorkspaceId, inputs: &TxInputs) -> Result<(), Error> {
+    let Some(mut row) = tx.workspace(id)? else { return Ok(()) };
+    if row.spec.runtime != Runtime::Hosted || !matches!(row.status, Status::Online | Status::Degraded) {
+        return Ok(());
+    }
+    let known = tx.hold_vitals(id)?;
+    let query = SessionQuery {
+        org_id: None,
+        workspace_id: Some(id),
+        phase: Some(PhaseKind::Active),
+        agent: None,
+        before: None,
+        limit: MAX_COUNTED,
+    };
+    let working = tx.sessions(&query)?.rows;
+    let count = u32::try_from(working.len()).unwrap_or(MAX_COUNTED);
+    let title = working.last().map(|session| session.title.as_str());
+    let next = after_sessions(&known, count, title, &row.spec, inputs.now);
+    if (next.active_tasks, &next.current_task) != (known.active_tasks, &known.current_task)
+        || next.idle_deadline.is_some() != known.idle_deadline.is_some()
+        || count > 0
+    {
+        tx.put_vitals(id, &next)?;
+    }
+    if row.status == Status::Degraded {
+        // Nobody reports for it: what its work shows is its sign of life.
+        apply_signal_knowing(tx, &mut row, &next, Signal::Heartbeat, inputs, &SignalOptions::default())?;
+        if row.status != Status::Degraded {
+            tx.update_workspace(&row, row.version)?;
+        }
+    }
+    Ok(())
 }
 
 /// Puts a report into the record and asks the table what follows from it.

@@ -23,7 +23,7 @@ use warren_store::{ReadTx, SecretQuery, WriteTx};
 use super::load;
 use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal};
 use crate::workspaces::ancestry::check_parent;
-use crate::workspaces::{CreateWorkspace, WorkspaceOptions, Workspaces, insert_drafted};
+use crate::workspaces::{CreateWorkspace, WorkspaceOptions, Workspaces, check_stored_agent, insert_drafted};
 
 const SECRETS_PAGE: u32 = 500;
 
@@ -289,6 +289,7 @@ fn insert_all(
         };
         let row = match (draft.row.clone(), parent_id) {
             (Ok(_), Ok(_)) if count >= max => Err(Error::new(ErrorCode::WorkspaceLimit)),
+            (Ok(row), Ok(_)) if let Err(error) = check_stored_agent(tx, &row) => Err(error),
             (Ok(row), Ok(parent_id)) => {
                 let row = Workspace { parent_id, created_at: in_order(row.created_at, at), ..row };
                 count += 1;

@@ -19,7 +19,7 @@ use warren_model::{
 };
 use warren_rules::access::audit::relaxations;
 use warren_rules::boxes::tier;
-use warren_rules::lifecycle::{self, residents};
+use warren_rules::lifecycle::{self, hosted, residents};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
 use warren_workspace::Registry;
@@ -118,6 +118,7 @@ impl Workspaces {
                 if let Some(parent_id) = row.parent_id {
                     check_parent(tx, row.id, row.org_id, parent_id)?;
                 }
+                check_stored_agent(tx, &row)?;
                 insert_drafted(tx, &row, &by, &actor, max_schedules)
             })
             .await?;
@@ -239,5 +240,21 @@ fn check_agent(spec: &WorkspaceSpec) -> Result<(), Error> {
     if let Some(problem) = spec.agent.problem() {
         return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
     }
-    residents::check(spec).map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))
+    residents::check(spec)
+        .map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))?;
+    hosted::check(spec).map_err(|problem| Error::with_detail(ErrorCode::InvalidRequest, problem.to_string()))
+}
+
+/// The agent that a workspace names has to be there: a message to it could not be answered otherwise.
+pub(crate) fn check_stored_agent(tx: &mut dyn WriteTx, row: &Workspace) -> Result<(), Error> {
+    let Some(name) = &row.spec.agent.name else { return Ok(()) };
+    match tx.agent(row.org_id, name)? {
+        Some(_) => Ok(()),
+        None => {
+            let detail = format!(
+                "agent: there is no `{name}`; store it first, with `PUT /api/v1/agents/{name}` or `warren agent put`"
+            );
+            Err(Error::with_detail(ErrorCode::AgentNotFound, detail))
+        }
+    }
 }

@@ -6,7 +6,7 @@ use warren_service::{Action, Actor, Error, Identity};
 use warren_store::WriteTx;
 
 use super::ancestry::check_move;
-use super::{PatchWorkspace, Workspaces, check_agent, check_version, live_row};
+use super::{PatchWorkspace, Workspaces, check_agent, check_stored_agent, check_version, live_row};
 use crate::lifecycle::{DesiredChange, TxInputs, apply_desired, event_of};
 
 impl Workspaces {
@@ -93,8 +93,21 @@ fn apply_fields(
     let asked = patch.max_concurrent_tasks.as_ref();
     put(&mut spec.max_concurrent_tasks, asked, "max_concurrent_tasks", &mut fields);
     put(&mut spec.agent.command, patch.command.as_ref(), "command", &mut fields);
-    if patch.command.is_some() {
+    put(&mut spec.agent.name, patch.agent.as_ref(), "agent", &mut fields);
+    put(&mut spec.agent.model, patch.model.as_ref(), "model", &mut fields);
+    let mut prompts = spec.agent.prompts.clone();
+    for (name, text) in &patch.prompts {
+        match text {
+            Some(text) => prompts.insert(name.clone(), text.clone()),
+            None => prompts.remove(name),
+        };
+    }
+    put(&mut spec.agent.prompts, Some(&prompts), "prompts", &mut fields);
+    if ["command", "agent", "model", "prompts"].iter().any(|name| fields.contains(name)) {
         check_agent(spec)?;
+    }
+    if fields.contains(&"agent") {
+        check_stored_agent(tx, row)?;
     }
     Ok(fields)
 }

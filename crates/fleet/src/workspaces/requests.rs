@@ -1,8 +1,10 @@
 //! What callers ask for when they create or change a workspace.
 
+use std::collections::BTreeMap;
+
 use warren_model::{
-    AgentSpec, CapabilitySet, Desired, ErrorCode, ProviderConfig, Runtime, TemplateStamp, Tier, WorkspaceId,
-    WorkspaceName,
+    AgentName, AgentSpec, CapabilitySet, Desired, ErrorCode, ProviderConfig, Runtime, TemplateStamp, Tier,
+    WorkspaceId, WorkspaceName,
 };
 use warren_service::Error;
 
@@ -72,6 +74,12 @@ pub struct PatchWorkspace {
     pub max_concurrent_tasks: Option<Option<u32>>,
     /// The program of a resident agent; empty: none. Counts from the next start of its runner on.
     pub command: Option<Vec<String>>,
+    /// The stored agent of a hosted workspace. Counts for sessions that begin from now on.
+    pub agent: Option<Option<AgentName>>,
+    /// The same for its model.
+    pub model: Option<Option<String>>,
+    /// By name; an inner `None` takes one away, others stay.
+    pub prompts: BTreeMap<String, Option<String>>,
 }
 
 impl PatchWorkspace {

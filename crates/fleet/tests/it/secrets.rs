@@ -57,8 +57,8 @@ async fn the_key_of_a_model_provider_reaches_no_command_and_restarts_nothing() {
         secrets.set(&bed.operator, own, key(), value("sk-of-the-workspace")).await.unwrap();
         secrets.set(&bed.operator, own, "PLAIN".parse().unwrap(), value("for-commands")).await.unwrap();
         let variables = secrets.variables(&bed.row(row.id).await).await.unwrap();
-        let names: Vec<_> = variables.names().collect();
-        assert_eq!(names, ["PLAIN"]);
+        assert!(variables.contains("PLAIN"));
+        assert!(!variables.contains("ANTHROPIC_API_KEY"));
         assert_eq!(bed.row(row.id).await.generation, before + 1, "only the one that commands get counts");
 
         let asked = async |workspace| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::StatusCode;
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
 use warren_model::session::{ModelOrigin, ModelRequest, StopReason, TokenUsage};
 
@@ -82,7 +83,9 @@ impl ScriptPlayer {
         for (at, call) in turn.calls.iter().enumerate() {
             let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{}", conversation.digest(), at + 1));
             pieces.push(Piece::Call { id, tool: call.tool.clone() });
-            let arguments = call.raw_arguments.clone().unwrap_or_else(|| call.arguments.to_string());
+            let arguments = call.raw_arguments.clone();
+            let arguments =
+                arguments.unwrap_or_else(|| fill_in_value(&call.arguments, conversation).to_string());
             pieces.extend(cut(&arguments, size).map(Piece::Arguments));
         }
         let ends = if turn.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
@@ -144,6 +147,20 @@ fn holds(when: &Condition, conversation: &Conversation) -> bool {
         && when.answers.is_none_or(|answers| conversation.answers_since_user == answers)
 }
 
+/// The same in every text of a value.
+fn fill_in_value(value: &Value, conversation: &Conversation) -> Value {
+    match value {
+        Value::String(text) => Value::String(fill_in(text, conversation)),
+        Value::Array(items) => items.iter().map(|item| fill_in_value(item, conversation)).collect(),
+        Value::Object(fields) => {
+            let filled =
+                |(name, value): (&String, &Value)| (name.clone(), fill_in_value(value, conversation));
+            Value::Object(fields.iter().map(filled).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
 fn fill_in(text: &str, conversation: &Conversation) -> String {
     let result = conversation.calls.last().map_or("", |call| call.result.as_str());
     // What is filled in is not looked at again.
@@ -157,6 +174,9 @@ fn fill_in(text: &str, conversation: &Conversation) -> String {
             rest = after;
         } else if let Some(after) = rest.strip_prefix("{last_result}") {
             filled.push_str(result);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{conversation}") {
+            filled.push_str(&conversation.digest());
             rest = after;
         } else {
             filled.push('{');

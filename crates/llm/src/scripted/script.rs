@@ -26,7 +26,8 @@ pub struct ScriptTurn {
     pub when: Option<Condition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// `{last_user}` and `{last_result}` stand for what was said last and what the last tool gave.
+    /// `{last_user}` and `{last_result}` stand for what was said last and what the last tool gave, `{conversation}` for a
+    /// word that tells this conversation from every other, and from itself a turn later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -83,6 +84,7 @@ pub struct Condition {
 #[serde(deny_unknown_fields)]
 pub struct ScriptCall {
     pub tool: String,
+    /// In its texts the same is filled in as in the answer's.
     #[serde(default = "no_arguments")]
     pub arguments: Value,
     /// The text of the arguments as it is, to try what is no JSON.

@@ -110,6 +110,8 @@ text_enum! {
         Budget = "budget",
         /// It went in circles; a person has to say how to go on.
         Stuck = "stuck",
+        /// Its workspace is paused or asleep.
+        Workspace = "workspace",
     }
 }
 
@@ -136,7 +138,7 @@ impl Suspension {
     pub const fn is_for_calls(self) -> bool {
         match self {
             Self::Approval | Self::ClientTool | Self::Input => true,
-            Self::Timer | Self::Budget | Self::Stuck => false,
+            Self::Timer | Self::Budget | Self::Stuck | Self::Workspace => false,
         }
     }
 }

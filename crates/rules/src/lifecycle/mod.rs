@@ -14,6 +14,7 @@
 
 mod diagram;
 mod entry;
+pub mod hosted;
 pub mod images;
 pub mod probes;
 pub mod reconcile;

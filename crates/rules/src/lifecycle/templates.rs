@@ -247,6 +247,7 @@ fn overlay(base: Blueprint, over: &Blueprint) -> Blueprint {
         provision_timeout_seconds: over.provision_timeout_seconds.max(base.provision_timeout_seconds),
         hibernate_after_seconds: over.hibernate_after_seconds.or(base.hibernate_after_seconds),
         max_concurrent_tasks: over.max_concurrent_tasks.or(base.max_concurrent_tasks),
+        agent: over.agent.or(base.agent),
         model: over.model.or(base.model),
         prompts,
         skills: over.skills.or(base.skills),

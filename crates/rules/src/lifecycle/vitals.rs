@@ -93,6 +93,28 @@ pub fn after_report(
     Ok((vitals, doubt))
 }
 
+/// What the sessions of a hosted workspace show of its agent, which reports nothing itself: as many work now, the first of
+/// them about this. Nobody waits for a heartbeat of it, and its work is looked after by the leases of the sessions.
+pub fn after_sessions(
+    known: &Vitals,
+    working: u32,
+    current_task: Option<&str>,
+    spec: &WorkspaceSpec,
+    now: Timestamp,
+) -> Vitals {
+    let mut vitals = Vitals {
+        active_tasks: working,
+        current_task: current_task
+            .filter(|text| !text.is_empty())
+            .map(|title| truncate_utf8(title, Vitals::MAX_TEXT_BYTES).replace('\0', "\u{fffd}")),
+        last_progress_at: Some(now),
+        last_task_at: Some(now),
+        ..known.clone()
+    };
+    vitals.idle_deadline = idle_deadline(&vitals, spec);
+    vitals
+}
+
 /// Whether another sign of life is worth writing down (F16): not so soon after the last one that nothing would follow.
 pub fn is_news(status: Status, known: &Vitals, expectations: &Expectations, now: Timestamp) -> bool {
     match status {
@@ -376,6 +398,21 @@ mod tests {
             vitals = after(&vitals, &RuntimeReport::default(), NOW.plus_ms(60_000 * minute));
             assert_eq!(vitals.idle_deadline, Some(deadline));
         }
+    }
+
+    // F7, F11
+    #[test]
+    fn sessions_that_work_keep_a_hosted_workspace_awake() {
+        let spec = spec();
+        let busy = after_sessions(&Vitals::default(), 2, Some("tidy up"), &spec, NOW);
+        assert_eq!((busy.active_tasks, busy.current_task.as_deref()), (2, Some("tidy up")));
+        assert_eq!((busy.idle_deadline, busy.liveness_deadline, busy.stall_deadline), (None, None, None));
+        let later = NOW.plus_ms(1_000);
+        let idle = after_sessions(&busy, 0, None, &spec, later);
+        assert_eq!((idle.active_tasks, idle.current_task.clone()), (0, None));
+        assert_eq!(idle.idle_deadline, Some(later.plus_ms(600_000)), "it may sleep after its last work");
+        let wakeful = WorkspaceSpec { hibernate_after_seconds: None, ..spec };
+        assert_eq!(after_sessions(&busy, 0, None, &wakeful, later).idle_deadline, None);
     }
 
     proptest! {

@@ -8,6 +8,8 @@ use warren_model::session::{
 };
 use warren_model::{ApprovalId, PolicyDecision};
 
+use crate::lifecycle::Usability;
+
 use super::inputs::{CallFinding, PersonDecision, ProposedCall};
 use super::policies::{self, Judgement};
 use super::{Change, Question, Refusal, wait_of};
@@ -162,7 +164,9 @@ impl Change<'_> {
 
     /// A new owner looks at what an earlier one had begun (A4).
     pub(super) fn take_up(&mut self) -> Result<(), Refusal> {
-        if self.open.session.phase != Phase::Active {
+        self.look_at_workspace()?;
+        // What an earlier owner had begun is looked into when something can be done about it.
+        if self.open.session.phase != Phase::Active || self.facts.workspace == Usability::Resting {
             return Ok(());
         }
         let epoch = self.open.session.epoch;

@@ -34,6 +34,8 @@ pub enum Input {
     Stop { run: u32, request: StopRequest },
     /// Somebody wants it to go on, perhaps with other limits.
     Resume { limits: Option<RunLimits> },
+    /// Its workspace was paused, woken or removed.
+    WorkspaceChanged,
     /// Time went by.
     Time,
 }

@@ -25,9 +25,11 @@ mod limits;
 mod loops;
 pub mod policies;
 pub mod request;
+mod resting;
 mod runs;
 mod state;
 mod stops;
+pub mod task_progress;
 
 pub use history::{NewBranch, Rewind, branch, rewind};
 pub use inputs::{
@@ -42,6 +44,8 @@ use warren_model::session::{
     ToolPlace,
 };
 use warren_model::{AgentDefinition, ApprovalId, PolicyRule, Timestamp};
+
+use crate::lifecycle::Usability;
 
 /// How often one model is asked in a step before the next one is, or the run fails (A11).
 pub const MAX_ATTEMPTS: u32 = 6;
@@ -68,6 +72,8 @@ pub struct Facts<'a> {
     pub prices: &'a [Option<TokenPrice>],
     /// What the workspace may still spend this month; absent: no limit (F36).
     pub workspace_left_micros: Option<u64>,
+    /// Whether its workspace can be worked in. While that rests, nothing is begun.
+    pub workspace: Usability,
     /// The caller holds the session's lease. Only the owner begins work.
     pub is_owner: bool,
 }
@@ -195,6 +201,7 @@ impl Change<'_> {
             Input::HandedIn { call_id, outcome } => self.handed_in(&call_id, outcome),
             Input::Stop { run, request } => self.stop(run, request),
             Input::Resume { limits } => self.resume(limits),
+            Input::WorkspaceChanged => self.look_at_workspace(),
             Input::Time => self.time(),
         }
     }
@@ -252,11 +259,17 @@ impl Change<'_> {
         if self.open.session.phase != Phase::Active {
             return;
         }
-        if self.facts.is_owner {
+        let is_resting = self.facts.is_owner && self.facts.workspace == Usability::Resting;
+        if self.facts.is_owner && !is_resting {
             self.begin_what_is_due();
         }
+        let epoch = self.open.session.epoch;
         let Some(step) = &self.open.step else { return };
         if step.phase != StepPhase::Acting {
+            // An answer that is on its way may come.
+            if is_resting && step.asked_under != Some(epoch) {
+                self.rest();
+            }
             return;
         }
         if step.calls.iter().all(warren_model::session::ToolCall::is_closed) {
@@ -267,11 +280,17 @@ impl Change<'_> {
         // A run that is to stop begins nothing more.
         let is_stopping = self.open.session.stop.is_some();
         let is_under_way = |state: &CallState| match state {
-            CallState::Started { .. } => true,
-            CallState::Waiting(CallWait::Turn) => !is_stopping,
+            CallState::Started { epoch: under, .. } => !is_resting || *under == epoch,
+            CallState::Waiting(CallWait::Turn) => !is_stopping && !is_resting,
             CallState::Waiting(_) | CallState::Closed(_) => false,
         };
         if !step.calls.iter().any(|call| is_under_way(&call.state)) {
+            let is_left = |state: &CallState| {
+                matches!(state, CallState::Waiting(CallWait::Turn) | CallState::Started { .. })
+            };
+            if is_resting && !is_stopping && step.calls.iter().any(|call| is_left(&call.state)) {
+                return self.rest();
+            }
             self.wait_for_people();
             // A run that was to stop may go on with the message for which it was cut.
             self.settle();

@@ -104,6 +104,7 @@ mod tests {
             rules: made,
             prices: &[],
             workspace_left_micros: None,
+            workspace: crate::lifecycle::Usability::Usable,
             is_owner: true,
         };
         judge(&facts, tool, arguments).decision

@@ -188,6 +188,7 @@ impl Change<'_> {
             && let Some(open) = &mut self.open.step
         {
             open.resume_token = Some(token);
+            self.outputs.has_changed = true;
         }
     }
 

@@ -14,6 +14,8 @@ use warren_model::session::{
 
 use super::{Change, Refusal};
 
+/// Begins the sentence of a run that somebody failed.
+pub(super) const ABORTED: &str = "aborted by";
 /// How long calls that run may still take when a message interrupts them.
 const MESSAGE_PATIENCE_MS: i64 = 2_000;
 
@@ -85,7 +87,7 @@ impl Change<'_> {
         self.interrupt(StopRequest { kind: StopKind::Interrupt, deadline, by });
     }
 
-    fn abort(&mut self, by: &Principal) {
+    pub(super) fn abort(&mut self, by: &Principal) {
         self.session().generation += 1;
         match self.open.step.as_ref().map(|step| step.phase) {
             Some(StepPhase::Asking) => self.abandon_step(),
@@ -99,7 +101,7 @@ impl Change<'_> {
         for message in std::mem::take(&mut self.open.queue) {
             self.drop_message(message, DropReason::Aborted);
         }
-        let message = format!("aborted by {by}");
+        let message = format!("{ABORTED} {by}");
         self.fail(SessionFailure { kind: FailureKind::Aborted, message });
     }
 
@@ -136,7 +138,7 @@ impl Change<'_> {
             | Phase::Active
             | Phase::Completed { .. }
             | Phase::Suspended {
-                by: Suspension::Approval | Suspension::ClientTool | Suspension::Input,
+                by: Suspension::Approval | Suspension::ClientTool | Suspension::Input | Suspension::Workspace,
                 ..
             } => return Err(Refusal::NothingToResume),
         }
@@ -171,10 +173,13 @@ impl Change<'_> {
             return Ok(());
         }
         let is_past_deadline = session.stop.as_ref().is_some_and(|stop| stop.deadline <= now);
+        let is_resting = matches!(&session.phase, Phase::Suspended { by: Suspension::Workspace, .. });
         let is_timer = matches!(&session.phase, Phase::Suspended { by: Suspension::Timer, .. });
         if is_past_deadline {
             self.cut_running_calls("the time to stop was over");
             self.session().wake_at = None;
+        } else if is_resting {
+            return self.look_again();
         } else if is_timer {
             self.activate();
         } else {

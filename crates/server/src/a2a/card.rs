@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 use warren_exchange::a2a::{HTTP_JSON, JSON_RPC, VERSION};
-use warren_model::{Registration, Workspace, truncate_utf8};
+use warren_model::{AgentDefinition, Registration, Workspace, truncate_utf8};
 
 use super::error::A2aError;
 use super::request::A2aRequest;
@@ -29,7 +29,12 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, A2aError> {
     let registration = app.fleet.runtimes.registration(a2a.workspace.id).await?;
-    let card = card_of(&a2a.workspace, registration.as_ref(), &a2a.base_url).to_string();
+    let hosted = app.agents.definitions.of_workspace(&a2a.workspace).await?;
+    let told = match &hosted {
+        Some(agent) => told_of(agent, &a2a.workspace),
+        None => registration.as_ref().and_then(|known| known.agent_card.clone()).unwrap_or_default(),
+    };
+    let card = card_of(&a2a.workspace, registration.as_ref(), &told, &a2a.base_url).to_string();
     let tag = format!("\"{}\"", digest(&card));
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| is_named(known, &tag));
     let (status, body) =
@@ -56,8 +61,31 @@ fn digest(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-fn card_of(workspace: &Workspace, registration: Option<&Registration>, base_url: &str) -> Value {
-    let told = registration.and_then(|registration| registration.agent_card.as_ref()).unwrap_or(&Value::Null);
+/// What an agent that Warren runs itself would say in its card.
+fn told_of(agent: &AgentDefinition, workspace: &Workspace) -> Value {
+    let is_stored = workspace.spec.agent.name.is_some();
+    let name = match &workspace.spec.agent.name {
+        Some(name) => name.to_string(),
+        None => workspace.name.to_string(),
+    };
+    let description = text(&json!(agent.description)).unwrap_or_else(|| {
+        let role = workspace.spec.role.as_ref().map(|role| format!(": {role}")).unwrap_or_default();
+        format!("An agent on {}{role}", agent.model)
+    });
+    let id = if is_stored { name.clone() } else { "agent".to_owned() };
+    json!({
+        "description": description,
+        "version": truncate_utf8(&agent.hash(), 12),
+        "skills": [{ "id": id, "name": name, "description": description, "tags": ["agent"] }],
+    })
+}
+
+fn card_of(
+    workspace: &Workspace,
+    registration: Option<&Registration>,
+    told: &Value,
+    base_url: &str,
+) -> Value {
     let name = workspace.name.to_string();
     let url = format!("{base_url}/a2a/{}", workspace.id);
     let interface =

@@ -77,6 +77,7 @@ fn suspended_by(by: Suspension) -> api::SuspendedBy {
         Suspension::Timer => api::SuspendedBy::Timer,
         Suspension::Budget => api::SuspendedBy::Budget,
         Suspension::Stuck => api::SuspendedBy::Stuck,
+        Suspension::Workspace => api::SuspendedBy::Workspace,
     }
 }
 

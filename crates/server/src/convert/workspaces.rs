@@ -151,6 +151,7 @@ fn agent(agent: &model::AgentSpec) -> api::Agent {
         prompt: one.prompt.clone(),
     };
     api::Agent {
+        name: agent.name.as_ref().map(ToString::to_string),
         model: agent.model.clone(),
         prompts: agent.prompts.clone(),
         skills: agent.skills.clone(),

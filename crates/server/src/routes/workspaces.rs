@@ -64,6 +64,9 @@ fn new_workspace(body: CreateWorkspace) -> Result<NewWorkspace, Failure> {
             max_concurrent_tasks: body.max_concurrent_tasks,
         },
         agent: model::AgentSpec {
+            name: agent_name(body.agent.as_deref())?,
+            model: body.model,
+            prompts: body.prompts,
             command: body.command.unwrap_or_default(),
             wedge_signs: body.wedge_signs.unwrap_or_default(),
             ..model::AgentSpec::default()
@@ -87,12 +90,19 @@ fn from_template(body: CreateWorkspace) -> Result<Import, Failure> {
         provision_timeout_seconds: body.provision_timeout_seconds,
         hibernate_after_seconds: body.hibernate_after_seconds,
         max_concurrent_tasks: body.max_concurrent_tasks,
+        agent: agent_name(body.agent.as_deref())?,
+        model: body.model,
+        prompts: body.prompts,
         command: body.command,
         wedge_signs: body.wedge_signs,
         ..model::Blueprint::default()
     };
     let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;
     Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
+}
+
+fn agent_name(text: Option<&str>) -> Result<Option<model::AgentName>, Failure> {
+    text.map(str::parse).transpose().map_err(|error| invalid("agent", &error))
 }
 
 fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
@@ -220,6 +230,9 @@ pub(super) async fn patch(
         hibernate_after_seconds: body.hibernate_after_seconds,
         max_concurrent_tasks: body.max_concurrent_tasks,
         command: body.command,
+        agent: body.agent.map(|name| agent_name(name.as_deref())).transpose()?,
+        model: body.model,
+        prompts: body.prompts,
     };
     let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await

@@ -92,6 +92,45 @@ pub async fn an_owner_who_was_taken_over_cannot_write_or_renew(store: Arc<dyn St
     assert!(!renew(&*store, row.id, next.epoch, late.plus_ms(9_000)).await);
 }
 
+// A2, A3: the only process on a database knows that whoever held a lease is gone
+pub async fn leases_that_are_ended_can_be_claimed_at_once(store: Arc<dyn Store>) {
+    let (held, resting) = (new_session(&*store).await, new_session(&*store).await);
+    let before = claim(&*store, held.id, "gone", NOW).await.expect("it is free");
+    let end = || store.write::<_, Error, _>(|tx| tx.end_leases_of_others("next", NOW.plus_ms(1)));
+    let own = claim(&*store, new_session(&*store).await.id, "next", NOW).await.expect("it is free");
+    assert_eq!((end().await, end().await), (Ok(1), Ok(0)));
+    assert!(renew(&*store, own.id, own.epoch, NOW.plus_ms(2_000)).await, "its own it keeps");
+    assert!(claimable(&*store, NOW.plus_ms(1)).await.contains(&resting.id));
+    let late = store
+        .write::<_, Error, _>(move |tx| tx.check_session_epoch(before.id, before.epoch, NOW.plus_ms(1)))
+        .await;
+    assert_eq!(late, Err(Error::LeaseLost), "one that is not gone after all cannot write");
+    let next = claim(&*store, held.id, "next", NOW.plus_ms(1)).await.expect("its lease was ended");
+    assert_eq!(next.epoch, before.epoch + 1);
+}
+
+// A62: pieces are numbered without the rest of the session being read
+pub async fn numbers_of_a_stream_are_taken_by_the_owner_of_an_open_step(store: Arc<dyn Store>) {
+    let row = new_session(&*store).await;
+    let open = Session { open_step: Some(3), latest_sequence: 7, ..row.clone() };
+    assert!(change(&*store, &row, &open).await.is_ok());
+    let owner = claim(&*store, row.id, "a", NOW).await.expect("it is free");
+    let (of, epoch) = (row.id, owner.epoch);
+    let take = |epoch: u64, step: u32, ms: i64, count: u64| {
+        store.write::<_, Error, _>(move |tx| tx.take_sequences(of, epoch, step, NOW.plus_ms(ms), count))
+    };
+    assert_eq!(take(epoch, 3, 1, 2).await, Ok(Some(9)));
+    assert_eq!(take(epoch, 3, 1, 1).await, Ok(Some(10)));
+    assert_eq!(read(&*store, of).await.map(|row| row.latest_sequence), Some(10));
+    assert_eq!(take(epoch, 2, 1, 1).await, Ok(None), "the step is over");
+    assert_eq!(take(epoch + 1, 3, 1, 1).await, Ok(None), "somebody else's epoch");
+    assert_eq!(take(epoch, 3, 1_000, 1).await, Ok(None), "the lease has expired");
+    let before = read(&*store, of).await.expect("it is there");
+    let resting = Session { phase: Phase::Interrupted, ..before.clone() };
+    assert!(change(&*store, &before, &resting).await.is_ok());
+    assert_eq!(take(epoch, 3, 1, 1).await, Ok(None), "nothing is under way");
+}
+
 // A2: the takeover waits for the write that is under way, or the write is refused
 pub async fn a_takeover_and_a_guarded_write_do_not_pass_each_other(store: Arc<dyn Store>) {
     for _ in 0..10 {

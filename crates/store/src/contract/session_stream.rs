@@ -65,6 +65,12 @@ pub async fn the_pieces_of_a_step_go_and_nothing_else(store: Arc<dyn Store>) {
     assert_eq!(deleted, Ok(2));
     assert_eq!(sequences(&after(&*store, of, 0, 9).await), [1, 4, 5]);
     assert_eq!(sequences(&after(&*store, other, 0, 9).await), [1, 2, 3, 4, 5]);
+    let back = async |sequence: u64, limit: u32| {
+        let read = store.read::<_, Error, _>(move |tx| tx.stream_back_from(other, sequence, limit));
+        sequences(&read.await.expect("a stream is read"))
+    };
+    assert_eq!(back(9, 9).await, [4, 1], "the latest first, without pieces");
+    assert_eq!((back(4, 1).await, back(3, 9).await), (vec![4], vec![1]));
 }
 
 // A60

@@ -441,6 +441,7 @@ impl World {
             rules: &[],
             prices: &prices,
             workspace_left_micros: None,
+            workspace: warren_rules::lifecycle::Usability::Usable,
             is_owner,
         };
         advance(&facts, self.open.clone(), input).ok()

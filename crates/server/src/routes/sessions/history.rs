@@ -7,8 +7,11 @@ use http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{
-    BranchSession, Problem, RewindSession, Session, SessionStepPage, StepContext, UpgradedSession,
+    BranchSession, Checkpoint, CheckpointPage, Problem, RewindSession, Session, SessionStepPage, StepContext,
+    UpgradedSession,
 };
+
+use warren_model::session::StepSpan;
 
 use super::name_from;
 use crate::App;
@@ -96,6 +99,30 @@ pub(crate) async fn steps(
     let is_full = rows.len() >= limit as usize;
     let next_after = rows.last().map(|step| step.number).filter(|_| is_full);
     Ok(axum::Json(SessionStepPage { items: rows.iter().map(session_steps::step).collect(), next_after }))
+}
+
+/// List the places to go back to (`rewind`) or to begin a new session from (`branch`): the end of each step.
+#[utoipa::path(
+    get, path = "/api/v1/sessions/{session}/checkpoints", operation_id = "list_checkpoints", tag = "sessions",
+    params(("session" = String, Path), StepParams),
+    responses((status = 200, body = CheckpointPage), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(crate) async fn checkpoints(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathSession(name): PathSession,
+    Query(params): Query<StepParams>,
+) -> Result<axum::Json<CheckpointPage>, Failure> {
+    let limit = page_size(params.limit, app.limits().max_page_size)? as usize;
+    let row = app.agents.sessions.get(&who, &name).await?;
+    let of_span = |span: &StepSpan| {
+        let session_id = span.session.to_string();
+        (span.first..=span.last).map(move |step| Checkpoint { step, session_id: session_id.clone() })
+    };
+    let all = row.lineage.spans().iter().flat_map(of_span);
+    let items: Vec<_> = all.filter(|one| one.step > params.after).take(limit).collect();
+    let next_after = items.last().map(|one| one.step).filter(|step| *step < row.lineage.last());
+    Ok(axum::Json(CheckpointPage { items, next_after }))
 }
 
 /// Show what the model was shown for a step.

@@ -1,5 +1,6 @@
 //! Sessions with agents (A2, A3, A72). Each file is one thing that is done with them.
 
+pub(super) mod chat;
 pub(super) mod control;
 pub(super) mod history;
 pub(super) mod messages;

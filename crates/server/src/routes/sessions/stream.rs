@@ -164,7 +164,7 @@ fn closing(code: ErrorCode) -> SseEvent {
 }
 
 /// Completes when a stream must end, with the reason. A workspace that rests is no reason.
-async fn lost(app: Arc<App>, who: Identity, name: SessionName) -> ErrorCode {
+pub(super) async fn lost(app: Arc<App>, who: Identity, name: SessionName) -> ErrorCode {
     let mut recheck = tokio::time::interval(AccessWatch::INTERVAL);
     loop {
         tokio::select! {

@@ -1,6 +1,8 @@
 //! Sessions through HTTP: on scripted models, in a workspace that is kept in memory.
 
 mod bad_input;
+mod chat;
+mod hosted;
 mod messages;
 mod people;
 mod streams;
@@ -177,6 +179,9 @@ async fn a_session_goes_back_branches_and_is_upgraded() {
         stage.say(&session, text).await;
         stage.wait(&session, "completed").await;
     }
+    let first = stage.warren.get(&format!("{session}/checkpoints?limit=1")).await.json();
+    assert_eq!(first["items"][0]["step"], 1);
+    assert_eq!(first["next_after"], 1, "{first}");
     let branched = stage.warren.post(&format!("{session}/branch"), &json!({ "step": 1, "name": "b" })).await;
     assert_eq!(branched.status, 201, "{}", branched.text());
     assert_eq!(branched.json()["branched_from"]["step"], 1);
