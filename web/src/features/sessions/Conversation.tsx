@@ -116,8 +116,12 @@ function useFollowedEnd(items: readonly ShownItem[], status: SessionStatus) {
     };
     const observer = new ResizeObserver(follow);
     observer.observe(element);
-    for (const child of element.children) observer.observe(child);
-    return () => observer.disconnect();
+    const changes = new MutationObserver(follow);
+    changes.observe(element, { childList: true, subtree: true });
+    return () => {
+      observer.disconnect();
+      changes.disconnect();
+    };
   }, []);
   const onScroll = () => {
     const element = box.current;
