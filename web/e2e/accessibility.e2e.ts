@@ -99,6 +99,7 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       await page.locator('.live[data-phase="live"]').waitFor();
       await page.locator(".state-loading").first().waitFor({ state: "detached" });
       expect(await faultsOf(page), path).toEqual([]);
+      if (path === "/approvals") await shot(page, `32-approvals-${colorScheme}`);
     }
     await page.goto(`${warren.url}${sessions}?session=guided`);
     await page.getByText("May the agent call workspace_rm?").waitFor();

@@ -1,4 +1,4 @@
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch, operator } from "./browser";
 import { shot } from "./shots";
@@ -55,4 +55,31 @@ describe("the first five minutes", () => {
     expect(faults).toEqual([]);
     expect(strangers).toEqual([]);
   });
+
+  // S45
+  it("can be gone through again later, with the keyboard alone", async () => {
+    const { page } = await operator(browser, warren);
+    await tabTo(page, "Start the guided agent");
+    await page.keyboard.press("Enter");
+    await page.getByText("May the agent call workspace_rm?").waitFor();
+    await tabTo(page, "Deny workspace_rm");
+    await page.keyboard.press("Enter");
+    await page.getByRole("log", { name: "Conversation" }).getByText("stays where it is").waitFor();
+    await page.locator('[data-session-status="completed"]').waitFor();
+    const { items } = await warren.api<{ items: unknown[] }>("GET", "/workspaces");
+    expect(items).toHaveLength(1);
+  });
 });
+
+/** Presses Tab until what is called so has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement;
+      return element?.getAttribute("aria-label") ?? element?.textContent;
+    });
+    if (focused === name) return;
+  }
+  throw new Error(`${name} was not reached by Tab`);
+}

@@ -16,14 +16,14 @@ turns:
         arguments: { question: "Which colour?", choices: [red, blue] }
 `;
 
-/** Says forty lines, for about four seconds. */
+/** Says forty lines, for some ten seconds. */
 const SLOW = `
 turns:
   - text: "${Array.from({ length: 40 }, (_, index) => `line ${index + 1} of 40.`).join("\\n")}"
     chunk_characters: 12
-    delay_ms: 80
-otherwise:
-  text: "Heard: {last_user}"
+    delay_ms: 200
+  - when: { user_contains: enough }
+    text: "As you like."
 `;
 
 let warren: Warren;
@@ -45,9 +45,14 @@ afterAll(async () => {
   await warren?.stop();
 });
 
-async function begin(workspace: Workspace, agent = "tour", text = "Show me around."): Promise<Session> {
-  const session = await warren.api<Session>("POST", "/sessions", { workspace_id: workspace.id, agent });
-  await warren.api("POST", `/sessions/${session.id}/messages`, { text });
+const open = (workspace: Workspace, agent: string) =>
+  warren.api<Session>("POST", "/sessions", { workspace_id: workspace.id, agent });
+const say = (session: Session, text: string) =>
+  warren.api("POST", `/sessions/${session.id}/messages`, { text });
+
+async function begin(workspace: Workspace, agent = "tour"): Promise<Session> {
+  const session = await open(workspace, agent);
+  await say(session, "Show me around.");
   return session;
 }
 
@@ -100,8 +105,9 @@ describe("a session on the page", () => {
 
   it("goes on after a reload in the middle of its stream, with nothing missing and nothing twice", async () => {
     const workspace = await boxed("reloaded");
-    const session = await begin(workspace, "slow", "Count.");
+    const session = await open(workspace, "slow");
     const { page } = await operator(browser, warren, addressOf(session));
+    await say(session, "Count.");
     await log(page).getByText("line 3 of 40.").waitFor();
     await page.reload();
     await log(page).getByText("line 3 of 40.").waitFor();
@@ -236,13 +242,14 @@ describe("a run under way", () => {
 
   it("is stopped while it speaks, and what was said to steer it is heard", async () => {
     const workspace = await boxed("steered");
-    const session = await begin(workspace, "slow", "Count.");
+    const session = await open(workspace, "slow");
     const { page } = await operator(browser, warren, addressOf(session));
+    await say(session, "Count.");
     await log(page).getByText("line 2 of 40.").waitFor();
     await page.getByLabel("A run is under way. Deliver").selectOption("interrupt");
     await page.getByLabel("Message", { exact: true }).fill("Enough.");
     await page.keyboard.press("Enter");
-    await log(page).getByText("Heard: Enough.").waitFor();
+    await log(page).getByText("As you like.").waitFor();
     await status(page, "completed");
     expect(await log(page).getByText("line 40 of 40.").count()).toBe(0);
   });

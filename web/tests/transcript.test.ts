@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Session, SessionEntry, SessionStep } from "../src/api/types";
-import { conversationOf, earlierMessages, statusOf } from "../src/features/sessions/conversation";
+import type { Session, SessionCall, SessionEntry, SessionStep } from "../src/api/types";
+import { conversationOf, earlierMessages, shownStep, statusOf } from "../src/features/sessions/conversation";
 import {
   blocksInOrder,
   emptyTranscript,
@@ -235,6 +235,17 @@ describe("a conversation", () => {
     const message = { kind: "message" as const, id: "m0", step: 1, parts: [{ text: "Go" }], at: "" };
     const items = conversationOf(emptyTranscript, snapshot, new Map([["m0", message]]));
     expect(items.map(({ kind }) => kind)).toEqual(["message", "step"]);
+  });
+
+  it("tells of a stored call that waits what it waits for", () => {
+    const call = { id: "c", tool: "t", proposed: {}, arguments: {}, state: "waiting" };
+    const waits = (fields: Partial<SessionCall>) => {
+      const [shownCall] = shownStep(stored(1, { calls: [{ ...call, ...fields } as SessionCall] })).calls;
+      return [shownCall && isAsking(shownCall), shownCall?.isOffered];
+    };
+    expect(waits({ waits_for: "approval", approval_id: "a" })).toEqual([true, false]);
+    expect(waits({ waits_for: "answer" })).toEqual([false, true]);
+    expect(waits({ waits_for: "turn" })).toEqual([false, false]);
   });
 
   it("has the status of whichever account is newer", () => {

@@ -46,7 +46,7 @@ function block(token: Token): ReactNode {
     case "text":
       return token.tokens ? inlines(token.tokens) : token.text;
     case "html":
-      return <p>{token.raw}</p>;
+      return <p className="markdown-html">{token.raw.trimEnd()}</p>;
     default:
       return inline(token);
   }

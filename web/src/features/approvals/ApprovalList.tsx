@@ -10,10 +10,18 @@ import { Link, sessionPlace, workspacePlace } from "../../routes/router";
 import { useWorkspaceName } from "../workspaces/names";
 import { useDecide, usePendingApprovals } from "./queries";
 
+interface ApprovalListProps {
+  workspaceId: string;
+  /** Leaves out what sessions ask about their calls. */
+  isWithoutCalls?: boolean;
+}
+
 /** What one workspace asks, beside its chat. Shows nothing while it asks nothing. */
-export function ApprovalList({ workspaceId }: { workspaceId: string }) {
+export function ApprovalList({ workspaceId, isWithoutCalls = false }: ApprovalListProps) {
   const { data } = usePendingApprovals();
-  const mine = data?.items.filter((one) => one.workspace_id === workspaceId) ?? [];
+  const mine = (data?.items ?? []).filter(
+    (one) => one.workspace_id === workspaceId && !(isWithoutCalls && one.call),
+  );
   if (mine.length === 0) return null;
   return (
     <ul className="approvals" aria-label="Waiting for a decision">

@@ -1,9 +1,10 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage, Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { chatPlace, Link, NEW_CONVERSATION, useRouter } from "../../routes/router";
 import { ApprovalList } from "../approvals/ApprovalList";
+import { hasAgent } from "../workspaces/home";
 import { Composer } from "./Composer";
 import { DeleteConversationDialog, RenameDialog } from "./dialogs";
 import { MessageItem } from "./MessageItem";
@@ -18,6 +19,8 @@ import {
 } from "./queries";
 import { useSpeaker } from "./speaker";
 import { askingMessages, type Work, workOf } from "./work";
+
+const HostedWork = lazy(() => import("./HostedWork"));
 
 interface ConversationViewProps {
   workspace: Workspace;
@@ -48,6 +51,7 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
     );
   }
   const { messages, hasEarlier } = query.data;
+  const isHosted = workspace.runtime === "hosted" && hasAgent(workspace);
   return (
     <section className="conversation" aria-label={title ?? "Conversation"}>
       <header className="conversation-head">
@@ -74,8 +78,10 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
         messages={messages}
         hasEarlier={hasEarlier}
         sought={sought}
+        isHosted={isHosted}
       />
-      <ApprovalList workspaceId={workspace.id} />
+      {/* What sessions ask stands with what they do. */}
+      <ApprovalList workspaceId={workspace.id} isWithoutCalls={isHosted} />
       <Composer key={id} workspaceId={workspace.id} conversation={id} hasFocus={isBegun} />
       {dialog === "rename" && (
         <RenameDialog workspaceId={workspace.id} conversation={id} title={title ?? ""} onClose={close} />
@@ -99,9 +105,11 @@ interface MessagesProps {
   messages: readonly ChatMessage[];
   hasEarlier: boolean;
   sought: string | undefined;
+  /** Warren runs the agent itself, and what it does can be followed. */
+  isHosted: boolean;
 }
 
-function Messages({ workspace, conversation, messages, hasEarlier, sought }: MessagesProps) {
+function Messages({ workspace, conversation, messages, hasEarlier, sought, isHosted }: MessagesProps) {
   const works = useWorks(workspace, conversation, messages);
   const earlier = useEarlier(workspace.id, conversation);
   const cancel = useCancelTask(workspace.id);
@@ -141,6 +149,11 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought }: Mes
           />
         ))}
       </ol>
+      {isHosted && (
+        <Suspense fallback={null}>
+          <HostedWork workspace={workspace} conversation={conversation} />
+        </Suspense>
+      )}
       {cancel.isError && <ProblemPanel error={cancel.error} what="The work was not stopped." />}
     </div>
   );
@@ -185,11 +198,18 @@ function useFollowedEnd(messages: readonly ChatMessage[], works: ReadonlyMap<str
     const element = box.current;
     if (!element) return;
     // A question or a longer draft below takes room from the messages; the end stays in sight all the same.
-    const observer = new ResizeObserver(() => {
+    const follow = () => {
       if (isFollowing.current) element.scrollTop = element.scrollHeight;
-    });
+    };
+    const observer = new ResizeObserver(follow);
     observer.observe(element);
-    return () => observer.disconnect();
+    // So does an answer that grows word by word.
+    const changes = new MutationObserver(follow);
+    changes.observe(element, { childList: true, subtree: true, characterData: true });
+    return () => {
+      observer.disconnect();
+      changes.disconnect();
+    };
   }, []);
   const onScroll = () => {
     const element = box.current;

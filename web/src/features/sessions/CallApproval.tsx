@@ -62,7 +62,10 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
             spellCheck={false}
             value={edited}
             aria-invalid={wrong ? true : undefined}
-            onChange={(event) => setEdited(event.target.value)}
+            onChange={(event) => {
+              setEdited(event.target.value);
+              setWrong(undefined);
+            }}
           />
         </div>
       ) : (

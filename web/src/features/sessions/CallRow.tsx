@@ -94,7 +94,10 @@ export function Preformatted({ text }: { text: string }) {
 
 /** What was decided, and by whom. */
 function decisionOf({ decision, question }: ShownCall): string {
-  if (!decision) return question ? `A person is asked: ${question.reason}` : "Nothing speaks against it.";
+  if (!decision) {
+    if (!question) return "Nothing speaks against it.";
+    return question.reason ? `A person is asked: ${question.reason}` : "A person is asked.";
+  }
   const note = decision.note ?? decision.reason;
   const because = note ? `: ${note}` : "";
   switch (decision.decision) {

@@ -1,16 +1,9 @@
-import { type MouseEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { type MouseEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import type { SessionStatus } from "../../api/types";
 import { formatClock, formatMoment } from "../../components/format";
-import { Markdown } from "../../components/Markdown";
 import { PartView } from "../chat/PartView";
-import { CallRow } from "./CallRow";
-import {
-  blocksInOrder,
-  type ShownBlock,
-  type ShownItem,
-  type ShownMessage,
-  type ShownStep,
-} from "./transcript";
+import { StepItem } from "./StepItem";
+import type { ShownItem, ShownMessage } from "./transcript";
 import { forPeople } from "./words";
 
 interface ConversationProps {
@@ -64,7 +57,13 @@ function keyOf(item: ShownItem): string {
   }
 }
 
-function Item({ item, agent, workspaceId }: { item: ShownItem; agent: string; workspaceId: string }) {
+interface ItemProps {
+  item: ShownItem;
+  agent: string;
+  workspaceId: string;
+}
+
+const Item = memo(function Item({ item, agent, workspaceId }: ItemProps) {
   switch (item.kind) {
     case "message":
       return <Said message={item} workspaceId={workspaceId} />;
@@ -77,7 +76,7 @@ function Item({ item, agent, workspaceId }: { item: ShownItem; agent: string; wo
         </li>
       );
   }
-}
+});
 
 function Said({ message, workspaceId }: { message: ShownMessage; workspaceId: string }) {
   return (
@@ -99,52 +98,6 @@ function Said({ message, workspaceId }: { message: ShownMessage; workspaceId: st
   );
 }
 
-function StepItem({ step, agent }: { step: ShownStep; agent: string }) {
-  return (
-    <li className="message session-step" data-look="agent" data-step={step.number}>
-      <header className="message-head">
-        <bdi className="message-author">{agent}</bdi>
-        <span>step {step.number}</span>
-        <time dateTime={step.startedAt} title={formatMoment(step.startedAt)}>
-          {formatClock(step.startedAt)}
-        </time>
-        {step.attempt > 1 && (
-          <span className="tag" title={step.resetBecause}>
-            asked {step.attempt} times
-          </span>
-        )}
-      </header>
-      <div className="message-body">
-        {step.resetBecause && !step.answeredAt && (
-          <p className="hint">What was said so far was taken back: {step.resetBecause}</p>
-        )}
-        {blocksInOrder(step).map((block, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the place in the answer is the identity
-          <BlockItem key={index} block={block} step={step} />
-        ))}
-      </div>
-    </li>
-  );
-}
-
-function BlockItem({ block, step }: { block: ShownBlock; step: ShownStep }) {
-  switch (block.kind) {
-    case "text":
-      return <Markdown text={block.text} />;
-    case "reasoning":
-      return (
-        <details className="session-reasoning">
-          <summary>Reasoning</summary>
-          <Markdown text={block.text} />
-        </details>
-      );
-    case "call": {
-      const call = step.calls.find(({ id }) => id === block.id);
-      return call && <CallRow call={call} />;
-    }
-  }
-}
-
 /** Keeps the newest in sight, unless somebody scrolled up to read. */
 function useFollowedEnd(items: readonly ShownItem[], status: SessionStatus) {
   const box = useRef<HTMLDivElement>(null);
@@ -163,8 +116,12 @@ function useFollowedEnd(items: readonly ShownItem[], status: SessionStatus) {
     };
     const observer = new ResizeObserver(follow);
     observer.observe(element);
-    for (const child of element.children) observer.observe(child);
-    return () => observer.disconnect();
+    const changes = new MutationObserver(follow);
+    changes.observe(element, { childList: true, subtree: true });
+    return () => {
+      observer.disconnect();
+      changes.disconnect();
+    };
   }, []);
   const onScroll = () => {
     const element = box.current;

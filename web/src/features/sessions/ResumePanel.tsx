@@ -43,13 +43,15 @@ function sentenceOf(session: Session, status: SessionStatus): string | undefined
     return session.last_step > 0 ? `The run was ${word}. The model can be asked once more.` : undefined;
   }
   if (status !== "suspended") return undefined;
-  switch (session.suspension?.by) {
+  switch (session.suspension?.by as string | undefined) {
     case "budget":
       return "The budget of this run is used up.";
     case "stuck":
       return "The agent goes in circles.";
     case "timer":
       return "The agent waits for a time.";
+    case "workspace":
+      return "The agent waits for its workspace.";
     default:
       return undefined;
   }

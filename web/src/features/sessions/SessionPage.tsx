@@ -57,6 +57,7 @@ function Opened({ workspace, snapshot, stream, view }: OpenedProps) {
   const { session, steps } = snapshot;
   const { transcript } = stream;
   const status = statusOf(snapshot, transcript);
+  const model = steps.findLast((step) => step.model)?.model;
   const isFresh = stream.phase === "live";
   return (
     <section className="session" aria-label={titleOf(session)} data-stale={isFresh ? undefined : true}>
@@ -81,7 +82,7 @@ function Opened({ workspace, snapshot, stream, view }: OpenedProps) {
       </header>
       <p className="session-facts">
         <span className="tag">{session.agent}</span>
-        <span>{steps.findLast(({ model }) => model)?.model}</span>
+        {model && <span>{model}</span>}
         <span>
           {counted(session.total_usage.steps, "step")}, {counted(session.total_usage.tool_calls, "tool call")}
           , {formatTokens(session.total_usage.tokens)} tokens, {formatCost(session.total_usage.cost_micros)}

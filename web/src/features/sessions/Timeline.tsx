@@ -86,9 +86,7 @@ function TimelineStep({ step, bar, isOwn, isLast, isBusy, onOpen }: TimelineStep
         </time>
         <span className="hint">run {step.run}</span>
         {!isOwn && <span className="tag">from the session it was branched from</span>}
-        {!isClosed && (
-          <span className="tag">{step.phase === "asking" ? "the model answers" : "tools run"}</span>
-        )}
+        {!isClosed && <span className="tag">{doingOf(step)}</span>}
         <span className="timeline-actions">
           <Button
             tone="quiet"
@@ -145,6 +143,12 @@ function TimelineStep({ step, bar, isOwn, isLast, isBusy, onOpen }: TimelineStep
       ))}
     </li>
   );
+}
+
+/** What goes on in a step that is not closed. */
+function doingOf({ phase, calls }: SessionStep): string {
+  if (phase === "asking") return "the model answers";
+  return calls.some(({ state }) => state === "started") ? "tools run" : "waits";
 }
 
 function Fact({ word, children }: { word: string; children: React.ReactNode }) {

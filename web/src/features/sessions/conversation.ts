@@ -15,11 +15,12 @@ export function conversationOf(
   earlier: ReadonlyMap<string, ShownMessage>,
 ): ShownItem[] {
   const stored = new Map(steps.map((step) => [step.number, step]));
-  const streamed = new Set(items.flatMap((item) => (item.kind === "step" ? [item.number] : [])));
+  const streamed = new Map(
+    items.flatMap((item) => (item.kind === "step" ? [[item.number, item.sequence]] : [])),
+  );
   const isTakenBack = (number: number) => {
-    if (stored.has(number)) return false;
-    const last = items.findLast((item) => item.kind === "step" && item.number === number);
-    return last?.kind === "step" && last.sequence <= session.latest_sequence;
+    const last = streamed.get(number);
+    return last !== undefined && last <= session.latest_sequence && !stored.has(number);
   };
   const before = steps
     .filter(({ number }) => !streamed.has(number))
@@ -54,7 +55,16 @@ export function waitsFor({ session }: Snapshot, transcript: Transcript): string 
   return isRowNewer ? session.suspension?.reason : transcript.waitsFor;
 }
 
+/** The same row is the same view, so that what did not change is not drawn again. */
+const views = new WeakMap<SessionStep, ShownStep>();
+
 export function shownStep(step: SessionStep): ShownStep {
+  const known = views.get(step) ?? viewOf(step);
+  views.set(step, known);
+  return known;
+}
+
+function viewOf(step: SessionStep): ShownStep {
   const blocks = step.blocks.map(
     (block): ShownBlock =>
       block.type === "call" ? { kind: "call", id: block.call_id } : { kind: block.type, text: block.text },
@@ -86,7 +96,8 @@ function shownCall(call: SessionCall): ShownCall {
     proposed: call.proposed,
     effective: call.arguments,
     problem: undefined,
-    question: undefined,
+    // Why it is asked stands with the question itself.
+    question: call.approval_id ? { id: call.approval_id, reason: "", expiresAt: "" } : undefined,
     decision: decision
       ? {
           decision: decision.decision as "allowed" | "approved" | "denied",
@@ -94,7 +105,7 @@ function shownCall(call: SessionCall): ShownCall {
           note: decision.note,
         }
       : undefined,
-    isOffered: false,
+    isOffered: call.waits_for === "client" || call.waits_for === "answer",
     output: "",
     outcome: outcome
       ? { kind: outcome.kind, result: outcome.result, wholeBytes: outcome.whole_bytes ?? undefined }

@@ -21,7 +21,7 @@ import type {
   SessionStepPage,
 } from "../../api/types";
 import { Rereads } from "../events/rereads";
-import { signedOut } from "../signIn/signIn";
+import { signedOut, useSignInState } from "../signIn/signIn";
 import type { Snapshot } from "./conversation";
 import { SessionStream, type StreamState } from "./stream";
 import type { ShownMessage } from "./transcript";
@@ -102,6 +102,11 @@ export function useStream(workspaceId: string, session: string): StreamState & {
     });
   });
   useEffect(() => stream.start(), [stream]);
+  const isSignedIn = Boolean(useSignInState().data?.signIn);
+  useEffect(() => {
+    // After signing in again it goes on where it was; before that, asking would be refused.
+    if (isSignedIn) stream.tryNow();
+  }, [stream, isSignedIn]);
   const state = useSyncExternalStore(stream.subscribe, stream.snapshot);
   return { ...state, tryNow: stream.tryNow };
 }

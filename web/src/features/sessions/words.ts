@@ -24,6 +24,7 @@ const WAITS: Record<string, string> = {
   client_tool: "for a tool of the caller",
   input: "for your answer",
   timer: "for a time",
+  workspace: "for its workspace",
   budget: "its budget is used up",
   stuck: "it goes in circles",
 };
