@@ -282,7 +282,8 @@ turns:
         "what waits holds nothing"
     );
     let bed = bed.crash().await;
-    let decision = ApprovalAnswer { decision: ApprovalDecision::Approve, note: None, edited: None, remember: None };
+    let decision =
+        ApprovalAnswer { decision: ApprovalDecision::Approve, note: None, edited: None, remember: None };
     let (exchange, who) = (bed.bed.exchange.clone(), bed.who().clone());
     let decide = async move { exchange.approvals.decide(&who, approval.id, decision).await };
     bed.bed.inside(decide).await.unwrap();

@@ -263,7 +263,8 @@ impl Attendance<'_> {
         note: Option<String>,
         arguments: Option<Value>,
     ) -> Outcome<()> {
-        let decision = DecideCall { approval_id: approval.id.clone(), decision, note, arguments, remember: None };
+        let decision =
+            DecideCall { approval_id: approval.id.clone(), decision, note, arguments, remember: None };
         let decided =
             self.link.ask(async |client, session| client.decide_call(session, &decision).await).await;
         self.unless_over(decided.map(drop))

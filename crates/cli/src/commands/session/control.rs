@@ -49,8 +49,13 @@ async fn decide(
     let after = client.session(&which.session).await?.latest_sequence;
     let mut decided: Vec<Approval> = Vec::with_capacity(ids.len());
     for approval_id in ids {
-        let decision =
-            DecideCall { approval_id, decision, note: which.note.clone(), arguments: arguments.clone(), remember: None };
+        let decision = DecideCall {
+            approval_id,
+            decision,
+            note: which.note.clone(),
+            arguments: arguments.clone(),
+            remember: None,
+        };
         decided.push(client.decide_call(&which.session, &decision).await?);
     }
     if context.output.is_json {

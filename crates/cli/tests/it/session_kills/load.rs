@@ -257,7 +257,13 @@ impl Person {
                     arguments: None,
                     remember: None,
                 },
-                1 => DecideCall { approval_id, decision: CallDecision::Approve, note: None, arguments: None, remember: None },
+                1 => DecideCall {
+                    approval_id,
+                    decision: CallDecision::Approve,
+                    note: None,
+                    arguments: None,
+                    remember: None,
+                },
                 _ => {
                     let token = format!("edited-{}-{}", self.number, self.decided);
                     let arguments = json!({ "argv": ["sh", "append.sh", token] });

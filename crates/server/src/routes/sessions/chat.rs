@@ -227,7 +227,8 @@ impl Chat {
         }
         for (id, decision) in new {
             let word = if decision.is_approved { ApprovalDecision::Approve } else { ApprovalDecision::Deny };
-            let answer = ApprovalAnswer { decision: word, note: decision.reason, edited: None, remember: None };
+            let answer =
+                ApprovalAnswer { decision: word, note: decision.reason, edited: None, remember: None };
             app.exchange.approvals.decide_in_session(who, session.id, id, answer).await?;
         }
         for ToolOutput { call_id, output } in outputs {
