@@ -417,7 +417,12 @@ async fn a_message_to_a_session_wakes_a_workspace_that_sleeps(engine: Engine) {
     bed.say(&name, "hello").await;
     bed.wait(&name, "completed").await;
     assert_eq!(bed.bed.status(row.id).await, Status::Online);
-    // The same by the exchange.
+    // The same by the exchange. A busy workspace is not put to sleep, and its vitals follow a moment later.
+    eventually("it is idle", async || {
+        let all = bed.bed.fleet.workspaces.vitals_of(std::slice::from_ref(&row)).await.unwrap();
+        all.get(&row.id).is_none_or(|vitals| vitals.active_tasks == 0)
+    })
+    .await;
     desire(&bed, &row, Desired::Hibernated).await;
     bed.bed.wait_for(row.id, Status::Hibernated).await;
     let accepted = bed.bed.say(row.id, "hello").await;

@@ -239,6 +239,10 @@ impl Change<'_> {
         let Some(at) = self.running(step, index, attempt) else { return Ok(()) };
         let epoch = self.open.session.epoch;
         let state = match finding {
+            // It is begun when the workspace is back.
+            CallFinding::NeverStarted if self.facts.workspace == Usability::Resting => {
+                CallState::Waiting(CallWait::Turn)
+            }
             CallFinding::NeverStarted => {
                 CallState::Started { epoch, attempt: attempt + 1, how: StartMode::Run }
             }

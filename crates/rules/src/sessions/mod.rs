@@ -289,10 +289,13 @@ impl Change<'_> {
             CallState::Waiting(_) | CallState::Closed(_) => false,
         };
         if !step.calls.iter().any(|call| is_under_way(&call.state)) {
-            let is_left = |state: &CallState| {
-                matches!(state, CallState::Waiting(CallWait::Turn) | CallState::Started { .. })
+            // What an earlier owner had begun is looked into, or cut, before the step can be closed.
+            let is_left = |state: &CallState| match state {
+                CallState::Started { .. } => true,
+                CallState::Waiting(CallWait::Turn) => !is_stopping,
+                CallState::Waiting(_) | CallState::Closed(_) => false,
             };
-            if is_resting && !is_stopping && step.calls.iter().any(|call| is_left(&call.state)) {
+            if is_resting && step.calls.iter().any(|call| is_left(&call.state)) {
                 return self.rest();
             }
             self.wait_for_people();
