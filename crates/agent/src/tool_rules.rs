@@ -135,6 +135,7 @@ impl ToolRules {
 }
 
 /// What a rule is made of that comes with a decision.
+#[derive(Clone, Copy)]
 pub(crate) struct NewRemembered<'a> {
     pub(crate) id: ToolRuleId,
     pub(crate) approval: &'a Approval,

@@ -534,6 +534,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the providers of models, and which of them have a key. No key is ever shown. */
+        get: operations["list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents": {
         parameters: {
             query?: never;
@@ -658,6 +675,49 @@ export interface paths {
          *     without gap or repeat. Hanging up cancels nothing.
          */
         get: operations["follow_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat with a session through the AI SDK (`useChat`).
+         * @description The body and the answer are those of `DefaultChatTransport`. Read from the body are the last message of the user, results
+         *     of calls that wait for the client, and decisions about calls that wait for a person; the history in it is ignored. The
+         *     answer ends when the run ends or waits for somebody. Hanging up cancels nothing.
+         */
+        post: operations["chat_with_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}/chat/{chat}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Go on reading the current message of a chat, from its start. This is where the AI SDK's `resumeStream` asks.
+         * @description 204: nothing is under way. `chat` is whatever the client calls its chat, or the id of a message of the assistant, which
+         *     is then shown even if it is over.
+         */
+        get: operations["resume_chat"];
         put?: never;
         post?: never;
         delete?: never;
@@ -878,6 +938,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the places to go back to (`rewind`) or to begin a new session from (`branch`): the end of each step. */
+        get: operations["list_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{id}/approvals": {
         parameters: {
             query?: never;
@@ -963,6 +1040,46 @@ export interface paths {
         /** Deny what a workspace asks for. People only. */
         post: operations["deny"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tool-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List rules about tool calls, the newest first, also those that count no more. */
+        get: operations["list_tool_rules"];
+        put?: never;
+        /**
+         * Make a rule about tool calls. People only.
+         * @description A rule that denies wins over every other, whoever made it; what the agent's own policies deny no rule allows. Among
+         *     the others the narrowest scope decides, and in it the newest rule.
+         */
+        post: operations["create_tool_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tool-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a rule about tool calls. */
+        get: operations["show_tool_rule"];
+        put?: never;
+        post?: never;
+        /** Revoke a rule about tool calls. People only. It stays in the list. */
+        delete: operations["revoke_tool_rule"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2152,6 +2269,8 @@ export interface components {
         };
         /** @description What an agent is told to be. */
         Agent: {
+            /** @description The stored agent that runs it, if it is hosted. */
+            name?: string | null;
             model?: string | null;
             prompts: {
                 [key: string]: string;
@@ -2619,6 +2738,30 @@ export interface components {
              */
             kind: "chat.message.posted";
         };
+        /** @description What a chat client sends. Fields that are not listed are its own and are ignored. */
+        ChatRequest: {
+            /** @description The last is the user's, or the assistant's with a decision or a result. Earlier ones are ignored. */
+            messages: components["schemas"]["UiMessage"][];
+            /** @enum {string} */
+            trigger?: "submit-message" | "regenerate-message";
+            /** @description The message that goes on, is said anew, or is to be answered again. */
+            messageId?: string | null;
+        };
+        /** @description A place to go back to, or to branch from: the end of a step. It is a number; nothing is copied for it. */
+        Checkpoint: {
+            /** Format: int32 */
+            step: number;
+            /** @description The session in which the step was taken: this one, or one that it was branched from. */
+            session_id: string;
+        };
+        CheckpointPage: {
+            items: components["schemas"]["Checkpoint"][];
+            /**
+             * Format: int32
+             * @description Pass as `after` for the next page; absent on the last.
+             */
+            next_after?: number | null;
+        };
         /** @description What came of asking; without a message, none came. */
         Claim: {
             claimed?: components["schemas"]["ClaimedMessage"] | null;
@@ -2815,6 +2958,28 @@ export interface components {
              */
             expires_in_seconds?: number | null;
         };
+        /** @description A rule about tool calls. It counts in one session, one workspace, for one agent, or, where none is named, in the org. */
+        CreateToolRule: {
+            /** @description A tool's name; `*` stands for any characters. */
+            tool: string;
+            /** @description Patterns for arguments by their name, `a.b` for one further in. `*` stands for any characters. All must fit. */
+            arguments?: {
+                [key: string]: string;
+            };
+            decision: components["schemas"]["ToolRuleDecision"];
+            /** @description Told to the model where the call is denied, and to the person who is asked. */
+            reason?: string | null;
+            /**
+             * Format: int32
+             * @description Absent: until it is revoked.
+             */
+            expires_in_seconds?: number | null;
+            /** Format: uuid */
+            session_id?: string | null;
+            /** Format: uuid */
+            workspace_id?: string | null;
+            agent?: string | null;
+        };
         /** @description Somebody outside who is to be told of events. */
         CreateWebhook: {
             name: string;
@@ -2861,6 +3026,20 @@ export interface components {
             command?: string[] | null;
             /** @description Phrases of its errors after which it counts as wedged; absent: the usual ones. */
             wedge_signs?: string[] | null;
+            /** @description With the runtime `hosted`: the stored agent that Warren runs in it. */
+            agent?: string | null;
+            /**
+             * @description With the runtime `hosted`: its agent's model, such as `anthropic/claude-sonnet-4-5`. Without `agent`, Warren makes
+             *     an agent of it; with one, this stands over the agent's own.
+             */
+            model?: string | null;
+            /**
+             * @description By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; others are kept
+             *     and not used yet.
+             */
+            prompts?: {
+                [key: string]: string;
+            };
             /** @description With a template: names of required variables that the runtime gets elsewhere. */
             provided_env?: string[];
         };
@@ -2887,6 +3066,8 @@ export interface components {
             note: string | null;
             /** @description Other arguments for the tool call that is asked about; only with an approval. */
             arguments?: Record<string, unknown> | null;
+            /** @default null */
+            remember: components["schemas"]["RememberDecision"] | null;
         };
         /** @description A person's decision about a tool call of a session. */
         DecideCall: {
@@ -2896,6 +3077,7 @@ export interface components {
             note?: string | null;
             /** @description Other arguments than the model proposed; only with `approve`. */
             arguments?: Record<string, unknown> | null;
+            remember?: components["schemas"]["RememberDecision"] | null;
         };
         /** @description Work for another workspace. */
         Delegate: {
@@ -3076,7 +3258,7 @@ export interface components {
         /** @enum {string} */
         EntryKind: "file" | "directory" | "symlink" | "special";
         /** @description A fact that happened. */
-        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
+        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["ToolRuleCreatedEvent"] | components["schemas"]["ToolRuleRevokedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
         EventFrame: {
             event: components["schemas"]["Event"];
@@ -3361,6 +3543,14 @@ export interface components {
             /** @description The latter, by name; those of a workspace as `ID/NAME`. */
             unreadable_rows?: string[];
         };
+        /** @description Which models can be asked. */
+        KnownModels: {
+            providers: components["schemas"]["ModelProvider"][];
+            /** @description Scripts that answer without any key, as `scripted/{name}`. */
+            scripts: string[];
+            /** @description The day on which the table of prices was looked up. */
+            prices_date?: string | null;
+        };
         /**
          * @description A directory, sorted by path. One of more than 100,000 entries, listed with depth 1, may come in an order of its
          *     own; each entry is told once either way.
@@ -3540,6 +3730,19 @@ export interface components {
             path: string;
             name: string;
         };
+        /** @description A provider of models, which are written `{name}/{model}`. */
+        ModelProvider: {
+            name: string;
+            /** @description How it is spoken to: `anthropic`, `responses`, `chat` or `scripted`. */
+            wire: string;
+            /** @description Empty where it is in Warren itself. */
+            base_url: string;
+            needs_key: boolean;
+            /** @description The secret, or the variable of Warren's own environment, that holds the key. */
+            key_name?: string | null;
+            /** @description Whether the org, or the workspace that was asked about, has the key. Always, where none is needed. */
+            has_key: boolean;
+        };
         /** @description A host path in a box; both paths are absolute. */
         Mount: {
             source: string;
@@ -3617,6 +3820,16 @@ export interface components {
              *     on, such as a restart.
              */
             command?: string[] | null;
+            /**
+             * @description The stored agent that runs a hosted workspace; `null`: none. Counts for sessions that begin from now on, as do
+             *     `model` and `prompts`.
+             */
+            agent?: string | null;
+            model?: string | null;
+            /** @description By name; `null` takes one away, and what is not named stays. */
+            prompts?: {
+                [key: string]: string | null;
+            };
         };
         /** @description Somebody a workspace may talk to. */
         Peer: {
@@ -4002,6 +4215,20 @@ export interface components {
              * @description Only if this is still the version that is there; 0: only if nothing is. Absent: the last write counts.
              */
             expected_version?: number | null;
+        };
+        /** @description Makes a rule of an approval, so that nobody is asked about such calls again. */
+        RememberDecision: {
+            /** @description Where calls of this tool are allowed from now on. */
+            scope: components["schemas"]["ToolRuleScope"];
+            /** @description Only calls whose arguments fit; absent: every call of the tool. */
+            arguments?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int32
+             * @description Absent: until it is revoked.
+             */
+            expires_in_seconds?: number | null;
         };
         /** @description Of the workspace and all below it. */
         RemovalCounts: {
@@ -4639,7 +4866,7 @@ export interface components {
                 /** Format: uuid */
                 session_id: string;
                 /** @enum {string|null} */
-                suspended_by: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck" | null;
+                suspended_by: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck" | "workspace" | null;
             };
             /** @enum {string} */
             kind: "agent.session.changed";
@@ -4914,7 +5141,7 @@ export interface components {
          * @description What a suspended session waits for.
          * @enum {string}
          */
-        SuspendedBy: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck";
+        SuspendedBy: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck" | "workspace";
         /** @description A sweep, as this process runs it. */
         Sweep: {
             name: string;
@@ -5314,6 +5541,99 @@ export interface components {
             message: string;
             /** @description What would be allowed. */
             allowed: string;
+        };
+        /** @description A rule about tool calls that a person made. */
+        ToolRule: {
+            /** Format: uuid */
+            id: string;
+            scope: components["schemas"]["ToolRuleScope"];
+            /**
+             * Format: uuid
+             * @description Where the scope is a session.
+             */
+            session_id?: string | null;
+            /**
+             * Format: uuid
+             * @description Where the scope is a workspace.
+             */
+            workspace_id?: string | null;
+            /** @description Where the scope is an agent. */
+            agent?: string | null;
+            tool: string;
+            arguments: {
+                [key: string]: string;
+            };
+            decision: components["schemas"]["ToolRuleDecision"];
+            reason?: string | null;
+            expires_at?: string | null;
+            created_by: components["schemas"]["Principal"];
+            created_at: string;
+            revoked_by?: components["schemas"]["Principal"] | null;
+            revoked_at?: string | null;
+        };
+        /** @description A person made a rule about tool calls, by itself or with an approval. */
+        ToolRuleCreatedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** @enum {string} */
+                decision: "allow" | "deny" | "ask";
+                /** Format: date-time */
+                expires_at: string | null;
+                /** Format: uuid */
+                rule_id: string;
+                /** @enum {string} */
+                scope: "session" | "workspace" | "agent" | "org";
+                tool: string;
+            };
+            /** @enum {string} */
+            kind: "agent.tool_rule.created";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "agent.tool_rule.created";
+        };
+        /**
+         * @description What becomes of calls that a rule is about.
+         * @enum {string}
+         */
+        ToolRuleDecision: "allow" | "deny" | "ask";
+        ToolRulePage: {
+            items: components["schemas"]["ToolRule"][];
+            /** @description Pass as `cursor` for the next page; absent on the last. */
+            next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
+        };
+        /** @description A rule about tool calls counts no more. */
+        ToolRuleRevokedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                /** Format: uuid */
+                rule_id: string;
+                tool: string;
+            };
+            /** @enum {string} */
+            kind: "agent.tool_rule.revoked";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "agent.tool_rule.revoked";
+        };
+        /**
+         * @description Where a rule counts.
+         * @enum {string}
+         */
+        ToolRuleScope: "session" | "workspace" | "agent" | "org";
+        /** @description A message as a chat client keeps it. */
+        UiMessage: {
+            id?: string | null;
+            /** @description `user` or `assistant`. */
+            role: string;
+            parts?: Record<string, unknown>[];
+            /** @description Of an assistant's message: what its `finish` said. */
+            metadata?: Record<string, unknown>;
         };
         Ulimit: {
             name: string;
@@ -7145,6 +7465,36 @@ export interface operations {
             };
         };
     };
+    list_models: {
+        parameters: {
+            query?: {
+                /** @description Tell about the keys that this workspace has, which are its own and its org's. */
+                workspace_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnownModels"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_agents: {
         parameters: {
             query?: {
@@ -7436,6 +7786,84 @@ export interface operations {
                 content: {
                     "text/event-stream": components["schemas"]["SessionEntry"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    chat_with_session: {
+        parameters: {
+            query?: {
+                /** @description The major version of npm `ai` that the client uses; 6 unless told, which 7 understands too. */
+                v?: "5" | "6" | "7";
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
+        responses: {
+            /** @description A UI message stream, version 1. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_chat: {
+        parameters: {
+            query?: {
+                /** @description The major version of npm `ai` that the client uses; 6 unless told, which 7 understands too. */
+                v?: "5" | "6" | "7";
+            };
+            header?: never;
+            path: {
+                session: string;
+                chat: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A UI message stream, version 1. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description There is nothing to go on with. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {
@@ -7866,6 +8294,40 @@ export interface operations {
             };
         };
     };
+    list_checkpoints: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this one; 0 unless told. */
+                after?: number;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_workspace_approvals: {
         parameters: {
             query?: {
@@ -8055,6 +8517,133 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Approval"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tool_rules: {
+        parameters: {
+            query?: {
+                /** @description Only those of this session. */
+                session_id?: string;
+                /** @description Only those of this workspace. */
+                workspace_id?: string;
+                /** @description Only those of this agent. */
+                agent?: string;
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolRulePage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_tool_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateToolRule"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolRule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_tool_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolRule"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_tool_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolRule"];
                 };
             };
             default: {

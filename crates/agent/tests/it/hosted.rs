@@ -156,8 +156,9 @@ async fn a_peer_delegates_to_it(engine: Engine) {
     let message = bed.bed.text(row.id, "help");
     let request = Delegate { from: lead, message, parent_task: None, is_told: false };
     let (exchange, asker) = (bed.bed.exchange.clone(), who.clone());
-    let made =
-        bed.bed.inside(async move { exchange.delegations.create(&asker, request).await }).await.unwrap();
+    let made = Box::pin(bed.bed.inside(async move { exchange.delegations.create(&asker, request).await }))
+        .await
+        .unwrap();
     eventually("it ends", async || {
         let (delegation, _) = bed.bed.exchange.delegations.get(&who, lead, made.delegation.id).await.unwrap();
         delegation.state == DelegationState::Completed
@@ -301,11 +302,8 @@ async fn a_cancelled_task_aborts_its_run(engine: Engine) {
     eventually("it is being answered", async || !bed.bed.task(&accepted).await.artifacts.is_empty()).await;
     let (exchange, who, id) = (bed.bed.exchange.clone(), bed.who().clone(), accepted.task.id);
     let workspace_id = row.id;
-    let cancelled = bed
-        .bed
-        .inside(async move { exchange.messages.cancel_task(&who, workspace_id, id).await })
-        .await
-        .unwrap();
+    let cancel = async move { exchange.messages.cancel_task(&who, workspace_id, id).await };
+    let cancelled = Box::pin(bed.bed.inside(cancel)).await.unwrap();
     assert_eq!(cancelled.state, TaskState::Cancelled);
     let name = sessions_of(&bed, &row).await.remove(0);
     let session = bed.wait(&name, "failed").await;
@@ -320,7 +318,7 @@ async fn a_task_that_waits_is_cancelled_once(engine: Engine) {
     bed.bed.task_in(&accepted, TaskState::InputRequired).await;
     let (exchange, who, task) = (bed.bed.exchange.clone(), bed.who().clone(), accepted.task.clone());
     let cancel = async move { exchange.messages.cancel_task(&who, task.workspace_id, task.id).await };
-    assert_eq!(bed.bed.inside(cancel).await.unwrap().state, TaskState::Cancelled);
+    assert_eq!(Box::pin(bed.bed.inside(cancel)).await.unwrap().state, TaskState::Cancelled);
     let name = sessions_of(&bed, &row).await.remove(0);
     bed.wait(&name, "failed").await;
     assert_eq!(bed.bed.waiting(row.id).await, 0, "nobody follows what was cancelled");
@@ -460,7 +458,7 @@ async fn a_session_that_works_makes_its_workspace_busy_and_sleep_counts_from_its
     assert_eq!((busy.current_task.as_deref(), busy.idle_deadline), (Some("go on"), None));
     let (exchange, who, task) = (bed.bed.exchange.clone(), bed.who().clone(), accepted.task);
     let cancel = async move { exchange.messages.cancel_task(&who, task.workspace_id, task.id).await };
-    bed.bed.inside(cancel).await.unwrap();
+    Box::pin(bed.bed.inside(cancel)).await.unwrap();
     eventually("it is idle", async || vitals().await.active_tasks == 0).await;
     assert!(vitals().await.idle_deadline.is_some(), "it may sleep");
 }

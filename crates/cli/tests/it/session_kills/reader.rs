@@ -125,6 +125,9 @@ fn count_sessions(database: &Connection, counts: &mut Counts) {
     }
 }
 
+/// How a message ended: its state, the step it was delivered with, and why it was dropped.
+type StoredEnd = (String, Option<i64>, Option<String>);
+
 /// What was accepted is there, once, and was delivered in a step or dropped for a reason.
 fn count_messages(database: &Connection, stories: &[Story], counts: &mut Counts) {
     let sql = "SELECT id, session_id, state, step, drop_reason FROM session_messages";
@@ -132,8 +135,7 @@ fn count_messages(database: &Connection, stories: &[Story], counts: &mut Counts)
         let ended: (String, Option<i64>, Option<String>) = (row.get(2)?, row.get(3)?, row.get(4)?);
         Ok((row.get::<_, String>(0)?, (row.get::<_, String>(1)?, ended)))
     };
-    let stored: BTreeMap<String, (String, (String, Option<i64>, Option<String>))> =
-        rows(database, sql, read).into_iter().collect();
+    let stored: BTreeMap<String, (String, StoredEnd)> = rows(database, sql, read).into_iter().collect();
     let accepted: BTreeSet<&String> = stories.iter().flat_map(|story| &story.accepted).collect();
     counts.messages = accepted.len();
     for story in stories {
