@@ -38,6 +38,8 @@ use crate::streams::Streams;
 use crate::tools::Tools;
 pub(crate) use history::History;
 use owner::Owner;
+use pruning::Pruning;
+use workspaces::WorkspaceWatch;
 
 const BATCH: u32 = 64;
 /// How soon the next look follows one that found as much as it takes.
@@ -98,12 +100,12 @@ impl Engine {
             engine.end_leases_of_the_dead().await;
             engine.look_again_and_again().await;
         });
-        let engine = self.clone();
+        let watch = WorkspaceWatch(self.clone());
         let span = tracing::info_span!("agent.engine.follow_workspaces");
-        self.0.context.spawn(span, async move { engine.follow_workspaces().await });
-        let engine = self.clone();
+        self.0.context.spawn(span, async move { watch.run().await });
+        let pruning = Pruning::new(self.0.context.clone(), self.0.config);
         let span = tracing::info_span!("agent.engine.prune");
-        self.0.context.spawn(span, async move { engine.prune_again_and_again().await });
+        self.0.context.spawn(span, async move { pruning.run().await });
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -152,6 +154,11 @@ impl Engine {
         let span = tracing::info_span!("agent.engine.look_at", session.id = %id);
         self.0.streams.nudge(id);
         self.0.context.spawn(span, async move { engine.look_at_again(id).await });
+    }
+
+    /// A session began or ceased to work: its workspace is looked at soon.
+    fn note_moved(&self, id: WorkspaceId) {
+        self.0.moved.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
     /// How many sessions this process works on now.
@@ -225,7 +232,7 @@ impl Engine {
             Ok(Some(changed)) => {
                 self.owned().insert(id, Arc::clone(&bell));
                 self.tell(&changed);
-                self.wake_workspace_of(&changed.open.session);
+                workspaces::wake_workspace_of(self, &changed.open.session);
                 Owner::new(self.clone(), bell, changed).run().await;
                 self.owned().remove(&id);
                 self.look_at_again(id).await;
@@ -303,7 +310,7 @@ impl Engine {
 
     /// Takes up sessions whose time has come, and those that nobody works on. True if there may be more.
     async fn look_once(&self) -> Result<bool, Error> {
-        self.note_sessions().await;
+        workspaces::note_sessions(self).await;
         let now = self.0.context.now();
         let read = move |tx: &mut dyn warren_store::ReadTx| {
             Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))

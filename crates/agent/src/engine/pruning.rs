@@ -1,9 +1,9 @@
 //! Rows that nobody needs any more: old entries of streams, and keys that count no more (A60).
 
-use warren_service::Error;
+use warren_service::{Context, Error};
 use warren_store::WriteTx;
 
-use super::Engine;
+use crate::config::Config;
 use crate::sessions::KEY_MS;
 
 /// Rows of one transaction, so that nobody waits long for it.
@@ -11,12 +11,23 @@ const BATCH: u32 = 500;
 /// Batches of one round; the rest waits for the next.
 const MOST_BATCHES: u32 = 200;
 
-impl Engine {
-    pub(super) async fn prune_again_and_again(&self) {
+/// Removes old rows, in the background.
+#[derive(Debug)]
+pub(super) struct Pruning {
+    context: Context,
+    config: Config,
+}
+
+impl Pruning {
+    pub(super) fn new(context: Context, config: Config) -> Self {
+        Self { context, config }
+    }
+
+    pub(super) async fn run(&self) {
         loop {
             tokio::select! {
-                () = tokio::time::sleep(self.0.config.prune_every) => {}
-                () = self.0.context.stopping().cancelled() => return,
+                () = tokio::time::sleep(self.config.prune_every) => {}
+                () = self.context.stopping().cancelled() => return,
             }
             match self.prune_once().await {
                 Ok(0) => {}
@@ -28,8 +39,8 @@ impl Engine {
 
     /// Removes what is old. Returns how many rows that were.
     async fn prune_once(&self) -> Result<u64, Error> {
-        let now = self.0.context.now();
-        let kept = i64::try_from(self.0.config.keep_stream.as_millis()).unwrap_or(i64::MAX);
+        let now = self.context.now();
+        let kept = i64::try_from(self.config.keep_stream.as_millis()).unwrap_or(i64::MAX);
         let (old, forgotten) = (now.plus_ms(kept.saturating_neg()), now.plus_ms(-KEY_MS));
         let stream = self.prune(move |tx| Ok(tx.prune_stream(old, BATCH)?)).await?;
         let keys = self.prune(move |tx| Ok(tx.prune_session_keys(forgotten, BATCH)?)).await?;
@@ -42,9 +53,9 @@ impl Engine {
     {
         let mut rows = 0;
         for _ in 0..MOST_BATCHES {
-            let removed = self.store().write(batch).await?;
+            let removed = self.context.store().write(batch).await?;
             rows += removed;
-            if removed < u64::from(BATCH) || self.0.context.is_stopping() {
+            if removed < u64::from(BATCH) || self.context.is_stopping() {
                 break;
             }
         }

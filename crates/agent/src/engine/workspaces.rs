@@ -20,42 +20,41 @@ use crate::commit::Change;
 const PACE: Duration = Duration::from_millis(20);
 const PAGE: u32 = 500;
 
-impl Engine {
-    /// A session that has work to do, and whose workspace sleeps: it is woken, as for a message (F7).
-    pub(super) fn wake_workspace_of(&self, session: &Session) {
-        if !matches!(&session.phase, Phase::Suspended { by: Suspension::Workspace, .. }) {
-            return;
+/// A session that has work to do, and whose workspace sleeps: it is woken, as for a message (F7).
+pub(super) fn wake_workspace_of(engine: &Engine, session: &Session) {
+    if !matches!(&session.phase, Phase::Suspended { by: Suspension::Workspace, .. }) {
+        return;
+    }
+    let (fleet, id) = (engine.0.fleet.clone(), session.workspace_id);
+    let span = tracing::info_span!("agent.engine.wake_workspace", workspace.id = %id);
+    engine.0.context.spawn(span, async move {
+        if let Err(error) = fleet.lifecycle.wake_for_message(id, &Principal::workspace(id)).await {
+            tracing::warn!(%error, "a workspace could not be woken for its session");
         }
-        let (fleet, id) = (self.0.fleet.clone(), session.workspace_id);
-        let span = tracing::info_span!("agent.engine.wake_workspace", workspace.id = %id);
-        self.0.context.spawn(span, async move {
-            if let Err(error) = fleet.lifecycle.wake_for_message(id, &Principal::workspace(id)).await {
-                tracing::warn!(%error, "a workspace could not be woken for its session");
-            }
-        });
-    }
+    });
+}
 
-    /// A session began or ceased to work: its workspace is looked at soon.
-    pub(super) fn note_moved(&self, id: WorkspaceId) {
-        self.0.moved.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
-    }
-
-    /// Tells the fleet how busy the workspaces are in which sessions began or ceased to work.
-    pub(super) async fn note_sessions(&self) {
-        let moved = std::mem::take(&mut *self.0.moved.lock().unwrap_or_else(PoisonError::into_inner));
-        for id in moved {
-            if let Err(error) = self.0.fleet.runtimes.note_sessions(id).await {
-                tracing::warn!(workspace.id = %id, %error, "how busy a workspace is could not be written");
-            }
+/// Tells the fleet how busy the workspaces are in which sessions began or ceased to work.
+pub(super) async fn note_sessions(engine: &Engine) {
+    let moved = std::mem::take(&mut *engine.0.moved.lock().unwrap_or_else(PoisonError::into_inner));
+    for id in moved {
+        if let Err(error) = engine.0.fleet.runtimes.note_sessions(id).await {
+            tracing::warn!(workspace.id = %id, %error, "how busy a workspace is could not be written");
         }
     }
+}
 
-    pub(super) async fn follow_workspaces(&self) {
-        let mut newest = self.store().newest_event();
+/// Follows what happens to workspaces, in the background.
+#[derive(Debug)]
+pub(super) struct WorkspaceWatch(pub(super) Engine);
+
+impl WorkspaceWatch {
+    pub(super) async fn run(&self) {
+        let mut newest = self.0.store().newest_event();
         let mut seen = *newest.borrow_and_update();
         loop {
             tokio::select! {
-                () = self.0.context.stopping().cancelled() => return,
+                () = self.0.0.context.stopping().cancelled() => return,
                 changed = newest.changed() => if changed.is_err() { return },
             }
             tokio::time::sleep(PACE).await;
@@ -70,7 +69,7 @@ impl Engine {
     async fn look_at_workspaces(&self, mut after: u64) -> Result<u64, Error> {
         loop {
             let query = EventQuery { after, org_id: None, workspace_id: None, limit: PAGE };
-            let page = self.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
+            let page = self.0.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
             let is_change =
                 |kind| matches!(kind, EventKind::WorkspaceStatusChanged | EventKind::WorkspaceRemoved);
             let changed = page.rows.iter().filter(|event| is_change(event.kind));
@@ -86,10 +85,10 @@ impl Engine {
 
     /// Tells the sessions of a workspace that it changed, as far as it matters to them.
     async fn look_at_workspace(&self, id: WorkspaceId) -> Result<(), Error> {
-        for session in self.store().read(move |tx| concerned(tx, id)).await? {
+        for session in self.0.store().read(move |tx| concerned(tx, id)).await? {
             let by = Principal::system("fleet");
-            let change = Change::new(session, self.0.context.now(), by, vec![Input::WorkspaceChanged]);
-            if let Err(error) = self.change(change).await {
+            let change = Change::new(session, self.0.0.context.now(), by, vec![Input::WorkspaceChanged]);
+            if let Err(error) = self.0.change(change).await {
                 tracing::warn!(session.id = %session, %error, "a session could not be told of its workspace");
             }
         }
