@@ -56,7 +56,7 @@ async function begin(workspace: Workspace, agent = "tour"): Promise<Session> {
   return session;
 }
 
-/** In a box: on the host, an agent runs no commands. */
+/** In a box, as a newcomer's first agent is. */
 const boxed = (name: string) => warren.create(name, { provider: { kind: "sandbox" } });
 
 const addressOf = ({ workspace_id, name }: Session, view = "") =>

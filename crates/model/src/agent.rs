@@ -6,7 +6,7 @@
 //! system: You help with the files of this workspace.
 //! policies:
 //!   - { tool: workspace_run, decision: ask }
-//! limits: { steps: 50, cost_micros: 2000000 }
+//! limits: { run: { steps: 50, cost_micros: 2000000 } }
 //! ```
 //!
 //! A definition is read strictly and checked before it runs. Its content has a hash; a session keeps the version that it
@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::document::{DocumentError, read_document};
 use crate::session::{BusyMode, ModelName, RunLimits};
 use crate::text_enum::text_enum;
+use crate::tool_name::check_user_tool_name;
 use crate::{OrgId, Principal, Timestamp, canonical_json};
 
 const MAX_SYSTEM_BYTES: usize = 256 << 10;
@@ -355,6 +356,9 @@ impl AgentDefinition {
             if !is_tool_name(&tool.name) {
                 return Some(format!("tools.client[{at}].name: expected 1 to 64 of A-Z, a-z, 0-9, `_`, `-`"));
             }
+            if let Err(reserved) = check_user_tool_name(&tool.name) {
+                return Some(format!("tools.client[{at}].name: {reserved}"));
+            }
             if self.tools.client[..at].iter().any(|other| other.name == tool.name) {
                 return Some(format!("tools.client[{at}].name: two tools have the same name"));
             }
@@ -455,6 +459,16 @@ mod tests {
             ("model", json!("claude"), "model: a model is written"),
             ("name", json!("No Way"), "name: an agent's name"),
             ("tools", json!({ "client": [{ "name": "a b", "description": "" }] }), "tools.client[0].name"),
+            (
+                "tools",
+                json!({ "client": [{ "name": "workspace_rm", "description": "" }] }),
+                "tools.client[0].name: a tool's name may not begin with `workspace_`",
+            ),
+            (
+                "tools",
+                json!({ "client": [{ "name": "ask_user", "description": "" }] }),
+                "tools.client[0].name: `ask_user` is a tool of Warren's own",
+            ),
             ("policies", json!([{ "tool": "", "decision": "ask" }]), "policies[0].tool"),
             ("policies", json!([{ "tool": "x", "decision": "maybe" }]), "policies[0].decision"),
             ("state", json!({ "n": { "merge": "increment", "initial": "x" } }), "state.n.initial"),

@@ -35,6 +35,7 @@ mod text_enum;
 mod time;
 mod token;
 mod tool;
+mod tool_name;
 mod tool_rule;
 mod vitals;
 mod webhook;

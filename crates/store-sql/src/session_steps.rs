@@ -229,6 +229,8 @@ struct Detail<'a> {
     notices: Cow<'a, [String]>,
     #[serde(default, skip_serializing_if = "is_zero")]
     attempt: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failed_attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked_under: Option<u64>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -271,6 +273,7 @@ impl<'a> StepRow<'a> {
             messages,
             notices,
             attempt,
+            failed_attempts,
             asked_under,
             model_index,
             resume_token,
@@ -290,6 +293,7 @@ impl<'a> StepRow<'a> {
             messages: messages.into(),
             notices: notices.into(),
             attempt: *attempt,
+            failed_attempts: *failed_attempts,
             asked_under: *asked_under,
             model_index: *model_index,
             resume_token: resume_token.as_ref().map(Cow::Borrowed),
@@ -322,6 +326,7 @@ impl<'a> StepRow<'a> {
             messages: detail.messages.into_owned(),
             notices: detail.notices.into_owned(),
             attempt: detail.attempt,
+            failed_attempts: detail.failed_attempts,
             asked_under: detail.asked_under,
             model_index: detail.model_index,
             resume_token: detail.resume_token.map(Cow::into_owned),

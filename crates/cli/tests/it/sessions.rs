@@ -551,7 +551,7 @@ fn a_run_that_used_up_its_limits_goes_on_with_others() {
 
 // S12, A32: Ctrl-C while the model speaks
 #[test]
-fn ctrl_c_stops_a_run_in_the_middle_and_a_second_one_leaves_it() {
+fn ctrl_c_stops_a_run_in_the_middle_and_it_can_be_resumed() {
     let machine = Machine::new();
     let slow = "turns:\n  - text: \"Once upon a time there was a very long story.\"\n    delay_ms: 1000\n";
     let _server = start_with_scripts(&machine, &[("slow", slow)]);

@@ -385,6 +385,8 @@ pub struct Step {
     pub notices: Vec<String>,
     /// How often the model was asked.
     pub attempt: u32,
+    /// How often in a row the model that is asked now gave no usable answer. A crash of Warren's own does not count.
+    pub failed_attempts: u32,
     /// The epoch of the lease under which the latest attempt was begun; absent once it has ended.
     pub asked_under: Option<u64>,
     /// Which of the agent's models is asked: 0 is the first, others are its fallbacks.

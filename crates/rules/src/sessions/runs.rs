@@ -86,6 +86,7 @@ impl Change<'_> {
             messages: Vec::new(),
             notices,
             attempt: 0,
+            failed_attempts: 0,
             asked_under: None,
             model_index: 0,
             resume_token: None,
@@ -268,11 +269,10 @@ impl Change<'_> {
         if failure.was_resumed {
             open.resume_token = None;
         }
-        // Tries are never numbered anew, so that a late answer to an earlier one is told from the latest.
-        let most = (open.model_index + 1).saturating_mul(MAX_ATTEMPTS);
+        open.failed_attempts += 1;
         match failure.trouble {
-            ModelTrouble::Passing { after_ms } if open.attempt < most => {
-                let retry = MAX_ATTEMPTS.saturating_sub(most - open.attempt).saturating_sub(1);
+            ModelTrouble::Passing { after_ms } if open.failed_attempts < MAX_ATTEMPTS => {
+                let retry = open.failed_attempts - 1;
                 let wait = after_ms.unwrap_or_else(|| wait_ms(retry)).min(MAX_RETRY_WAIT_MS);
                 let wait = i64::try_from(wait).unwrap_or(i64::MAX);
                 let reason = format!("{}; it is asked again", failure.message);
@@ -281,6 +281,7 @@ impl Change<'_> {
             }
             _ if open.model_index + 1 < models => {
                 open.model_index += 1;
+                open.failed_attempts = 0;
                 open.resume_token = None;
             }
             trouble => {

@@ -106,6 +106,7 @@ pub(super) fn step(session_id: SessionId, number: u32) -> Step {
         messages: Vec::new(),
         notices: Vec::new(),
         attempt: 1,
+        failed_attempts: 0,
         asked_under: None,
         model_index: 0,
         resume_token: None,

@@ -25,6 +25,7 @@ pub async fn a_step_and_its_calls_come_back_as_they_were_written(store: Arc<dyn 
         phase: StepPhase::Asking,
         messages: vec![id(), id()],
         notices: vec!["you go in circles".into()],
+        failed_attempts: 2,
         asked_under: Some(3),
         resume_token: Some(json!({ "id": "r", "at": [1, null] })),
         blocks: Vec::new(),

@@ -9,7 +9,6 @@ mod arguments;
 mod commands;
 mod effect;
 mod files;
-mod names;
 mod schema;
 mod shown;
 #[cfg(test)]
@@ -26,7 +25,6 @@ use warren_rules::boxes::command_policy::{self, CommandRefusal};
 
 use self::arguments::Arguments;
 pub use self::effect::{ToolEffect, ToolOutput};
-pub use self::names::{RESERVED_PREFIXES, ReservedName, check_user_tool_name};
 pub use self::shown::OutputSink;
 use crate::registry::OperationError;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};

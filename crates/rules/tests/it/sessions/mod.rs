@@ -42,3 +42,9 @@ fn no_interleaving_breaks_a_session() {
     }
     assert!(asked > runs && crashes > runs / 4, "the world is too quiet: {asked} asked, {crashes} crashes");
 }
+
+// A4, A11
+#[test]
+fn crashes_of_warrens_own_use_up_no_try_of_the_model() {
+    assert!(World::new(1).is_asked_again_after_crashes(20));
+}

@@ -312,6 +312,26 @@ impl World {
         }
     }
 
+    /// Whether a model that stumbles is asked again after Warren itself crashed so often in the middle of asking it.
+    pub(crate) fn is_asked_again_after_crashes(&mut self, times: u32) -> bool {
+        self.say();
+        for _ in 0..times {
+            self.own();
+            self.crash();
+        }
+        self.own();
+        let Some(Effect::AskModel { step, attempt, .. }) = self.under_way.first() else { return false };
+        let failure = ModelFailure {
+            trouble: ModelTrouble::Passing { after_ms: None },
+            message: "overloaded".into(),
+            was_resumed: false,
+            usage: TokenUsage::default(),
+            cost_micros: 0,
+        };
+        self.owner_input(Input::AskFailed { step: *step, attempt: *attempt, failure });
+        matches!(self.open.session.phase, Phase::Suspended { by: Suspension::Timer, .. })
+    }
+
     /// One piece of work ends.
     fn work(&mut self) {
         if !self.has_owner || self.under_way.is_empty() {
