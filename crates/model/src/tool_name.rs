@@ -33,7 +33,15 @@ mod tests {
     // W63
     #[test]
     fn reserved_prefixes_are_refused_and_their_neighbours_are_not() {
-        for name in ["workspace_run", "workspace_", "subagent__x", "companion__x", "skill_a", "Workspace_x", "Ask_User"] {
+        for name in [
+            "workspace_run",
+            "workspace_",
+            "subagent__x",
+            "companion__x",
+            "skill_a",
+            "Workspace_x",
+            "Ask_User",
+        ] {
             assert!(check_user_tool_name(name).is_err(), "{name}");
         }
         for name in ["", "workspace", "my_workspace_run", "subagent_x", "companion", "skills", "wörkspace_x"]

@@ -32,8 +32,8 @@ pub(crate) use runner::RunnerArguments;
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use session::{
-    AnswerArguments, DecisionArguments, ListSessionsArguments, ResumeArguments, SendMode, SessionCommand,
-    StopArguments,
+    AnswerArguments, DecisionArguments, ListSessionsArguments, RememberScope, ResumeArguments, SendMode,
+    SessionCommand, StopArguments,
 };
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};

@@ -49,6 +49,15 @@ pub(crate) enum SessionCommand {
         /// Run it with these arguments instead, a JSON object; both are kept
         #[arg(long, value_name = "JSON", conflicts_with = "all")]
         arguments: Option<String>,
+        /// Allow calls of this tool from now on without asking
+        #[arg(long, value_name = "WHERE")]
+        remember: Option<RememberScope>,
+    },
+    /// List the rules about tool calls that people made, or revoke one
+    Rules {
+        /// The id of the rule to revoke
+        #[arg(long, value_name = "ID")]
+        revoke: Option<String>,
     },
     /// Deny a tool call that waits for a decision; the agent is told and goes on
     Deny {
@@ -195,4 +204,24 @@ pub(crate) enum SendMode {
     Interrupt,
     /// It is refused
     Reject,
+}
+
+/// Where a remembered decision counts.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum RememberScope {
+    Session,
+    Workspace,
+    Agent,
+    Org,
+}
+
+impl From<RememberScope> for warren_api::ToolRuleScope {
+    fn from(scope: RememberScope) -> Self {
+        match scope {
+            RememberScope::Session => Self::Session,
+            RememberScope::Workspace => Self::Workspace,
+            RememberScope::Agent => Self::Agent,
+            RememberScope::Org => Self::Org,
+        }
+    }
 }

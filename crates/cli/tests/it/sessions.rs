@@ -189,7 +189,7 @@ fn in_a_terminal_the_person_is_asked_and_typed_answers_count() {
     pty.see(PROMPT);
     assert!(pty.screen().contains("May it? workspace_rm hello.txt  (it deletes files)"), "{}", pty.screen());
     pty.type_in("what\r");
-    pty.see("Type y, n, e or q.");
+    pty.see("Type y, a, n, e or q.");
     pty.type_in("e {\"path\":\r");
     pty.see("That is no JSON");
     pty.type_in("y\r");
@@ -197,6 +197,46 @@ fn in_a_terminal_the_person_is_asked_and_typed_answers_count() {
     assert_eq!(pty.wait(), Some(0), "{}", pty.screen());
     let told = pty.screen();
     assert!(told.contains("completed · 4 steps") && told.contains("\u{1b}[2m"), "{told}");
+}
+
+// S12, A23: "always" makes a rule for the session, which can be revoked
+#[test]
+fn always_is_asked_once_a_session_and_can_be_revoked() {
+    let machine = Machine::new();
+    let script = r#"
+turns:
+  - calls: [{ tool: workspace_ls, arguments: { path: "" } }]
+  - calls: [{ tool: workspace_ls, arguments: { path: "" } }]
+  - text: "looked twice"
+  - calls: [{ tool: workspace_ls, arguments: { path: "" } }]
+  - text: "looked again"
+"#;
+    let _server = start_with_scripts(&machine, &[("twice", script)]);
+    let agent = "name: careful\nmodel: scripted/twice\npolicies: [{ tool: workspace_ls, decision: ask }]\n";
+    let file = machine.path().join("careful.yaml");
+    std::fs::write(&file, agent).unwrap();
+    let file = file.display().to_string();
+    machine.run(&["ws", "create", "here", "--provider", "memory"]).expect_ok();
+    let run = ["run", "look", "--agent", &file, "--workspace", "here", "--session", "s"];
+    let mut pty = Pty::spawn(&machine.command(&run), 40, 120);
+    pty.see(PROMPT);
+    pty.type_in("a\r");
+    pty.see("looked twice");
+    assert_eq!(pty.wait(), Some(0), "{}", pty.screen());
+    assert_eq!(pty.screen().matches("May it?").count(), 1, "{}", pty.screen());
+
+    let rules = machine.run(&["session", "rules"]).expect_ok();
+    assert!(rules.text().contains("workspace_ls") && rules.text().contains("session "), "{rules:?}");
+    let rules = machine.run(&["session", "rules", "--json"]).expect_ok();
+    let id = serde_json::from_str::<Value>(&rules.text()).unwrap()[0]["id"].as_str().unwrap().to_owned();
+    machine.run(&["session", "rules", "--revoke", &id]).expect_ok();
+    let asked = machine.run(&["session", "send", "s", "once more"]);
+    assert!(asked.code.is_some(), "{asked:?}");
+    let waits = machine.run(&["session", "follow", "s"]);
+    assert_eq!(waits.code, Some(WAITING), "it is asked again: {waits:?}");
+    machine.run(&["session", "approve", "s", "--remember", "workspace"]).expect_ok();
+    let done = machine.run(&["session", "follow", "s"]).expect_ok();
+    assert!(done.text().contains("looked again"), "{done:?}");
 }
 
 // S12: what was typed before the question is no answer to it

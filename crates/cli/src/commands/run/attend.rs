@@ -9,7 +9,7 @@
 //! The truth is asked of the server whenever something is to be decided: an entry may be old by the time it is read, and
 //! somebody else may have answered.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use warren_api::client::Client;
 use warren_api::{
-    Approval, ApprovalState, CallDecision, DecideCall, PendingWork, Session, SessionEntry,
-    SessionMessageState, SessionStatus, StopRun, SuspendedBy,
+    Approval, ApprovalState, CallDecision, DecideCall, PendingWork, RememberDecision, Session, SessionEntry,
+    SessionMessageState, SessionStatus, StopRun, SuspendedBy, ToolRuleScope,
 };
 use warren_model::ErrorCode;
 
@@ -263,10 +263,27 @@ impl Attendance<'_> {
         note: Option<String>,
         arguments: Option<Value>,
     ) -> Outcome<()> {
-        let decision =
-            DecideCall { approval_id: approval.id.clone(), decision, note, arguments, remember: None };
+        let approval_id = approval.id.clone();
+        self.send(&DecideCall { approval_id, decision, note, arguments, remember: None }).await
+    }
+
+    /// Approves, and nobody is asked about this tool again in this session.
+    pub(super) async fn allow_always(&mut self, approval: &Approval) -> Outcome<()> {
+        let scope = ToolRuleScope::Session;
+        let remember = RememberDecision { scope, arguments: BTreeMap::new(), expires_in_seconds: None };
+        self.send(&DecideCall {
+            approval_id: approval.id.clone(),
+            decision: CallDecision::Approve,
+            note: None,
+            arguments: None,
+            remember: Some(remember),
+        })
+        .await
+    }
+
+    async fn send(&mut self, decision: &DecideCall) -> Outcome<()> {
         let decided =
-            self.link.ask(async |client, session| client.decide_call(session, &decision).await).await;
+            self.link.ask(async |client, session| client.decide_call(session, decision).await).await;
         self.unless_over(decided.map(drop))
     }
 

@@ -41,7 +41,7 @@ impl Attendance<'_> {
         }
         let call_id = approval.call.as_ref().map_or("", |call| call.call_id.as_str());
         loop {
-            let prompt = "  y approve · n deny · e edit the arguments · q leave it waiting > ";
+            let prompt = "  y approve · a always in this session · n deny · e edit the arguments · q leave it waiting > ";
             let line = match self.ask(prompt, call_id).await? {
                 Asked::Answered(line) => line,
                 Asked::Over => {
@@ -56,6 +56,10 @@ impl Attendance<'_> {
             match word {
                 "y" | "Y" | "yes" => {
                     self.decide(approval, CallDecision::Approve, rest, None).await?;
+                    return Ok(Next::GoOn);
+                }
+                "a" | "A" | "always" => {
+                    self.allow_always(approval).await?;
                     return Ok(Next::GoOn);
                 }
                 "n" | "N" | "no" => {
@@ -81,7 +85,7 @@ impl Attendance<'_> {
                     }
                 }
                 "q" | "Q" | "quit" => return Ok(Next::Leave),
-                _ => self.screen.talk("  Type y, n, e or q.")?,
+                _ => self.screen.talk("  Type y, a, n, e or q.")?,
             }
         }
     }

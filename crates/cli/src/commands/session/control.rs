@@ -2,11 +2,14 @@
 
 use serde_json::Value;
 use warren_api::client::Client;
-use warren_api::{Approval, CallDecision, DecideCall, PendingWork, SessionStatus, StopRun, SubmitToolResult};
+use warren_api::{
+    Approval, CallDecision, DecideCall, PendingWork, RememberDecision, SessionStatus, StopRun,
+    SubmitToolResult,
+};
 use warren_model::ErrorCode;
 
 use super::tell;
-use crate::arguments::{AnswerArguments, DecisionArguments, StopArguments};
+use crate::arguments::{AnswerArguments, DecisionArguments, RememberScope, StopArguments};
 use crate::commands::facts::word;
 use crate::commands::run::{standard_input, waits};
 use crate::context::Context;
@@ -17,25 +20,39 @@ pub(super) async fn approve(
     client: &Client,
     which: &DecisionArguments,
     arguments: Option<&str>,
+    remember: Option<RememberScope>,
 ) -> Outcome<()> {
     let arguments = arguments.map(|text| parse_json("--arguments", text)).transpose()?;
     if arguments.as_ref().is_some_and(|arguments| !arguments.is_object()) {
         let problem = "--arguments: a JSON object is expected";
         return Err(Report::new(ErrorCode::InvalidUsage).because(problem).into());
     }
-    decide(context, client, which, CallDecision::Approve, arguments).await
+    let of_scope = |scope: RememberScope| RememberDecision {
+        scope: scope.into(),
+        arguments: Default::default(),
+        expires_in_seconds: None,
+    };
+    let answer = Answer { decision: CallDecision::Approve, arguments, remember: remember.map(of_scope) };
+    decide(context, client, which, answer).await
 }
 
 pub(super) async fn deny(context: &Context, client: &Client, which: &DecisionArguments) -> Outcome<()> {
-    decide(context, client, which, CallDecision::Deny, None).await
+    let answer = Answer { decision: CallDecision::Deny, arguments: None, remember: None };
+    decide(context, client, which, answer).await
+}
+
+/// What is decided.
+struct Answer {
+    decision: CallDecision,
+    arguments: Option<Value>,
+    remember: Option<RememberDecision>,
 }
 
 async fn decide(
     context: &Context,
     client: &Client,
     which: &DecisionArguments,
-    decision: CallDecision,
-    arguments: Option<Value>,
+    answer: Answer,
 ) -> Outcome<()> {
     let ids = match &which.approval {
         Some(id) => vec![id.clone()],
@@ -51,10 +68,10 @@ async fn decide(
     for approval_id in ids {
         let decision = DecideCall {
             approval_id,
-            decision,
+            decision: answer.decision,
             note: which.note.clone(),
-            arguments: arguments.clone(),
-            remember: None,
+            arguments: answer.arguments.clone(),
+            remember: answer.remember.clone(),
         };
         decided.push(client.decide_call(&which.session, &decision).await?);
     }

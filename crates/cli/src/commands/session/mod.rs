@@ -1,6 +1,7 @@
 //! `warren session`: durable conversations with agents.
 
 mod control;
+mod rules;
 mod show;
 
 use serde_json::json;
@@ -35,9 +36,11 @@ pub(crate) async fn run(context: &Context, command: SessionCommand) -> Outcome<E
         SessionCommand::Cancel { session, message } => {
             tell_message(context, &client.cancel_session_message(&session, &message).await?)?;
         }
-        SessionCommand::Approve { which, arguments } => {
-            control::approve(context, &client, &which, arguments.as_deref()).await?;
+        SessionCommand::Approve { which, arguments, remember } => {
+            control::approve(context, &client, &which, arguments.as_deref(), remember).await?;
         }
+        SessionCommand::Rules { revoke: None } => rules::list(context, &client).await?,
+        SessionCommand::Rules { revoke: Some(id) } => rules::revoke(context, &client, &id).await?,
         SessionCommand::Deny { which } => control::deny(context, &client, &which).await?,
         SessionCommand::Answer(arguments) => control::answer(context, &client, arguments).await?,
         SessionCommand::Interrupt(arguments) => control::interrupt(context, &client, &arguments).await?,
