@@ -123,8 +123,8 @@ pub(crate) struct CreateArguments {
     /// The workspace above it, by id or name
     #[arg(long, value_name = "WORKSPACE")]
     pub(crate) parent: Option<String>,
-    /// What runs its agent: `resident` (a program in it), `external` (elsewhere) or `hosted` (no agent yet: messages to it
-    /// are refused)
+    /// What runs its agent: `hosted` (Warren, with --agent or --model), `resident` (a program in it) or `external`
+    /// (elsewhere)
     #[arg(long, value_name = "RUNTIME")]
     pub(crate) runtime: Option<String>,
     /// The stored agent that Warren runs in it (runtime `hosted`)

@@ -55,7 +55,7 @@ fn an_agent_file_is_written_checked_and_run_without_a_key() {
     for told in [
         "(sandbox) is ready.",
         "→ workspace_write_file hello.txt\n✓ workspace_write_file hello.txt",
-        "✓ workspace_run cat hello.txt\n  Hello from your first agent.\n",
+        "→ workspace_run cat hello.txt\nHello from your first agent.\n✓ workspace_run cat hello.txt\n",
         "✓ approved: workspace_rm hello.txt\n",
         "● completed · 4 steps · ",
         "warren ws rm run-",

@@ -145,7 +145,8 @@ async fn a_read_only_token_changes_nothing() {
     let bundle = warren.get(&format!("/api/v1/workspaces/{id}/bundle")).await.json();
     for (method, route, path) in routes(&id) {
         // What has an id of its own that is no workspace's is asked for in the matrix of routes and credentials.
-        let elsewhere = ["/api/v1/schedules/", "/api/v1/approvals/", "/api/v1/sessions/"];
+        let elsewhere =
+            ["/api/v1/schedules/", "/api/v1/approvals/", "/api/v1/sessions/", "/api/v1/tool-rules/"];
         let is_elsewhere = elsewhere.iter().any(|head| route.starts_with(head));
         if method == "GET" || is_public(&method, &route) || route == "/api/v1/sign-in" || is_elsewhere {
             continue;
@@ -168,6 +169,7 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("approvals") => json!({ "action": "a", "reason": "r" }),
             route if route.contains("/memory/") => json!({ "value": "x" }),
             "/api/v1/bundles" => json!({ "bundle": bundle }),
+            "/api/v1/tool-rules" => json!({ "tool": "x", "decision": "allow" }),
             "/api/v1/webhooks" => json!({ "name": "x", "url": "https://93.184.215.14/" }),
             "/api/v1/webhooks/{id}" => json!({ "is_active": false }),
             route if route.ends_with("/channels") => json!({ "name": "x" }),

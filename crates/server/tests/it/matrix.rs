@@ -415,7 +415,8 @@ impl Stage {
     /// A rule about the target's tool calls.
     async fn new_tool_rule(&self) -> String {
         let body = self.body("create_tool_rule").await.unwrap();
-        let made = self.warren.call("POST", "/api/v1/tool-rules").json(&body).send().await;
+        let made =
+            self.warren.call("POST", "/api/v1/tool-rules").token(&self.warren.token).json(&body).send().await;
         assert_eq!(made.status, 201, "{}", made.text());
         made.json()["id"].as_str().unwrap().to_owned()
     }
