@@ -32,7 +32,7 @@ export function useDecide(onDecided: (is: Decision["is"]) => void) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: ({ approval, is, note }: Decision) => {
-      const call = { params: { path: { id: approval.id } }, body: { note: note || null } };
+      const call = { params: { path: { id: approval.id } }, body: { note: note || null, remember: null } };
       return answer(
         is === "approve"
           ? api.POST("/api/v1/approvals/{id}/approve", call)

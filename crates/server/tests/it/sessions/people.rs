@@ -181,7 +181,7 @@ async fn an_approval_becomes_a_rule_that_can_be_revoked() {
     let denied = json!({ "approval_id": id, "decision": "deny", "remember": { "scope": "org" } });
     let path = format!("{session}/approvals");
     let refused = stage.warren.post(&path, &denied).await;
-    assert_eq!((refused.status, refused.code().as_str()), (400, "invalid_approval"), "{}", refused.text());
+    assert_eq!((refused.status, refused.code().as_str()), (422, "invalid_approval"), "{}", refused.text());
     assert_eq!(stage.warren.post(&path, &body).await.status, 200);
     stage.wait(&session, "completed").await;
     stage.put_file("gone.txt").await;
