@@ -235,7 +235,7 @@ turns:
     let waits = machine.run(&["session", "follow", "s"]);
     assert_eq!(waits.code, Some(WAITING), "it is asked again: {waits:?}");
     machine.run(&["session", "approve", "s", "--remember", "workspace"]).expect_ok();
-    let done = machine.run(&["session", "follow", "s"]).expect_ok();
+    let done = machine.run(&["session", "follow", "s", "--after", "0"]).expect_ok();
     assert!(done.text().contains("looked again"), "{done:?}");
 }
 

@@ -10,7 +10,7 @@ pub(super) enum Need {
     Oneself,
     /// A scope, in one's own org.
     InOrg(Scope),
-    /// A scope, and that the token to be ended is in one's own org.
+    /// A scope, and that the token or rule that the path names is in one's own org.
     OnToken(Scope),
     /// A deed in the workspace that the path names.
     On(Deed),
@@ -154,7 +154,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("deny", Need::On(Deed::Decide)),
     ("create_tool_rule", Need::On(Deed::Decide)),
     ("list_tool_rules", Need::InOrg(Scope::WorkspacesRead)),
-    ("show_tool_rule", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_tool_rule", Need::OnToken(Scope::WorkspacesRead)),
     ("revoke_tool_rule", Need::On(Deed::Decide)),
     ("list_templates", Need::InOrg(Scope::WorkspacesRead)),
     ("show_template", Need::InOrg(Scope::WorkspacesRead)),
