@@ -1,6 +1,8 @@
 //! People who use sessions, whatever happens to the server: each request is made again until it is answered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -170,7 +172,8 @@ impl Person {
     async fn use_session(&mut self, session: Session, first: &str, deeds: &[Deed]) -> Story {
         let name = session.name.clone();
         let mut story = Story { session_id: session.id.clone(), ..Story::default() };
-        let reading = tokio::spawn(follow(self.gate.clone(), name.clone()));
+        let is_done = Arc::new(AtomicBool::new(false));
+        let reading = tokio::spawn(follow(self.gate.clone(), name.clone(), Arc::clone(&is_done)));
         self.say(&mut story, &name, first, BusyMode::Queue).await;
         let mut deeds = deeds.iter().copied();
         let mut next = deeds.next();
@@ -200,6 +203,7 @@ impl Person {
                 }
             }
         }
+        is_done.store(true, Ordering::Release);
         story.entries = reading.await.unwrap();
         story
     }
@@ -293,8 +297,13 @@ impl Person {
     }
 }
 
-/// Reads a session's stream to its end, from where it was cut each time the server is killed.
-async fn follow(mut gate: watch::Receiver<Gate>, name: String) -> Vec<SessionEntry> {
+/// Reads a session's stream to its end, from where it was cut each time the server is killed. It has no end before the
+/// person is done: what they say to a session that has just ended begins another run.
+async fn follow(
+    mut gate: watch::Receiver<Gate>,
+    name: String,
+    is_done: Arc<AtomicBool>,
+) -> Vec<SessionEntry> {
     let mut entries: Vec<SessionEntry> = Vec::new();
     loop {
         let client = gate.borrow_and_update().client.clone();
@@ -307,10 +316,11 @@ async fn follow(mut gate: watch::Receiver<Gate>, name: String) -> Vec<SessionEnt
                 }
             }
         }
+        let was_done = is_done.load(Ordering::Acquire);
         if let Ok(session) = client.session(&name).await {
             let is_over = matches!(session.status, SessionStatus::Completed | SessionStatus::Failed);
             let last = entries.last().map_or(0, |entry| entry.sequence);
-            if is_over && last >= session.latest_sequence {
+            if was_done && is_over && last >= session.latest_sequence {
                 return entries;
             }
         }
