@@ -23,7 +23,8 @@ nextest() {
     match($0, /^ +[A-Z][A-Z0-9 -]* \[[ >]*[0-9.]+s\] (\( *[0-9]+\/[0-9]+\) )?/) {
       status = $1
       test = substr($0, RLENGTH + 1)
-      # `TRY 1 FAIL` of a test that has a second try is no verdict yet; `TRY 2 …` is.
+      # A failed try of a test that has another is no verdict yet: its place in the row is drawn as dashes, `(────)`.
+      if (index($0, "(─") > 0) next
       if (status == "TRY") { if ($2 == 1 && $3 != "PASS") next; status = $3 }
       if (status == "SLOW" || status == "TERMINATING" || test in seen) next
       seen[test] = 1
