@@ -26,6 +26,9 @@ pub(crate) const ASK_USER: &str = "ask_user";
 /// What the answer to a question has to look like.
 pub(crate) const ANSWER_SCHEMA: &str = "schema";
 
+/// The tool that runs a command to its end.
+const RUN: &str = "workspace_run";
+
 /// Tools of a workspace that change nothing, or leave the same behind however often they are called.
 const REPEATABLE: [&str; 7] = [
     "workspace_read_file",
@@ -50,6 +53,8 @@ pub(crate) struct Tools {
     tools: BTreeMap<String, Tool>,
     /// What the model is told about its workspace.
     workspace_prompt: String,
+    /// Whether a command that Warren lost sight of can be asked about.
+    keeps_commands: bool,
 }
 
 impl Tools {
@@ -63,6 +68,7 @@ impl Tools {
             for tool in catalog.tools.iter().filter(|tool| is_wanted(tool.name)) {
                 tools.add(tool.name, tool.description, tool.input_schema.clone(), ToolPlace::Workspace);
             }
+            tools.keeps_commands = catalog.keeps_commands;
             if !tools.tools.is_empty() {
                 tools.workspace_prompt.clone_from(&catalog.system_prompt);
             }
@@ -116,13 +122,12 @@ impl Tools {
         let is_idempotent = place == ToolPlace::Session || REPEATABLE.contains(&call.tool.as_str());
         ProposedCall {
             exclusive: exclusive(&call.tool, &arguments),
+            can_probe: self.keeps_commands && call.tool == RUN,
             tool: call.tool,
             place,
             arguments,
             problem,
             is_idempotent,
-            // A box ends with its owner, so that there is nobody to ask.
-            can_probe: false,
             approval_id,
         }
     }

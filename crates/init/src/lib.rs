@@ -20,7 +20,7 @@ pub use frame::{FrameError, FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES, encode, 
 pub use message::*;
 
 /// Both sides say theirs first; another major version is refused before anything is started.
-pub const PROTOCOL_VERSION: u16 = 3;
+pub const PROTOCOL_VERSION: u16 = 4;
 /// Where the workspace's files are in a box.
 pub const WORKSPACE_ROOT: &str = "/workspace";
 /// Output of one foreground command that may be under way before the owner has granted more (see `Call::Grant`).
@@ -35,5 +35,8 @@ pub const fn output_cost(bytes: usize) -> usize {
 
 /// Output of one background process that init keeps for those who ask later.
 pub const BACKGROUND_OUTPUT_BYTES: usize = 1 << 20;
+/// What init keeps of each output of a `Run` with a key.
+pub const KEPT_OUTPUT_BYTES: usize = 256 << 10;
+pub const MAX_KEY_BYTES: usize = 256;
 /// The largest piece of output or file contents in one frame.
 pub const MAX_PIECE_BYTES: usize = 64 << 10;

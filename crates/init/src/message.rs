@@ -30,6 +30,17 @@ pub enum Call {
         bytes: Vec<u8>,
         last: bool,
     },
+    /// Takes up the `Run` with this key that a former owner began. `CallAnswer::Attached`, then as for `Run`: what is kept
+    /// of its output, what is still to come, and its end. `UnknownNumber`: there is none; `Invalid`: somebody waits for it.
+    Attach {
+        #[serde(with = "serde_bytes")]
+        key: Vec<u8>,
+    },
+    /// Whether there is a `Run` with this key. Ends with `CallAnswer::Done`, or with `Failed(UnknownNumber)`.
+    FindRun {
+        #[serde(with = "serde_bytes")]
+        key: Vec<u8>,
+    },
     /// Ends the `Run` or `File(Watch)` with this id: its processes are killed, and its last reply follows.
     Cancel,
     /// A process that stays when the request ends. Ends with `CallAnswer::Started`.
@@ -85,6 +96,10 @@ pub struct Spawn {
     /// Killed after this; 0: no deadline.
     pub deadline_ms: u64,
     pub limits: SpawnLimits,
+    /// For a `Run` in a box that outlives its owner: by this name the next owner can take it up. It goes on without an owner
+    /// and is remembered for a while after its end. Empty: it ends with its owner.
+    #[serde(with = "serde_bytes")]
+    pub key: Vec<u8>,
 }
 
 /// Limits of each process (`setrlimit`); absent: as the box has it.
@@ -123,6 +138,11 @@ pub enum CallAnswer {
     },
     /// The end of a `Run`: all of its output was sent before, and no process of it is left.
     Exited(Exit),
+    /// The answer to `Attach`: so much of the beginning of its outputs is no longer kept. Output and end follow.
+    Attached {
+        missing_stdout: u64,
+        missing_stderr: u64,
+    },
     /// The number of a new process.
     Started {
         process: u32,

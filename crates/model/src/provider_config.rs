@@ -62,6 +62,14 @@ pub enum ProviderConfig {
 }
 
 impl ProviderConfig {
+    /// Whether its commands go on when Warren ends, and are found again afterwards.
+    pub const fn keeps_commands(&self) -> bool {
+        match self {
+            Self::Docker(config) => matches!(config.reuse, Reuse::Reconnect),
+            Self::Memory(_) | Self::Local(_) | Self::Sandbox(_) => false,
+        }
+    }
+
     pub const fn kind(&self) -> ProviderKind {
         match self {
             Self::Memory(_) => ProviderKind::Memory,

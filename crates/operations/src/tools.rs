@@ -7,8 +7,9 @@ use warren_fleet::Fleet;
 use warren_model::{CapabilitySet, Workspace as Row, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::Workspace;
+use warren_workspace::shell::CommandKey;
 use warren_workspace::tools::{
-    self, OutputSink, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolOutput,
+    self, CommandStart, OutputSink, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolOutput,
 };
 
 use crate::journal::{self, CommandRecord};
@@ -25,6 +26,16 @@ pub struct ToolCatalog {
     pub tools: Vec<ToolDefinition>,
     /// Empty where there is nothing to say.
     pub system_prompt: String,
+    /// Whether its commands go on when Warren ends and can be taken up afterwards.
+    pub keeps_commands: bool,
+}
+
+/// How a call is carried out, for those who may lose sight of it.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    /// Takes what a command writes while it runs.
+    pub output: Option<OutputSink>,
+    pub start: CommandStart,
 }
 
 /// What a model gets for a call.
@@ -60,6 +71,7 @@ impl Tools {
             capabilities,
             tools: tools::catalog(capabilities),
             system_prompt: tools::system_prompt(capabilities),
+            keeps_commands: row.spec.provider.keeps_commands(),
         })
     }
 
@@ -72,26 +84,31 @@ impl Tools {
         name: &str,
         arguments: Value,
     ) -> Result<ToolOutcome, Error> {
-        self.call_showing(who, id, name, arguments, None).await
+        self.call_with(who, id, name, arguments, CallOptions::default()).await
     }
 
-    /// The same, and shows what a command writes while it runs (A62). Dropped before its end, a command is ended.
+    /// The same, for whoever watches a command while it runs (A62) or may have to come back for it (A4). Dropped before its
+    /// end, a command is ended.
     #[tracing::instrument(name = "operations.tools.call", skip_all, fields(workspace.id = %id))]
-    pub async fn call_showing(
+    pub async fn call_with(
         &self,
         who: &Identity,
         id: WorkspaceId,
         name: &str,
         arguments: Value,
-        output: Option<OutputSink>,
+        options: CallOptions,
     ) -> Result<ToolOutcome, Error> {
+        let CallOptions { output, start } = options;
         let fleet = &self.fleet;
         let row = fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
-        fleet.budgets.check(&row).await?;
+        // What has begun is not begun again, so that it costs nothing more.
+        if !matches!(start, CommandStart::TakeUp(_)) {
+            fleet.budgets.check(&row).await?;
+        }
         let refusals = fleet.tool_refusals.log()?;
         let secrets = fleet.secrets.variables(&row).await?;
         let context = ToolContext::new(id, &row.spec.provider, row.spec.capabilities, refusals, secrets);
-        let context = ToolContext { output, ..context };
+        let context = ToolContext { output, start, ..context };
         match self.carry_out(who, &row, &context, name, arguments).await {
             Ok(answer) => Ok(ToolOutcome::Answered(answer)),
             Err(ToolError::Refused(refusal)) => Ok(ToolOutcome::Refused(ToolRefusal {
@@ -101,6 +118,20 @@ impl Tools {
             })),
             Err(error) => Err(Error::with_detail(error.code(), error.to_string())),
         }
+    }
+
+    /// Whether the workspace knows of a command that was begun with this key (A4).
+    #[tracing::instrument(name = "operations.tools.knows", skip_all, fields(workspace.id = %id))]
+    pub async fn knows(&self, who: &Identity, id: WorkspaceId, key: &CommandKey) -> Result<bool, Error> {
+        self.fleet.workspaces.usable(who, Action::UseWorkspace, id).await?;
+        let look = |workspace: Arc<dyn Workspace>| async move {
+            match workspace.shell() {
+                Some(shell) => shell.knows(key).await,
+                None => Ok(false),
+            }
+        };
+        let known: Result<bool, warren_workspace::Error> = self.fleet.registry.with(id, look).await;
+        known.map_err(|error| Error::with_detail(error.code(), error.to_string()))
     }
 
     async fn carry_out(

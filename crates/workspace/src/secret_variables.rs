@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::shell::{
-    Command, Dialog, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult, RunStream,
+    Command, CommandKey, Dialog, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult, RunStream,
     Shell, Signal, Start,
 };
 
@@ -83,6 +83,14 @@ impl SecretVariables {
         agent_words::mask_request(document, &self.0.redactor);
     }
 
+    fn mask_events(&self, events: RunStream) -> RunStream {
+        if self.0.redactor.is_idle() {
+            return events;
+        }
+        let mut masking = StreamMask::new(self.clone());
+        events.flat_map(move |event| stream::iter(masking.events(event))).boxed()
+    }
+
     fn mask_result(&self, result: RunResult) -> RunResult {
         let mask = |output: Output| Output { bytes: self.mask(output.bytes), ..output };
         RunResult { stdout: mask(result.stdout), stderr: mask(result.stderr), ..result }
@@ -105,11 +113,16 @@ impl Shell for GuardedShell<'_> {
 
     async fn stream(&self, command: Command) -> Result<RunStream, Error> {
         let events = self.shell.stream(self.secrets.complete(command)).await?;
-        if self.secrets.0.redactor.is_idle() {
-            return Ok(events);
-        }
-        let mut masking = StreamMask::new(self.secrets.clone());
-        Ok(events.flat_map(move |event| stream::iter(masking.events(event))).boxed())
+        Ok(self.secrets.mask_events(events))
+    }
+
+    async fn attach(&self, key: &CommandKey) -> Result<Option<RunStream>, Error> {
+        let events = self.shell.attach(key).await?;
+        Ok(events.map(|events| self.secrets.mask_events(events)))
+    }
+
+    async fn knows(&self, key: &CommandKey) -> Result<bool, Error> {
+        self.shell.knows(key).await
     }
 
     async fn start(&self, start: Start) -> Result<ProcessInfo, Error> {

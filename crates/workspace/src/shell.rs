@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::Stream;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Timestamp};
 
 /// Which variables a caller may set for a command; one rule for every provider.
@@ -24,6 +25,15 @@ pub trait Shell: Send + Sync + std::fmt::Debug {
     async fn run(&self, command: Command) -> Result<RunResult, Error>;
     /// The same with output as it comes. Dropping the stream kills the process group.
     async fn stream(&self, command: Command) -> Result<RunStream, Error>;
+    /// Goes on with a command that was begun with this key, by this process or by one before it: what is kept of its output,
+    /// what is still to come, and its end. Absent: nothing is known of it. Dropping the stream kills the command.
+    async fn attach(&self, _key: &CommandKey) -> Result<Option<RunStream>, Error> {
+        Ok(None)
+    }
+    /// Whether a command with this key runs here or has ended here.
+    async fn knows(&self, _key: &CommandKey) -> Result<bool, Error> {
+        Ok(false)
+    }
     /// Starts a process that outlives the request.
     async fn start(&self, start: Start) -> Result<ProcessInfo, Error>;
     /// Output from `offset` on, at most `max_bytes`, waiting up to `wait_ms` for something new.
@@ -77,7 +87,26 @@ pub struct Command {
     pub timeout_ms: Option<u64>,
     /// Keep the whole output in this file of the workspace (W31).
     pub spill_to: Option<WorkspacePath>,
+    /// Where the place outlives Warren, the command does too and can be taken up by this key (A4).
+    pub key: Option<CommandKey>,
 }
+
+/// The name of one command, for those who may have to come back for it.
+#[derive(Debug, Clone)]
+pub struct CommandKey {
+    /// No other command of the workspace has it.
+    pub name: String,
+    /// Once cancelled, a command that is dropped is left running: Warren stops, and somebody will come back.
+    pub leave: CancellationToken,
+}
+
+impl PartialEq for CommandKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for CommandKey {}
 
 impl Command {
     pub fn argv<I: IntoIterator<Item = S>, S: Into<String>>(words: I) -> Self {
@@ -90,7 +119,8 @@ impl Command {
 
     fn new(invocation: Invocation) -> Self {
         let cwd = WorkspacePath::root();
-        Self { invocation, cwd, env: BTreeMap::new(), stdin: Bytes::new(), timeout_ms: None, spill_to: None }
+        let (env, stdin) = (BTreeMap::new(), Bytes::new());
+        Self { invocation, cwd, env, stdin, timeout_ms: None, spill_to: None, key: None }
     }
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use warren_model::session::{CallOutcome, StreamItem, ToolCall, ToolPlace, ToolResult};
-use warren_operations::{OutputSink, ToolOutcome};
+use warren_model::{ErrorCode, Timestamp};
+use warren_operations::{CallOptions, CommandKey, CommandStart, OutputSink, ToolOutcome};
 use warren_rules::sessions::{CallFinding, Effect, Input};
 use warren_service::Error;
 
@@ -18,6 +19,9 @@ use crate::tools::{READ_RESULT, Tools, UPDATE_STATE};
 const MAX_READ_BYTES: u64 = 32 << 10;
 /// What is kept of a result; the store takes no more.
 const MAX_KEPT_BYTES: usize = 16 << 20;
+/// How long a box is waited for that has to say what became of a command.
+const PROBE_PATIENCE: Duration = Duration::from_secs(60);
+const PROBE_PAUSE: Duration = Duration::from_secs(1);
 /// Pieces of output that may wait to be packed before the command has to.
 const WAITING_PIECES: usize = 64;
 
@@ -35,16 +39,11 @@ impl Work {
 pub(super) async fn call(work: Work) {
     let (step, index, attempt) = match work.effect {
         Effect::RunCall { step, index, attempt } => (step, index, attempt),
+        Effect::AttachCall { step, index, attempt } => (step, index, attempt),
         Effect::ProbeCall { step, index, attempt } => {
-            // No tool of today's can tell; none says that it can.
-            let evidence = "the tool cannot say how far it came".to_owned();
-            let finding = CallFinding::Unknown { evidence };
+            let Some(call) = work.step.calls.get(index as usize) else { return };
+            let finding = probe(&work, call, attempt).await;
             let input = Input::CallProbed { step, index, attempt, finding };
-            return work.end(Vec::new(), None, input).await;
-        }
-        Effect::AttachCall { step, index, attempt } => {
-            let outcome = CallOutcome::Unknown { evidence: "nobody waits for its end any more".to_owned() };
-            let input = Input::CallEnded { step, index, attempt, outcome };
             return work.end(Vec::new(), None, input).await;
         }
         Effect::AskModel { .. } => return,
@@ -53,7 +52,7 @@ pub(super) async fn call(work: Work) {
     let patience = Duration::from_secs(u64::from(work.agent.limits.call_seconds));
     let (sink, pieces) = OutputSink::new(WAITING_PIECES);
     // What is dropped here ends a command in its box.
-    let calling = tokio::time::timeout(patience, carry_out(&work, &call, sink));
+    let calling = tokio::time::timeout(patience, carry_out(&work, &call, attempt, sink));
     let (ended, rest) = showing(&work, &call.id, pieces, calling).await;
     let (outcome, whole) = ended.unwrap_or_else(|_| {
         let sentence = format!("it took longer than {} s and was ended", patience.as_secs());
@@ -98,9 +97,40 @@ async fn showing<T>(
     }
 }
 
-async fn carry_out(work: &Work, call: &ToolCall, sink: OutputSink) -> Ended {
+/// Whether a command that an earlier owner began is still there (A4). A place that cannot be reached at first is asked
+/// again for a while.
+async fn probe(work: &Work, call: &ToolCall, attempt: u32) -> CallFinding {
+    let (who, key) = (identity_of(&work.session), key_of(work, call, attempt));
+    let until = Instant::now() + PROBE_PATIENCE;
+    loop {
+        let known = work.engine.0.operations.tools.knows(&who, work.session.workspace_id, &key).await;
+        let evidence = match known {
+            // Also one that has ended: its end is told to whoever takes it up.
+            Ok(true) => return CallFinding::Running,
+            Ok(false) => "its owner was lost, and its box knows nothing of it: the box was begun anew since, or the command \
+                          was never begun; it was not begun again"
+                .to_owned(),
+            Err(error) if Instant::now() < until => {
+                tracing::warn!(%error, "a command that was begun earlier cannot be asked about; it is tried again");
+                tokio::time::sleep(PROBE_PAUSE).await;
+                continue;
+            }
+            Err(error) => format!("its owner was lost, and its box could not be asked about it: {error}"),
+        };
+        return CallFinding::Unknown { evidence };
+    }
+}
+
+/// What a command is called in its box: no other one ever has this name.
+fn key_of(work: &Work, call: &ToolCall, attempt: u32) -> CommandKey {
+    let began = call.started_at.map_or(0, Timestamp::as_micros);
+    let name = format!("{}/{}/{began}/{attempt}", work.session.id, call.id);
+    CommandKey { name, leave: work.engine.context().stopping().clone() }
+}
+
+async fn carry_out(work: &Work, call: &ToolCall, attempt: u32, sink: OutputSink) -> Ended {
     match call.place {
-        ToolPlace::Workspace => in_workspace(work, call, sink).await,
+        ToolPlace::Workspace => in_workspace(work, call, attempt, sink).await,
         ToolPlace::Session => (in_session(work, call).await, None),
         ToolPlace::Client | ToolPlace::Person | ToolPlace::Unknown => {
             (CallOutcome::failed("nobody carries this tool out here"), None)
@@ -108,12 +138,25 @@ async fn carry_out(work: &Work, call: &ToolCall, sink: OutputSink) -> Ended {
     }
 }
 
-async fn in_workspace(work: &Work, call: &ToolCall, sink: OutputSink) -> Ended {
+async fn in_workspace(work: &Work, call: &ToolCall, attempt: u32, sink: OutputSink) -> Ended {
     let who = identity_of(&work.session);
     let tools = &work.engine.0.operations.tools;
     let arguments = call.effective().clone();
-    let called = tools.call_showing(&who, work.session.workspace_id, &call.tool, arguments, Some(sink)).await;
+    let key = call.can_probe.then(|| key_of(work, call, attempt));
+    let start = match (key, &work.effect) {
+        (Some(key), Effect::AttachCall { .. }) => CommandStart::TakeUp(key),
+        (Some(key), _) => CommandStart::WithKey(key),
+        (None, _) => CommandStart::Plain,
+    };
+    let options = CallOptions { output: Some(sink), start };
+    let called = tools.call_with(&who, work.session.workspace_id, &call.tool, arguments, options).await;
     match called {
+        Err(error)
+            if error.code == ErrorCode::ProcessNotFound && matches!(work.effect, Effect::AttachCall { .. }) =>
+        {
+            let evidence = "its owner was lost, and so was its box before its end was heard of".to_owned();
+            (CallOutcome::Unknown { evidence }, None)
+        }
         Ok(ToolOutcome::Answered(answer)) => {
             let (result, whole) = bounded(answer, &call.id, work.agent.limits.result_bytes as usize);
             (CallOutcome::Done { result }, whole)

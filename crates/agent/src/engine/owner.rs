@@ -70,13 +70,15 @@ impl Owner {
         while !self.under_way.is_empty() {
             let stopping = self.engine.0.context.stopping().clone();
             let outcome = tokio::select! {
-                Some(report) = self.reports.recv() => self.take(report).await,
-                () = self.bell.notified() => self.commit(vec![Input::Time, Input::Continue], Vec::new(), Vec::new()).await,
+                // When Warren stops, calls end that nobody ended; what they tell then is not true of them.
+                biased;
+                () = stopping.cancelled() => break,
                 () = sleep_until(renew_at) => {
                     renew_at = Instant::now() + renew_every;
                     self.renew().await
                 }
-                () = stopping.cancelled() => break,
+                () = self.bell.notified() => self.commit(vec![Input::Time, Input::Continue], Vec::new(), Vec::new()).await,
+                Some(report) = self.reports.recv() => self.take(report).await,
             };
             if let Err(error) = outcome {
                 self.lost(&error);

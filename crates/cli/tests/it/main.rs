@@ -9,6 +9,7 @@ mod chat;
 mod config;
 mod confirm;
 mod crash;
+mod cut_commands;
 mod database;
 mod doctor;
 mod first_minutes;

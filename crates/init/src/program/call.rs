@@ -7,8 +7,8 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use warren_init::{
-    Call, CallAnswer, Failure, FailureKind, Greeting, PROTOCOL_VERSION, ProcessSummary, Request, Spawn,
-    TerminalSize,
+    Call, CallAnswer, Failure, FailureKind, Greeting, MAX_KEY_BYTES, PROTOCOL_VERSION, ProcessSummary, Request,
+    Spawn, TerminalSize,
 };
 
 use super::clock;
@@ -16,6 +16,7 @@ use super::event_loop::EventLoop;
 use super::files;
 use super::input::InputReceipt;
 use super::job::{Job, OwnEnds, Purpose, Stage};
+use super::kept::Kept;
 use super::launch::{Plan, refused};
 use super::limits::{MAX_POLL_WAIT, MAX_POLLS};
 use super::terminal;
@@ -55,6 +56,11 @@ impl EventLoop {
                     self.pump(slot);
                 }
             }
+            Call::Attach { key } => self.attach(id, &key),
+            Call::FindRun { key } => match self.run_with_key(&key) {
+                Some(_) => self.owner.send(id, CallAnswer::Done),
+                None => self.fail(id, FailureKind::UnknownNumber),
+            },
             Call::Input { bytes, last } => self.add_input(id, bytes, last),
             Call::Cancel => self.cancel(id),
             Call::Poll { process, offset, max_bytes, wait_ms } => {
@@ -108,14 +114,35 @@ impl EventLoop {
         self.table.find(|job| job.is_run(id))
     }
 
-    fn start_run(&mut self, id: u32, spawn: Spawn) {
-        if self.run_of(id).is_some() {
+    fn run_with_key(&self, key: &[u8]) -> Option<usize> {
+        self.table.find(|job| job.kept().is_some_and(|kept| kept.has_key(key)))
+    }
+
+    fn attach(&mut self, id: u32, key: &[u8]) {
+        let Some(slot) = self.run_with_key(key) else {
+            return self.fail(id, FailureKind::UnknownNumber);
+        };
+        let is_awaited = self.table.get_mut(slot).is_some_and(|job| job.is_awaited());
+        if is_awaited || self.run_of(id).is_some() {
             return self.fail(id, FailureKind::Invalid);
+        }
+        self.with_job(slot, |job, context| job.attach(id, context));
+        self.pump(slot);
+    }
+
+    fn start_run(&mut self, id: u32, mut spawn: Spawn) {
+        let is_taken = !spawn.key.is_empty() && self.run_with_key(&spawn.key).is_some();
+        if self.run_of(id).is_some() || is_taken || spawn.key.len() > MAX_KEY_BYTES {
+            return self.fail(id, FailureKind::Invalid);
+        }
+        if !self.outlives_owner() {
+            spawn.key.clear();
         }
         if !self.table.has_room_for_run() {
             return self.fail(id, FailureKind::TooMany);
         }
-        if let Err(failure) = self.start(spawn, Purpose::run(id)) {
+        let kept = Kept::of(&spawn);
+        if let Err(failure) = self.start(spawn, Purpose::run(id, kept)) {
             self.owner.send(id, CallAnswer::Failed(failure));
         }
     }
@@ -232,9 +259,15 @@ impl EventLoop {
     fn cancel(&mut self, id: u32) {
         if let Some(slot) = self.run_of(id) {
             self.kill(slot);
+            self.with_job(slot, |job, _| job.forget_key());
             // Its output is not waited for: whoever cancels may grant nothing more.
             self.with_job(slot, |job, context| job.discard_output(context.epoll));
-            return self.pump(slot);
+            self.pump(slot);
+            // One that had ended, and whose output was still on its way.
+            if self.table.get_mut(slot).is_some_and(|job| job.stage == Stage::Ended && job.kept().is_none()) {
+                self.table.remove(slot);
+            }
+            return;
         }
         self.answer_polls(|poll| poll.request == id, true);
         for slot in self.table.slots() {

@@ -221,6 +221,7 @@ impl EventLoop {
         let Some(job) = self.table.get_mut(slot) else { return };
         let has_ended = job.stage == Stage::Ended;
         match &job.purpose {
+            Purpose::Run { kept: Some(_), .. } if has_ended => self.table.forget_oldest(),
             Purpose::Run { .. } if has_ended => self.table.remove(slot),
             Purpose::Run { .. } => {}
             Purpose::Background(background) => {
@@ -283,6 +284,11 @@ impl EventLoop {
 
     pub(super) fn fail(&mut self, request: u32, kind: FailureKind) {
         self.owner.send(request, CallAnswer::Failed(Failure { kind, errno: 0 }));
+    }
+
+    /// Whether anybody can come back for what is left here.
+    pub(super) const fn outlives_owner(&self) -> bool {
+        !matches!(self.linger, Linger::For(Duration::ZERO))
     }
 
     /// Killed, and soon seen to be gone.
@@ -392,11 +398,15 @@ impl EventLoop {
         for slot in self.table.slots() {
             let Some(job) = self.table.get_mut(slot) else { continue };
             job.forget_owner();
-            if job.background().is_none() {
+            if job.background().is_some() {
+                continue;
+            }
+            if !job.outlives_its_owner() {
+                job.forget_key();
                 self.kill(slot);
                 self.with_job(slot, |job, context| job.discard_output(context.epoll));
-                self.pump(slot);
             }
+            self.pump(slot);
         }
     }
 

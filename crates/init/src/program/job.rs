@@ -17,6 +17,7 @@ use warren_init::{
 };
 
 use super::input::Input;
+use super::kept::Kept;
 use super::limits::{PIECES_PER_TURN, TERMINAL_PATIENCE};
 use super::output::{Output, Read};
 use super::owner::Owner;
@@ -42,10 +43,11 @@ pub(super) struct Job {
 
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// Somebody waits for it; `None`: nobody does any more, and a later owner must not hear of it.
+    /// Somebody waits for it; `None`: nobody does any more, and a later owner must not hear of it unless it asks by key.
     Run {
         request: Option<u32>,
         credit: usize,
+        kept: Option<Box<Kept>>,
     },
     Background(Background),
 }
@@ -90,8 +92,8 @@ pub(super) struct Context<'a> {
 }
 
 impl Purpose {
-    pub(super) const fn run(request: u32) -> Self {
-        Self::Run { request: Some(request), credit: OUTPUT_WINDOW_BYTES as usize }
+    pub(super) const fn run(request: u32, kept: Option<Box<Kept>>) -> Self {
+        Self::Run { request: Some(request), credit: OUTPUT_WINDOW_BYTES as usize, kept }
     }
 
     pub(super) const fn background(
@@ -141,6 +143,46 @@ impl Job {
         match &self.purpose {
             Purpose::Background(background) => Some(background),
             Purpose::Run { .. } => None,
+        }
+    }
+
+    pub(super) fn kept(&self) -> Option<&Kept> {
+        match &self.purpose {
+            Purpose::Run { kept, .. } => kept.as_deref(),
+            Purpose::Background(_) => None,
+        }
+    }
+
+    /// Whether it can go on without an owner: it has a key, and all of its input.
+    pub(super) fn outlives_its_owner(&self) -> bool {
+        self.kept().is_some() && !self.input.is_open()
+    }
+
+    /// Whether an owner waits for it.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(self.purpose, Purpose::Run { request: Some(_), .. })
+    }
+
+    pub(super) const fn ended_at(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Ended => self.ended,
+            Stage::Running | Stage::Ending | Stage::Draining => None,
+        }
+    }
+
+    /// An owner comes back for it.
+    pub(super) fn attach(&mut self, id: u32, context: &mut Context<'_>) {
+        let Purpose::Run { request, credit, kept: Some(kept) } = &mut self.purpose else { return };
+        *request = Some(id);
+        *credit = OUTPUT_WINDOW_BYTES as usize;
+        let [missing_stdout, missing_stderr] = kept.begin_again();
+        context.owner.send(id, CallAnswer::Attached { missing_stdout, missing_stderr });
+    }
+
+    /// Whoever waited does not want it any more, now or later.
+    pub(super) fn forget_key(&mut self) {
+        if let Purpose::Run { kept, .. } = &mut self.purpose {
+            *kept = None;
         }
     }
 
@@ -223,8 +265,21 @@ impl Job {
 
     /// Reads both outputs as far as there is room. True: there is something new for those who poll.
     pub(super) fn pump_all(&mut self, context: &mut Context<'_>) -> bool {
+        self.send_kept(context);
         let has_new = self.pump(Channel::Stdout, context) | self.pump(Channel::Stderr, context);
         has_new | self.end_if_drained(context)
+    }
+
+    /// An owner that came back is sent what there was before it, ahead of anything new.
+    fn send_kept(&mut self, context: &mut Context<'_>) {
+        let Purpose::Run { request: Some(request), credit, kept: Some(kept) } = &mut self.purpose else {
+            return;
+        };
+        while *credit > 0 && context.owner.has_room() {
+            let Some((channel, bytes)) = kept.next((*credit).min(MAX_PIECE_BYTES)) else { return };
+            *credit = credit.saturating_sub(output_cost(bytes.len()));
+            context.owner.send(*request, CallAnswer::Output { channel, bytes });
+        }
     }
 
     fn pump(&mut self, channel: Channel, context: &mut Context<'_>) -> bool {
@@ -271,16 +326,24 @@ impl Job {
     /// How much output may be taken now.
     fn room(&self, owner: &Owner) -> usize {
         match &self.purpose {
+            Purpose::Run { request: None, kept: Some(_), .. } | Purpose::Background(_) => usize::MAX,
+            Purpose::Run { kept: Some(kept), .. } if !kept.is_all_sent() => 0,
             Purpose::Run { credit, .. } if owner.has_room() => *credit,
             Purpose::Run { .. } => 0,
-            Purpose::Background(_) => usize::MAX,
         }
     }
 
     fn take(&mut self, channel: Channel, count: usize, context: &mut Context<'_>) {
         match &mut self.purpose {
-            Purpose::Run { request: None, .. } => {}
-            Purpose::Run { request: Some(request), credit } => {
+            Purpose::Run { request: None, kept, .. } => {
+                if let Some(kept) = kept {
+                    kept.push(channel, &context.buffer[..count], false);
+                }
+            }
+            Purpose::Run { request: Some(request), credit, kept } => {
+                if let Some(kept) = kept {
+                    kept.push(channel, &context.buffer[..count], true);
+                }
                 *credit = credit.saturating_sub(output_cost(count));
                 context.buffer.truncate(count);
                 // Lent to the message and taken back: the buffer is made once.
@@ -299,11 +362,21 @@ impl Job {
         let is_drained = self.stage == Stage::Draining && !self.outputs.iter().any(Output::is_open);
         if is_drained {
             self.stage = Stage::Ended;
-            if let Purpose::Run { request: Some(request), .. } = self.purpose {
-                context.owner.send(request, CallAnswer::Exited(self.exit()));
-            }
         }
+        self.tell_end(context);
         is_drained
+    }
+
+    /// Once, and after all output.
+    fn tell_end(&mut self, context: &mut Context<'_>) {
+        let exit = self.exit();
+        if self.stage == Stage::Ended
+            && let Purpose::Run { request, kept, .. } = &mut self.purpose
+            && kept.as_ref().is_none_or(|kept| kept.is_all_sent())
+            && let Some(request) = request.take()
+        {
+            context.owner.send(request, CallAnswer::Exited(exit));
+        }
     }
 
     pub(super) fn exit(&self) -> Exit {

@@ -10,6 +10,10 @@ pub(super) const MAX_PROCESSES: usize = 64;
 pub(super) const MAX_ENDED: usize = 64;
 /// What all ended processes together keep of their output.
 pub(super) const MAX_ENDED_BYTES: usize = 32 << 20;
+/// Commands with a key that have ended and can still be taken up.
+pub(super) const MAX_KEPT_RUNS: usize = 64;
+/// What all of those together keep of their output.
+pub(super) const MAX_KEPT_BYTES: usize = 8 << 20;
 /// Polls that wait.
 pub(super) const MAX_POLLS: usize = 256;
 /// Input that waits for one program to read it.

@@ -3,6 +3,7 @@
 //! ```text
 //!   options ─▶ confinement ─▶ serve ┬─ owner      frames from and to the owner
 //!                                   ├─ job        one command: its pipes, input, output and end
+//!                                   ├─ kept       what is remembered of a command that outlives its owner
 //!                                   ├─ launch     clone + exec
 //!                                   ├─ files      the process that serves files
 //!                                   └─ children   what came back to us: reaped, or killed and reaped
@@ -17,6 +18,7 @@ mod event_loop;
 mod files;
 mod input;
 mod job;
+mod kept;
 mod launch;
 mod limits;
 mod memory;

@@ -3,9 +3,13 @@
 //! A slot is what the kernel's events name. It is free again when its job is forgotten.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use super::job::{Job, Stage};
-use super::limits::{MAX_ENDED, MAX_ENDED_BYTES, MAX_PROCESSES, MAX_RUNS};
+use super::kept::Kept;
+use super::limits::{
+    MAX_ENDED, MAX_ENDED_BYTES, MAX_KEPT_BYTES, MAX_KEPT_RUNS, MAX_PROCESSES, MAX_RUNS,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -73,7 +77,8 @@ impl Table {
     }
 
     pub(super) fn has_room_for_run(&self) -> bool {
-        self.jobs().filter(|job| job.background().is_none()).count() < MAX_RUNS
+        let running = self.jobs().filter(|job| job.background().is_none() && job.stage != Stage::Ended);
+        running.count() < MAX_RUNS
     }
 
     pub(super) fn has_room_for_process(&self) -> bool {
@@ -81,23 +86,25 @@ impl Table {
         running.count() < MAX_PROCESSES
     }
 
-    /// Forgets the processes that ended first when there are too many, or they keep too much.
+    /// Forgets the processes, and the commands with a key, that ended first when there are too many of them, or they keep
+    /// too much.
     pub(super) fn forget_oldest(&mut self) {
-        let mut ended: Vec<(u32, usize, usize)> = self
-            .slots
-            .iter()
-            .enumerate()
-            .filter_map(|(slot, job)| Some((slot, job.as_ref()?)))
-            .filter(|(_, job)| job.stage == Stage::Ended)
-            .filter_map(|(slot, job)| {
-                job.background().map(|background| (background.process, slot, background.output.len()))
-            })
-            .collect();
+        let of_process = |job: &Job| job.background().map(|background| background.output.len());
+        self.forget_ended(of_process, MAX_ENDED, MAX_ENDED_BYTES);
+        let of_run = |job: &Job| job.kept().filter(|_| !job.is_awaited()).map(Kept::len);
+        self.forget_ended(of_run, MAX_KEPT_RUNS, MAX_KEPT_BYTES);
+    }
+
+    /// Of those that ended and of which something is kept.
+    fn forget_ended(&mut self, kept: impl Fn(&Job) -> Option<usize>, most: usize, most_bytes: usize) {
+        let jobs = self.slots.iter().enumerate().filter_map(|(slot, job)| Some((slot, job.as_ref()?)));
+        let mut ended: Vec<(Instant, usize, usize)> =
+            jobs.filter_map(|(slot, job)| Some((job.ended_at()?, slot, kept(job)?))).collect();
         ended.sort_unstable();
         let mut bytes: usize = ended.iter().map(|(.., bytes)| bytes).sum();
         let mut count = ended.len();
         for (_, slot, kept) in ended {
-            if count <= MAX_ENDED && bytes <= MAX_ENDED_BYTES {
+            if count <= most && bytes <= most_bytes {
                 return;
             }
             self.remove(slot);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-use warren_init::{Call, CallAnswer, Failure, FailureKind, PROTOCOL_VERSION, Request, encode};
+use warren_init::{Call, CallAnswer, Failure, FailureKind, PROTOCOL_VERSION, Request, Spawn, encode};
 
 use crate::fixture::{Connection, Inside, argv, eventually, invoke, shell, start_stdio, wait_for_end};
 
@@ -119,6 +119,130 @@ fn a_box_that_lingers_is_met_again_with_its_processes() {
     eventually("what the former owner waited for is gone", || owner.count_processes() == 1);
     owner.send(Call::Leave);
     wait_for_end(&mut launcher);
+}
+
+fn keyed(key: &str, script: &str) -> Spawn {
+    Spawn { key: key.into(), ..shell(script) }
+}
+
+fn attach(key: &str) -> Call {
+    Call::Attach { key: key.into() }
+}
+
+const UNKNOWN: CallAnswer = CallAnswer::Failed(Failure { kind: FailureKind::UnknownNumber, errno: 0 });
+const INVALID: CallAnswer = CallAnswer::Failed(Failure { kind: FailureKind::Invalid, errno: 0 });
+
+// A4, W77
+#[test]
+fn a_command_with_a_key_goes_on_without_its_owner_and_the_next_one_hears_all_of_it() {
+    let (root, mut launcher, socket) = Inside::listening(&["--linger-ms", "60000"]);
+    let mut owner = Connection::to(&socket);
+    owner.greet();
+    let run = owner.send(Call::Run(keyed(
+        "k",
+        "echo one; echo oops >&2; until [ -e go ]; do sleep 0.01; done; echo two; exit 3",
+    )));
+    assert!(matches!(owner.reply(run), CallAnswer::Output { .. }));
+    let ended = owner.send(Call::Run(keyed("ended", "echo short; exit 4")));
+    assert_eq!(owner.outcome(ended).unwrap().exit.exit_code, Some(4));
+    assert_eq!(owner.call(Call::Run(keyed("k", "true"))), INVALID, "there is one already");
+    assert_eq!(owner.call(attach("k")), INVALID, "somebody waits for it");
+    drop(owner);
+
+    let mut owner = Connection::to(&socket);
+    owner.greet();
+    assert_eq!(owner.call(Call::FindRun { key: b"other".to_vec() }), UNKNOWN);
+    assert_eq!(owner.call(attach("other")), UNKNOWN);
+    assert_eq!(owner.call(Call::FindRun { key: b"k".to_vec() }), CallAnswer::Done);
+    std::fs::write(root.path().join("go"), "").unwrap();
+    for _ in 0..2 {
+        // Also when its end was told already: an owner may be lost before it has noted what it heard.
+        let run = owner.send(attach("k"));
+        assert_eq!(owner.reply(run), CallAnswer::Attached { missing_stdout: 0, missing_stderr: 0 });
+        let outcome = owner.outcome(run).unwrap();
+        assert_eq!((outcome.text().as_str(), outcome.exit.exit_code), ("one\ntwo\n", Some(3)));
+        assert_eq!(outcome.stderr, b"oops\n");
+    }
+    let run = owner.send(attach("ended"));
+    assert!(matches!(owner.reply(run), CallAnswer::Attached { .. }));
+    assert_eq!(owner.outcome(run).unwrap().exit.exit_code, Some(4));
+    owner.send(Call::Leave);
+    wait_for_end(&mut launcher);
+}
+
+// A4, W31
+#[test]
+fn of_much_output_without_an_owner_the_end_is_kept_and_the_rest_is_counted() {
+    let (root, mut launcher, socket) = Inside::listening(&["--linger-ms", "60000"]);
+    let mut owner = Connection::to(&socket);
+    owner.greet();
+    let script = "until [ -e go ]; do sleep 0.01; done; head -c 3000000 /dev/zero; echo; echo last; touch done";
+    owner.send(Call::Run(keyed("k", script)));
+    assert_eq!(owner.call(Call::Ping), CallAnswer::Done);
+    drop(owner);
+    std::fs::write(root.path().join("go"), "").unwrap();
+    eventually("it ends without an owner", || root.path().join("done").exists());
+    let mut owner = Connection::to(&socket);
+    owner.greet();
+    let run = owner.send(attach("k"));
+    let missing = match owner.reply(run) {
+        CallAnswer::Attached { missing_stdout, missing_stderr: 0 } => missing_stdout,
+        other => panic!("{other:?}"),
+    };
+    let outcome = owner.outcome(run).unwrap();
+    assert_eq!(missing + outcome.stdout.len() as u64, 3_000_006);
+    assert_eq!(outcome.stdout.len(), warren_init::KEPT_OUTPUT_BYTES);
+    assert!(outcome.stdout.ends_with(b"\nlast\n"));
+    owner.send(Call::Leave);
+    wait_for_end(&mut launcher);
+}
+
+// A4, A32
+#[test]
+fn a_command_with_a_key_ends_when_it_is_cancelled_or_its_input_is_cut_or_its_time_is_over() {
+    let (root, mut launcher, socket) = Inside::listening(&["--linger-ms", "60000"]);
+    let mut owner = Connection::to(&socket);
+    owner.greet();
+    let cancelled = owner.send(Call::Run(keyed("cancelled", "echo up; sleep 300")));
+    assert!(matches!(owner.reply(cancelled), CallAnswer::Output { .. }));
+    owner.send_as(cancelled, Call::Cancel);
+    assert_eq!(owner.outcome(cancelled).unwrap().exit.signal, Some(9));
+    assert_eq!(owner.call(Call::FindRun { key: b"cancelled".to_vec() }), UNKNOWN);
+    owner.send(Call::Run(Spawn { has_more_input: true, input: b"a".to_vec(), ..keyed("fed", "cat > fed") }));
+    owner.send(Call::Run(Spawn { deadline_ms: 300, ..keyed("timed", "sleep 300; touch overslept") }));
+    assert_eq!(owner.call(Call::Ping), CallAnswer::Done);
+    drop(owner);
+
+    let mut owner = Connection::to(&socket);
+    owner.greet();
+    assert_eq!(owner.call(attach("fed")), UNKNOWN, "half of its input is no input");
+    let run = owner.send(attach("timed"));
+    assert!(matches!(owner.reply(run), CallAnswer::Attached { .. }));
+    let exit = owner.outcome(run).unwrap().exit;
+    assert!(exit.timed_out && exit.signal == Some(9), "{exit:?}");
+    assert!(!root.path().join("overslept").exists());
+    assert_eq!(owner.call(Call::Run(keyed(&"k".repeat(257), "true"))), INVALID);
+    owner.send(Call::Leave);
+    wait_for_end(&mut launcher);
+}
+
+// A4: what nobody can come back for is not kept, and what is kept is bounded.
+#[test]
+fn ended_commands_with_keys_are_forgotten_in_their_order() {
+    let mut inside = Inside::start();
+    let run = inside.owner.send(Call::Run(keyed("k", "true")));
+    assert_eq!(inside.owner.outcome(run).unwrap().exit.exit_code, Some(0));
+    assert_eq!(inside.owner.call(Call::FindRun { key: b"k".to_vec() }), UNKNOWN);
+
+    let mut lasting = Inside::start_with(&["--linger-ms", "60000"]);
+    for number in 0..70 {
+        let run = lasting.owner.send(Call::Run(keyed(&format!("k{number}"), "true")));
+        assert_eq!(lasting.owner.outcome(run).unwrap().exit.exit_code, Some(0));
+    }
+    let mut is_known =
+        |number: u32| lasting.owner.call(Call::FindRun { key: format!("k{number}").into() }) == CallAnswer::Done;
+    let known: Vec<u32> = (0..70).filter(|number| is_known(*number)).collect();
+    assert_eq!(known, (6..70).collect::<Vec<_>>());
 }
 
 // W77: what the former owner waited for ends later; its number may be the new one's by then.

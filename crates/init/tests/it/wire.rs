@@ -22,8 +22,9 @@ fn spawn() -> impl Strategy<Value = Spawn> {
     });
     let terminal = proptest::option::of((any::<u16>(), any::<u16>()))
         .prop_map(|size| size.map(|(rows, columns)| TerminalSize { rows, columns }));
-    (words, bytes(), env, bytes(), any::<bool>(), terminal, limits).prop_map(
-        |(argv, directory, env, input, has_more_input, terminal, limits)| Spawn {
+    let key = prop_oneof![Just(Vec::new()), Just(b"key".to_vec()), bytes()];
+    (words, bytes(), env, bytes(), any::<bool>(), terminal, limits, key).prop_map(
+        |(argv, directory, env, input, has_more_input, terminal, limits, key)| Spawn {
             argv,
             directory,
             env,
@@ -32,6 +33,7 @@ fn spawn() -> impl Strategy<Value = Spawn> {
             terminal,
             deadline_ms: 2_000,
             limits,
+            key,
         },
     )
 }
@@ -86,6 +88,8 @@ fn call() -> impl Strategy<Value = Call> {
         any::<u32>().prop_map(|bytes| Call::Grant { bytes }),
         (bytes(), any::<bool>()).prop_map(|(bytes, last)| Call::Input { bytes, last }),
         Just(Call::Cancel),
+        bytes().prop_map(|key| Call::Attach { key }),
+        bytes().prop_map(|key| Call::FindRun { key }),
         (process.clone(), any::<u64>(), any::<u32>(), 0u32..20).prop_map(
             |(process, offset, max_bytes, wait_ms)| Call::Poll { process, offset, max_bytes, wait_ms }
         ),

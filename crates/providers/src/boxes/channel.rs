@@ -163,7 +163,8 @@ impl Channel {
         let (sender, replies) = mpsc::unbounded_channel();
         let unread = Arc::new(AtomicUsize::new(0));
         let id = self.shared.requests().add(Inbox { replies: sender, unread: Arc::clone(&unread) });
-        let active = ActiveCall { channel: self.clone(), id, replies, unread, has_ended: false };
+        let active =
+            ActiveCall { channel: self.clone(), id, replies, unread, has_ended: false, leave: None };
         if let Err(error) = self.shared.send(id, call) {
             self.shared.requests().under_way.remove(&id);
             return Err(error);
@@ -186,6 +187,8 @@ pub(crate) struct ActiveCall {
     replies: mpsc::UnboundedReceiver<CallAnswer>,
     unread: Arc<AtomicUsize>,
     pub(crate) has_ended: bool,
+    /// Once cancelled, the request is not cancelled when it is dropped.
+    pub(crate) leave: Option<CancellationToken>,
 }
 
 impl ActiveCall {
@@ -214,7 +217,8 @@ impl ActiveCall {
 impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.channel.shared.requests().under_way.remove(&self.id);
-        if !self.has_ended {
+        let is_left = self.leave.as_ref().is_some_and(CancellationToken::is_cancelled);
+        if !self.has_ended && !is_left {
             // A box that is gone needs no telling.
             let _ = self.channel.shared.send(self.id, Call::Cancel);
         }

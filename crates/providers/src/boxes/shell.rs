@@ -22,7 +22,7 @@ use warren_init::{
 };
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::shell::{
-    Command, Dialog, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
+    Command, CommandKey, Dialog, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
     RunResult, RunStream, Shell, Signal, Start,
 };
 use warren_workspace::{Error, WorkspacePath};
@@ -184,6 +184,7 @@ impl BoxShell {
             terminal: terminal.map(terminal_size),
             deadline_ms,
             limits: self.rules.limits,
+            key: command.key.as_ref().map(|key| key.name.clone().into_bytes()).unwrap_or_default(),
         })
     }
 
@@ -204,23 +205,49 @@ impl BoxShell {
         let mut input = command.stdin.clone();
         spawn.input = input.split_to(input.len().min(INPUT_WINDOW_BYTES)).to_vec();
         spawn.has_more_input = !input.is_empty();
-        let call = self.channel.start_call(Call::Run(spawn)).map_err(lost_before)?;
+        let mut call = self.channel.start_call(Call::Run(spawn)).map_err(lost_before)?;
+        call.leave = command.key.as_ref().map(|key| key.leave.clone());
+        Ok(Running { input, spill, events, ..self.running(call, command, timeout) })
+    }
+
+    fn running(&self, call: ActiveCall, command: Command, timeout: Duration) -> Running {
         let max_output =
             usize::try_from(self.rules.max_output_bytes.min(MAX_OUTPUT_BYTES)).unwrap_or(usize::MAX);
-        Ok(Running {
+        Running {
             call,
             command,
-            input,
+            input: Bytes::new(),
             stdout: HeadTail::new(max_output),
             stderr: HeadTail::new(max_output),
-            spill,
-            events,
+            spill: None,
+            events: None,
             ungranted: 0,
             began: Instant::now(),
             timeout,
             closing: self.closing.clone(),
             end_box: Arc::clone(&self.end_box),
+            is_taken_up: false,
+        }
+    }
+
+    /// Output as it comes, from a task that ends with the stream.
+    fn events_of(&self, running: Running, first: Option<Exit>, channel: EventChannel) -> RunStream {
+        let (sender, receiver) = channel;
+        let task = self.runs.spawn(async move {
+            let finished = match first {
+                Some(exit) => running.result(exit).await,
+                None => running.finish().await,
+            };
+            // Nobody listening is fine.
+            let _ = sender.send(finished.map(RunEvent::Finished)).await;
+        });
+        // The task goes with the stream, and the command with the task.
+        let state = (receiver, AbortOnDropHandle::new(task));
+        stream::unfold(state, |(mut receiver, task)| async move {
+            let event = receiver.recv().await?;
+            Some((event, (receiver, task)))
         })
+        .boxed()
     }
 
     async fn simple(&self, process: ProcessId, call: Call, patience: Duration) -> Result<(), Error> {
@@ -263,7 +290,11 @@ struct Running {
     timeout: Duration,
     closing: CancellationToken,
     end_box: EndBox,
+    /// Somebody else began it, some time ago.
+    is_taken_up: bool,
 }
+
+type EventChannel = (mpsc::Sender<Result<RunEvent, Error>>, mpsc::Receiver<Result<RunEvent, Error>>);
 
 impl Running {
     async fn finish(mut self) -> Result<RunResult, Error> {
@@ -346,7 +377,10 @@ impl Running {
             timed_out: exit.timed_out,
             stdout: self.stdout.finish(),
             stderr: self.stderr.finish(),
-            duration_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            duration_ms: match self.is_taken_up {
+                true => exit.duration_us / 1_000,
+                false => u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            },
         })
     }
 
@@ -373,21 +407,49 @@ impl Shell for BoxShell {
         let mut running = self.begin(command, Some(sender.clone())).await?;
         // What cannot be started is told at once, as `run` does.
         let first = running.first().await?;
-        let task = self.runs.spawn(async move {
-            let finished = match first {
-                Some(exit) => running.result(exit).await,
-                None => running.finish().await,
+        Ok(self.events_of(running, first, (sender, receiver)))
+    }
+
+    async fn attach(&self, key: &CommandKey) -> Result<Option<RunStream>, Error> {
+        self.check_open()?;
+        let asked = Call::Attach { key: key.name.clone().into_bytes() };
+        let mut call = self.channel.start_call(asked).map_err(lost_before)?;
+        call.leave = Some(key.leave.clone());
+        let answer = tokio::time::timeout(PATIENCE, call.next()).await;
+        let Ok(Some(CallAnswer::Attached { missing_stdout, missing_stderr })) = answer else {
+            // Nothing was taken up, so that there is nothing to end.
+            call.has_ended = true;
+            return match answer {
+                Ok(Some(CallAnswer::Failed(failure))) if failure.kind == FailureKind::UnknownNumber => Ok(None),
+                Ok(Some(CallAnswer::Failed(_))) => {
+                    let detail = "somebody else waits for this command";
+                    Err(Error::operation(ErrorCode::TransitionRefused, detail))
+                }
+                Ok(Some(_)) => Err(nonsense()),
+                Ok(None) => Err(lost_before(ChannelError::Gone)),
+                Err(_) => Err(lost_before(ChannelError::Silent)),
             };
-            // Nobody listening is fine.
-            let _ = sender.send(finished.map(RunEvent::Finished)).await;
-        });
-        // The task goes with the stream, and the command with the task.
-        let state = (receiver, AbortOnDropHandle::new(task));
-        Ok(stream::unfold(state, |(mut receiver, task)| async move {
-            let event = receiver.recv().await?;
-            Some((event, (receiver, task)))
-        })
-        .boxed())
+        };
+        let (sender, receiver) = mpsc::channel(MAX_PENDING_EVENTS);
+        // Process 1 keeps its deadline; this is only how long it can be at most.
+        let timeout = Duration::from_millis(self.rules.max_timeout_ms.max(1));
+        let command = Command { key: Some(key.clone()), ..Command::script("") };
+        let mut running = Running { events: Some(sender.clone()), ..self.running(call, command, timeout) };
+        running.stdout.skip(missing_stdout);
+        running.stderr.skip(missing_stderr);
+        running.is_taken_up = true;
+        Ok(Some(self.events_of(running, None, (sender, receiver))))
+    }
+
+    async fn knows(&self, key: &CommandKey) -> Result<bool, Error> {
+        self.check_open()?;
+        let asked = Call::FindRun { key: key.name.clone().into_bytes() };
+        match self.channel.call(asked, PATIENCE).await {
+            Ok(CallAnswer::Done) => Ok(true),
+            Ok(CallAnswer::Failed(failure)) if failure.kind == FailureKind::UnknownNumber => Ok(false),
+            Ok(_) => Err(nonsense()),
+            Err(error) => Err(lost_before(error)),
+        }
     }
 
     async fn start(&self, start: Start) -> Result<ProcessInfo, Error> {

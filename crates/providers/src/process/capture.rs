@@ -21,6 +21,16 @@ impl HeadTail {
         Self { head: Vec::new(), tail: VecDeque::new(), max_head, max_tail: max_bytes - max_head, total: 0 }
     }
 
+    /// So much of the beginning is lost. Comes before anything else.
+    pub(crate) const fn skip(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.total += bytes;
+            // What is kept stands after the gap.
+            self.max_tail += self.max_head;
+            self.max_head = 0;
+        }
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = (self.max_head - self.head.len()).min(bytes.len());
@@ -96,6 +106,16 @@ mod tests {
         assert!(output.truncated && output.total_bytes == 26);
         let whole = capture(26, b"abcdefghijklmnopqrstuvwxyz");
         assert!(!whole.truncated && whole.bytes.len() == 26);
+    }
+
+    // W31, A4
+    #[test]
+    fn a_lost_beginning_is_told_where_it_was() {
+        let mut capture = HeadTail::new(8);
+        capture.skip(10);
+        capture.push(b"abc");
+        let output = capture.finish();
+        assert_eq!((&output.bytes[..], output.total_bytes, output.truncated), (&b"\n[10 bytes left out]\nabc"[..], 13, true));
     }
 
     proptest! {

@@ -4,22 +4,32 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde_json::json;
+use warren_model::ErrorCode;
 use warren_rules::access::secrets;
 use warren_rules::boxes::command_policy::{CommandRefusal, Decision, Request, check_variable, decide};
 
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
 use super::shown;
-use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::WorkspacePath;
+use super::{CommandStart, ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::{Error, WorkspacePath};
 use crate::shell::{Command, Poll, ProcessId, ProcessState, Shell, Signal, Start};
 
 type ToolResult = Result<ToolOutput, ToolError>;
 
 pub(super) async fn run(shell: &dyn Shell, arguments: &Run, context: &ToolContext) -> ToolResult {
     let command = judge_run(arguments, context)?;
-    let result = match &context.output {
-        Some(sink) => shown::run(shell, command, sink).await?,
-        None => shell.run(command).await?,
+    let result = match (&context.start, &context.output) {
+        (CommandStart::TakeUp(key), sink) => {
+            let events = shell.attach(key).await?.ok_or_else(unknown_command)?;
+            shown::to_the_end(events, sink.as_ref()).await?
+        }
+        (start, sink) => {
+            let command = Command { key: start.key().cloned(), ..command };
+            match sink {
+                Some(sink) => shown::to_the_end(shell.stream(command).await?, Some(sink)).await?,
+                None => shell.run(command).await?,
+            }
+        }
     };
     let answer = json!({
         "exit_code": result.exit_code,
@@ -107,6 +117,11 @@ pub(super) fn judge_background(run: &RunBackground, context: &ToolContext) -> Re
     let request = request(run.argv.as_deref(), run.command.as_deref());
     let command = judge("workspace_run_background", request, &run.env, context)?;
     Ok(Command { cwd: WorkspacePath::parse(&run.cwd)?, env: run.env.clone(), ..command })
+}
+
+fn unknown_command() -> Error {
+    let detail = "nothing is known here of a command that was begun earlier";
+    Error::operation(ErrorCode::ProcessNotFound, detail)
 }
 
 /// The arguments were checked: exactly one of the two is there.

@@ -27,6 +27,7 @@ use self::arguments::Arguments;
 pub use self::effect::{ToolEffect, ToolOutput};
 pub use self::shown::OutputSink;
 use crate::registry::OperationError;
+use crate::shell::CommandKey;
 use crate::{Error, RefusalLog, Registry, SecretVariables, Workspace};
 
 /// What a model is told about a tool.
@@ -51,6 +52,27 @@ pub struct ToolContext {
     pub secrets: SecretVariables,
     /// Who is shown what a command writes while it runs.
     pub output: Option<OutputSink>,
+    pub start: CommandStart,
+}
+
+/// How the command of a call is begun.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum CommandStart {
+    #[default]
+    Plain,
+    /// So that it can be taken up again should Warren end.
+    WithKey(CommandKey),
+    /// It was begun before; only its end is waited for.
+    TakeUp(CommandKey),
+}
+
+impl CommandStart {
+    const fn key(&self) -> Option<&CommandKey> {
+        match self {
+            Self::Plain => None,
+            Self::WithKey(key) | Self::TakeUp(key) => Some(key),
+        }
+    }
 }
 
 impl ToolContext {
@@ -71,6 +93,7 @@ impl ToolContext {
             refusals,
             secrets,
             output: None,
+            start: CommandStart::Plain,
         }
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::commands::unfinished_character;
 use crate::Error;
-use crate::shell::{Command, RunEvent, RunResult, Shell};
+use crate::shell::{RunEvent, RunResult, RunStream};
 
 /// What one call shows at most while it runs; its result has its own limits.
 const MAX_SHOWN_BYTES: usize = 256 << 10;
@@ -26,9 +26,8 @@ impl OutputSink {
     }
 }
 
-/// Runs a command to its end and shows what it writes meanwhile. Dropped before that, it ends the command.
-pub(super) async fn run(shell: &dyn Shell, command: Command, sink: &OutputSink) -> Result<RunResult, Error> {
-    let mut events = shell.stream(command).await?;
+/// Waits for the end of a command and shows what it writes meanwhile. Dropped before that, it ends the command.
+pub(super) async fn to_the_end(mut events: RunStream, sink: Option<&OutputSink>) -> Result<RunResult, Error> {
     let (mut stdout, mut stderr) = (Pieces::default(), Pieces::default());
     let mut left = MAX_SHOWN_BYTES;
     while let Some(event) = events.next().await {
@@ -37,7 +36,9 @@ pub(super) async fn run(shell: &dyn Shell, command: Command, sink: &OutputSink) 
             RunEvent::Stderr(bytes) => stderr.add(&bytes),
             RunEvent::Finished(result) => return Ok(result),
         };
-        show(sink, text, &mut left).await;
+        if let Some(sink) = sink {
+            show(sink, text, &mut left).await;
+        }
     }
     let detail = "the command's output ended before the command did";
     Err(Error::operation(warren_model::ErrorCode::Internal, detail))

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use tokio_util::sync::CancellationToken;
 use warren_model::{DockerConfig, DockerRelaxations, ErrorCode, Mount, MountMode, ProviderConfig, Reuse};
-use warren_workspace::shell::{Command, Poll, ProcessState, Start};
+use warren_workspace::shell::{
+    Command, CommandKey, Poll, ProcessState, RunEvent, RunResult, RunStream, Start,
+};
 use warren_workspace::{Error, Provider as _};
 
 use super::daemon::{Docker, IMAGE, config, containers_of, docker_says, run_in, text};
@@ -65,6 +69,60 @@ async fn reconnect_finds_the_living_container_its_processes_and_their_output() {
     again.destroy(opened.id, &opened.reference).await.unwrap();
     assert!(containers_of(&docker.host, opened.id).is_empty());
     assert!(!docker.base().join(opened.id.to_string()).exists());
+}
+
+/// Everything that a stream has to tell.
+async fn to_the_end(events: RunStream) -> RunResult {
+    let events: Vec<_> = events.collect().await;
+    match events.into_iter().last() {
+        Some(Ok(RunEvent::Finished(result))) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+// A4, W75: as after a kill (nothing is closed), and as after an orderly stop
+#[tokio::test]
+async fn a_command_with_a_key_is_taken_up_again_in_the_living_container() {
+    for is_closed in [false, true] {
+        let docker = Docker::new();
+        let opened = docker.open_with(reconnecting()).await.unwrap();
+        let key = CommandKey { name: "session/call".to_owned(), leave: CancellationToken::new() };
+        let script = "echo begun; until [ -e go ]; do sleep 0.05; done; echo went on; echo x >> times; exit 5";
+        let command = Command { key: Some(key.clone()), ..Command::script(script) };
+        let mut events = opened.shell().stream(command).await.unwrap();
+        assert_eq!(events.next().await.unwrap().unwrap(), RunEvent::Stdout("begun\n".into()));
+        assert!(opened.shell().knows(&key).await.unwrap());
+        key.leave.cancel();
+        if is_closed {
+            opened.workspace.close().await.unwrap();
+        }
+        drop(events);
+        drop(opened.workspace);
+
+        let again = docker.restarted();
+        let found = again.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
+        let shell = found.shell().unwrap();
+        let fresh = CommandKey { leave: CancellationToken::new(), ..key.clone() };
+        let other = CommandKey { name: "another".to_owned(), ..fresh.clone() };
+        assert!(!shell.knows(&other).await.unwrap() && shell.attach(&other).await.unwrap().is_none());
+        assert!(shell.knows(&fresh).await.unwrap());
+        run_in(found.as_ref(), "touch go").await;
+        for _ in 0..2 {
+            let result = to_the_end(shell.attach(&fresh).await.unwrap().unwrap()).await;
+            assert_eq!((text(&result).as_str(), result.exit_code), ("begun\nwent on", Some(5)));
+        }
+        assert_eq!(text(&run_in(found.as_ref(), "cat times").await), "x", "it ran once");
+        // Whoever does not want it any more ends it, as with every command.
+        let long = CommandKey { name: "long".to_owned(), ..fresh };
+        let command = Command { key: Some(long.clone()), ..Command::script("echo up; sleep 300") };
+        let mut events = shell.stream(command).await.unwrap();
+        assert_eq!(events.next().await.unwrap().unwrap(), RunEvent::Stdout("up\n".into()));
+        drop(events);
+        let gone = run_in(found.as_ref(), "while pidof sleep; do usleep 10000; done; echo gone").await;
+        assert!(text(&gone).ends_with("gone"));
+        assert!(!shell.knows(&long).await.unwrap());
+        again.destroy(opened.id, &opened.reference).await.unwrap();
+    }
 }
 
 // W75

@@ -46,6 +46,7 @@ impl CommandFields {
             stdin: self.stdin.map_or_else(Bytes::new, Bytes::from),
             timeout_ms: self.timeout_ms,
             spill_to: path(self.spill_to)?,
+            key: None,
         })
     }
 }

@@ -292,6 +292,7 @@ pub(super) fn context(allow: &[&str]) -> (ToolContext, Arc<Audit>) {
         refusals: RefusalLog::new(Arc::clone(&audit) as Arc<dyn RefusalSink>),
         secrets: crate::SecretVariables::default(),
         output: None,
+        start: crate::tools::CommandStart::Plain,
     };
     (context, audit)
 }
