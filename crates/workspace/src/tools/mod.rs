@@ -15,7 +15,7 @@ mod shown;
 mod tests;
 mod text_window;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use warren_model::{
@@ -204,15 +204,20 @@ tools! {
     ProcessKill(Shell) = "workspace_process_kill", "Send a signal to a background process and its children.";
 }
 
+/// Every tool. Made once: a schema is generated from its type, and an agent asks for its tools at every step.
+static DEFINITIONS: LazyLock<Vec<(Tool, ToolDefinition)>> = LazyLock::new(|| {
+    let define = |tool: &Tool| {
+        let (name, description) = (tool.name(), tool.description());
+        (*tool, ToolDefinition { name, description, input_schema: tool.input_schema() })
+    };
+    Tool::ALL.iter().map(define).collect()
+});
+
 /// The tools of a workspace with these capabilities.
 pub fn catalog(capabilities: CapabilitySet) -> Vec<ToolDefinition> {
-    let tools = offered(capabilities);
-    let definitions = tools.map(|tool| ToolDefinition {
-        name: tool.name(),
-        description: tool.description(),
-        input_schema: tool.input_schema(),
-    });
-    definitions.collect()
+    let is_offered = |tool: &Tool| capabilities.contains(tool.capability());
+    let offered = DEFINITIONS.iter().filter(|(tool, _)| is_offered(tool));
+    offered.map(|(_, definition)| definition.clone()).collect()
 }
 
 /// A short fragment per capability for a model's system prompt; empty where there is nothing to say.
