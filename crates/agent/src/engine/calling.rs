@@ -134,7 +134,7 @@ async fn in_workspace(work: &Work, call: &ToolCall, sink: OutputSink) -> Ended {
 
 /// What the model is shown of a result, and the whole where that is longer (A20). However long it is, it is in memory once
 /// beside what is kept of it.
-fn bounded(answer: Value, call_id: &str, most: usize) -> (ToolResult, Option<Vec<u8>>) {
+pub(crate) fn bounded(answer: Value, call_id: &str, most: usize) -> (ToolResult, Option<Vec<u8>>) {
     let (total, mut whole) = match answer {
         Value::String(text) if text.len() <= most => return (ToolResult::new(Value::String(text)), None),
         Value::String(text) => (text.len(), text.into_bytes()),

@@ -36,6 +36,7 @@ use crate::config::Config;
 use crate::hosted::has_tasks;
 use crate::streams::Streams;
 use crate::tools::Tools;
+pub(crate) use calling::bounded;
 pub(crate) use history::History;
 use owner::Owner;
 use pruning::Pruning;
