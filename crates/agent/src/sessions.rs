@@ -22,6 +22,7 @@ use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
 
 use crate::commit::{self, Change, Surroundings};
 use crate::engine::{Engine, History, bounded};
+use crate::request_heads::with_head;
 use crate::streams::{Follower, Streams};
 use crate::tools::{ANSWER_SCHEMA, Tools};
 
@@ -346,24 +347,21 @@ impl Sessions {
         let session = self.find(who, Action::UseWorkspace, name).await?;
         let (now, id, by) = (self.context.now(), session.id, who.principal.clone());
         let surroundings = self.surroundings.clone();
-        self.context
+        let (session, entries) = self
+            .context
             .store()
             .write(move |tx| {
                 let held = tx.hold_session(id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
                 let agent = surroundings.agent(tx, held.org_id, &held.agent)?;
                 let state = state_after(tx, &held, step, agent.initial_state())?;
                 let open = commit::load(tx, held)?;
-                let back = commit::rewind(&open, step, state, now)
-                    .map_err(|refusal| commit::of_refusal(&refusal))?;
-                for message in &back.dropped {
-                    tx.settle_session_message(id, message.id, message.state)?;
-                }
-                let mut session = back.session;
-                session.version = tx.update_session(&open.session, &session)?;
+                let (session, entries) = commit::go_back(tx, &open, step, state, now)?;
                 commit::tell(tx, now, &by, &session)?;
-                Ok(session)
+                Ok::<_, Error>((session, entries))
             })
-            .await
+            .await?;
+        self.streams.publish(id, &entries);
+        Ok(session)
     }
 
     /// A new session with the steps of this one up to one of them.
@@ -470,7 +468,7 @@ impl Sessions {
             .await
     }
 
-    /// What the model was shown for a step (A19).
+    /// What the model was shown for a step (A19). Of one that has no answer yet: what it would be shown now.
     pub async fn context_of(
         &self,
         who: &Identity,
@@ -490,10 +488,14 @@ impl Sessions {
             history.read_messages(tx, &step)?;
             let agent = tx.agent_version(session.org_id, &session.agent)?;
             let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?.definition;
-            Ok::<_, Error>((agent, history, step))
+            let head = match &step.request_head {
+                Some(hash) => tx.request_head(session.org_id, hash)?,
+                None => None,
+            };
+            Ok::<_, Error>((agent, history, step, head))
         };
         let workspace_id = session.workspace_id;
-        let (agent, history, step) = self.context.store().read(read).await?;
+        let (agent, history, step, head) = self.context.store().read(read).await?;
         let catalog = self.operations.tools.catalog(who, workspace_id).await?;
         let tools = Tools::new(&agent, Some(&catalog));
         let model = agent.models().nth(step.model_index as usize).unwrap_or(&agent.model);
@@ -507,7 +509,13 @@ impl Sessions {
             asking: &step,
             messages: &history.parts,
         });
-        built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))
+        let built = built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))?;
+        // Tools and instructions may be others by now: what the model saw was kept with its answer.
+        match head {
+            Some(bytes) => with_head(built, &bytes)
+                .ok_or_else(|| Error::new(ErrorCode::Internal).caused_by("a request's head cannot be read")),
+            None => Ok(built),
+        }
     }
 
     /// Follows the session from behind an entry of its stream.
@@ -653,13 +661,22 @@ pub(crate) fn check_parts(parts: &[Part]) -> Result<(), Error> {
         return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
     }
     let is_blank = |part: &Part| match &part.content {
-        warren_model::Content::Text(text) => text.is_empty() || text.contains('\0'),
+        warren_model::Content::Text(text) => text.trim().is_empty(),
         warren_model::Content::Raw(_) | warren_model::Content::Url(_) | warren_model::Content::Data(_) => {
             false
         }
     };
+    let has_nul =
+        |part: &Part| matches!(&part.content, warren_model::Content::Text(text) if text.contains('\0'));
+    if let Some(at) = parts.iter().position(has_nul) {
+        return invalid(format!("parts[{at}].text: expected text without NUL"));
+    }
+    // No provider takes a blank text, so that the session could not go on with it.
     match parts.iter().position(is_blank) {
-        Some(at) => invalid(format!("parts[{at}].text: expected some text, without NUL")),
+        Some(at) => {
+            let detail = format!("parts[{at}].text: it is blank");
+            Err(Error::with_detail(ErrorCode::BlankMessage, detail))
+        }
         None => Ok(()),
     }
 }

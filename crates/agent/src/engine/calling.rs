@@ -212,7 +212,9 @@ async fn read_result(work: &Work, arguments: &Value) -> CallOutcome {
             let told = json!({ "text": text, "next_offset": next_offset, "total_bytes": part.total_bytes });
             CallOutcome::Done { result: ToolResult::new(told) }
         }
-        Ok(None) => CallOutcome::failed("no longer result of that call is kept; it was shown as a whole"),
+        Ok(None) => CallOutcome::failed(
+            "no more of that call is kept: it was shown as a whole, or its session was not used for long",
+        ),
         Err(error) => {
             tracing::warn!(%error, "a result could not be read");
             CallOutcome::failed("the result could not be read; try again")

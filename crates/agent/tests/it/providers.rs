@@ -174,6 +174,42 @@ async fn a_workspaces_key_is_taken_before_the_orgs_and_the_environments() {
     bed.run("the workspace's is").await;
 }
 
+// A12, A14: the provider counted what it was shown before the answer broke off
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_broke_off_is_booked_as_far_as_the_provider_counted() {
+    let script = r#"
+turns:
+  - text: "A long answer, in many small pieces, with an end."
+    chunk_characters: 3
+    usage: { input_tokens: 1000, output_tokens: 10 }
+    fault: { kind: cut, after_chunks: 5, times: 1 }
+"#;
+    for (provider, is_counted) in [("messages", true), ("chat", false)] {
+        let server = ModelServer::start(script).await;
+        let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
+        over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+        set_key(&bed, SecretScope::Org, KEY).await;
+        agent_on(&bed, &format!("{provider}/dear"), json!({})).await;
+        let (name, session) = bed.run("go").await;
+        let step = bed.steps(&name).await.remove(0);
+        assert_eq!(step.attempt, 2, "{provider}");
+        // The whole answer: 1,000 × 3 + 10 × 15. The broken one: at least what was shown to it.
+        let (whole, cost) = (3_150, session.total_usage.cost_micros);
+        if is_counted {
+            assert!(
+                cost >= whole + 3_000 && step.usage.input_tokens == 2_000,
+                "{provider}: {cost} {:?}",
+                step.usage
+            );
+        } else {
+            assert_eq!((cost, step.usage.input_tokens), (whole, 1_000), "{provider} counts at the end");
+        }
+        assert_eq!(step.cost_micros, cost);
+        let budget = bed.bed.fleet.budgets.get(bed.who(), bed.workspace.id).await.unwrap();
+        assert_eq!(budget.spent_micros, cost, "the ledger has both");
+    }
+}
+
 // A13, A6: the agent gets another model, of another provider, between two messages; and its account changes
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_changed_in_the_middle_is_shown_the_history_and_no_reasoning_of_another() {

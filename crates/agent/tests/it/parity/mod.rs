@@ -6,6 +6,7 @@ mod people;
 mod recovery;
 mod replicas;
 mod running;
+mod upkeep;
 
 /// Makes two tests of each scenario, one for each store.
 macro_rules! scenarios {
@@ -68,6 +69,12 @@ scenarios! {
     replicas::a_stop_at_another_process_reaches_the_one_that_works,
     replicas::a_message_at_another_process_reaches_the_one_that_works,
     replicas::a_reader_at_another_process_misses_nothing,
+    upkeep::long_results_go_when_their_session_is_old_or_its_workspace_is_removed,
+    upkeep::who_follows_a_session_is_told_that_it_went_back,
+    upkeep::a_session_that_waits_ends_with_a_workspace_that_went_while_nobody_looked,
+    upkeep::a_blank_message_is_refused,
+    upkeep::an_old_step_shows_the_tools_as_they_were_offered_then,
+    upkeep::a_decision_that_nobody_heard_of_is_found,
     recovery::a_crash_in_the_middle_of_an_answer_repeats_nothing_that_was_done,
     recovery::a_crash_in_the_middle_of_a_call_tells_that_its_end_is_unknown,
     recovery::a_suspended_session_outlives_a_crash_and_holds_nothing,

@@ -402,6 +402,7 @@ impl World {
         let origin = ModelOrigin { model, account: "a".into() };
         let problem = (self.chance.below(12) == 0).then(|| "not what was asked for".to_owned());
         let answer = ReceivedAnswer {
+            request_head: None,
             origin,
             blocks,
             calls,
