@@ -122,10 +122,10 @@ impl Ground {
     }
 
     /// Not started yet.
-    fn fleet(&self, store: Arc<dyn Store>) -> Fleet {
+    fn fleet(&self, store: &Arc<dyn Store>) -> Fleet {
         let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
         let context = Context::new(ContextParts {
-            store: Arc::clone(&store),
+            store: Arc::clone(store),
             clock: self.clock_door(),
             entropy: Arc::clone(&entropy),
             limits: self.options.limits.clone(),
@@ -211,7 +211,7 @@ impl Bed {
             None => format!("sqlite:{}", ground.folder.path().join("warren.db").display()),
         };
         let store = warren_store_sql::open(&address).await.expect("the database opens");
-        let fleet = ground.fleet(Arc::clone(&store));
+        let fleet = ground.fleet(&store);
         fleet.start(VERSION).await.expect("the fleet starts");
         let minted = fleet.tokens.mint_operator("test").await.expect("a token is made");
         let operator_secret = minted.secret.reveal().to_owned();
@@ -256,7 +256,7 @@ impl Bed {
             }
             None => Arc::clone(&self.store),
         };
-        self.ground.fleet(store)
+        self.ground.fleet(&store)
     }
 
     /// Does something as a part of the fleet, so that a crash cuts off all that follows from it.
