@@ -130,12 +130,7 @@ impl Chats {
             let steps = tx.steps_of(&held.lineage)?;
             let turn = turn_of(tx, session_id, &steps, &which)?;
             let state = state_after(tx, &held, turn.back_to, agent.initial_state())?;
-            let back = commit::rewind(&open, turn.back_to, state, now);
-            let back = back.map_err(|refusal| commit::of_refusal(&refusal))?;
-            for message in &back.dropped {
-                tx.settle_session_message(session_id, message.id, message.state)?;
-            }
-            tx.update_session(&held, &back.session)?;
+            commit::go_back(tx, &open, turn.back_to, state, now)?;
             let instead = instead.clone().unwrap_or(turn.said);
             let message = SessionMessage {
                 id: message_id,

@@ -297,6 +297,26 @@ pub(crate) fn show(
     Ok(Some(entries))
 }
 
+/// Goes back to the end of a step, in place. Returns the session and what its readers are told.
+pub(crate) fn go_back(
+    tx: &mut dyn WriteTx,
+    open: &OpenSession,
+    step: u32,
+    state: BTreeMap<String, Value>,
+    now: Timestamp,
+) -> Result<(Session, Vec<StreamEntry>), Error> {
+    let back = sessions::rewind(open, step, state, now).map_err(|refusal| of_refusal(&refusal))?;
+    let mut session = back.session;
+    for message in &back.dropped {
+        tx.settle_session_message(session.id, message.id, message.state)?;
+    }
+    let entries = number(session.latest_sequence + 1, now, vec![back.told]);
+    session.latest_sequence += entries.len() as u64;
+    tx.append_stream(session.id, &entries)?;
+    session.version = tx.update_session(&open.session, &session)?;
+    Ok((session, entries))
+}
+
 fn number(first: u64, at: Timestamp, told: Vec<StreamItem>) -> Vec<StreamEntry> {
     (first..).zip(told).map(|(sequence, item)| StreamEntry { sequence, at, item }).collect()
 }
@@ -515,4 +535,4 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Error {
 }
 
 /// The rules of `sessions` that other modules use.
-pub(crate) use sessions::{branch, rewind};
+pub(crate) use sessions::branch;

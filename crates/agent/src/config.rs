@@ -19,8 +19,11 @@ pub struct Config {
     /// Pieces of an answer are put together for as long, or until they have `pack_bytes`.
     pub pack_for: Duration,
     pub pack_bytes: usize,
-    /// How long entries of a session's stream are kept. The session itself stays.
-    pub keep_stream: Duration,
+    /// How long entries of a session's stream are kept; absent: for ever. The session itself stays.
+    pub keep_stream: Option<Duration>,
+    /// How long long results of tools are kept after their session was last used; absent: for ever. Those of a workspace
+    /// that is removed end with it.
+    pub keep_results: Option<Duration>,
     /// How often what is old is removed.
     pub prune_every: Duration,
 }
@@ -35,7 +38,8 @@ impl Default for Config {
             is_alone: false,
             pack_for: Duration::from_millis(50),
             pack_bytes: 4 << 10,
-            keep_stream: Duration::from_secs(30 * 24 * 3_600),
+            keep_stream: Some(Duration::from_secs(30 * 24 * 3_600)),
+            keep_results: Some(Duration::from_secs(90 * 24 * 3_600)),
             prune_every: Duration::from_secs(600),
         }
     }

@@ -26,6 +26,7 @@ mod hosted;
 mod model_catalog;
 mod models;
 mod provider_models;
+mod request_heads;
 mod schemas;
 mod scripted;
 mod sessions;

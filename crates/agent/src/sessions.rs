@@ -21,7 +21,8 @@ use warren_service::{Action, Context, Error, Identity};
 use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
 
 use crate::commit::{self, Change, Surroundings};
-use crate::engine::{Engine, History};
+use crate::engine::{Engine, History, bounded};
+use crate::request_heads::with_head;
 use crate::streams::{Follower, Streams};
 use crate::tools::{ANSWER_SCHEMA, Tools};
 
@@ -265,25 +266,45 @@ impl Sessions {
         handed_in: HandedIn,
     ) -> Result<Session, Error> {
         let session = self.find(who, Action::UseWorkspace, name).await?;
-        let outcome = outcome_of(&call_id, handed_in)?;
-        let session_id = session.id;
-        let asked = call_id.clone();
-        let read = move |tx: &mut dyn ReadTx| tx.call(session_id, &asked).map_err(Error::from);
-        if let Some((_, call)) = self.context.store().read(read).await? {
-            if call.outcome() == Some(&outcome) {
-                return Ok(session);
-            }
-            self.check_answer(&call, &outcome)?;
+        check_handed_in(&call_id, &handed_in)?;
+        let (session_id, org_id, agent, asked) =
+            (session.id, session.org_id, session.agent.clone(), call_id.clone());
+        let read = move |tx: &mut dyn ReadTx| {
+            let call = tx.call(session_id, &asked)?.map(|(_, call)| call);
+            let whole = tx.read_result(session_id, &asked, 0, u32::MAX)?.map(|part| part.bytes);
+            let agent = tx.agent_version(org_id, &agent)?;
+            let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?;
+            Ok::<_, Error>((call, whole, agent.definition.limits.result_bytes as usize))
+        };
+        let (call, whole_before, most) = self.context.store().read(read).await?;
+        if let (Some(call), HandedIn::Output(value)) = (&call, &handed_in) {
+            self.check_answer(call, value)?;
         }
-        self.input(who, &session, Input::HandedIn { call_id, outcome }).await
+        // The caller's results are shown and kept as those of every other tool (A20).
+        let (outcome, whole) = match handed_in {
+            HandedIn::Output(value) => {
+                let (result, whole) = bounded(value, &call_id, most);
+                (CallOutcome::Done { result }, whole)
+            }
+            HandedIn::Error(text) => (CallOutcome::failed(text), None),
+        };
+        if call.is_some_and(|call| call.outcome() == Some(&outcome)) && whole == whole_before {
+            return Ok(session);
+        }
+        let by = who.principal.clone();
+        let results = whole.map(|bytes| (call_id.clone(), bytes)).into_iter().collect();
+        let input = Input::HandedIn { call_id, outcome };
+        let change = Change { results, ..Change::new(session.id, self.context.now(), by, vec![input]) };
+        Ok(self.engine.change(change).await?.open.session)
     }
 
     /// The answer to a question has to fit the schema that the question came with (A33).
-    fn check_answer(&self, call: &ToolCall, outcome: &CallOutcome) -> Result<(), Error> {
-        let is_question = call.state == CallState::Waiting(CallWait::Answer);
-        let (CallOutcome::Done { result }, true) = (outcome, is_question) else { return Ok(()) };
+    fn check_answer(&self, call: &ToolCall, answer: &Value) -> Result<(), Error> {
+        if call.state != CallState::Waiting(CallWait::Answer) {
+            return Ok(());
+        }
         let schema = call.effective().get(ANSWER_SCHEMA);
-        match schema.and_then(|schema| self.surroundings.schemas.problem(schema, &result.value)) {
+        match schema.and_then(|schema| self.surroundings.schemas.problem(schema, answer)) {
             Some(problem) => Err(Error::with_detail(ErrorCode::InvalidRequest, format!("output: {problem}"))),
             None => Ok(()),
         }
@@ -326,24 +347,21 @@ impl Sessions {
         let session = self.find(who, Action::UseWorkspace, name).await?;
         let (now, id, by) = (self.context.now(), session.id, who.principal.clone());
         let surroundings = self.surroundings.clone();
-        self.context
+        let (session, entries) = self
+            .context
             .store()
             .write(move |tx| {
                 let held = tx.hold_session(id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
                 let agent = surroundings.agent(tx, held.org_id, &held.agent)?;
                 let state = state_after(tx, &held, step, agent.initial_state())?;
                 let open = commit::load(tx, held)?;
-                let back = commit::rewind(&open, step, state, now)
-                    .map_err(|refusal| commit::of_refusal(&refusal))?;
-                for message in &back.dropped {
-                    tx.settle_session_message(id, message.id, message.state)?;
-                }
-                let mut session = back.session;
-                session.version = tx.update_session(&open.session, &session)?;
+                let (session, entries) = commit::go_back(tx, &open, step, state, now)?;
                 commit::tell(tx, now, &by, &session)?;
-                Ok(session)
+                Ok::<_, Error>((session, entries))
             })
-            .await
+            .await?;
+        self.streams.publish(id, &entries);
+        Ok(session)
     }
 
     /// A new session with the steps of this one up to one of them.
@@ -450,7 +468,7 @@ impl Sessions {
             .await
     }
 
-    /// What the model was shown for a step (A19).
+    /// What the model was shown for a step (A19). Of one that has no answer yet: what it would be shown now.
     pub async fn context_of(
         &self,
         who: &Identity,
@@ -470,10 +488,14 @@ impl Sessions {
             history.read_messages(tx, &step)?;
             let agent = tx.agent_version(session.org_id, &session.agent)?;
             let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?.definition;
-            Ok::<_, Error>((agent, history, step))
+            let head = match &step.request_head {
+                Some(hash) => tx.request_head(session.org_id, hash)?,
+                None => None,
+            };
+            Ok::<_, Error>((agent, history, step, head))
         };
         let workspace_id = session.workspace_id;
-        let (agent, history, step) = self.context.store().read(read).await?;
+        let (agent, history, step, head) = self.context.store().read(read).await?;
         let catalog = self.operations.tools.catalog(who, workspace_id).await?;
         let tools = Tools::new(&agent, Some(&catalog));
         let model = agent.models().nth(step.model_index as usize).unwrap_or(&agent.model);
@@ -487,7 +509,13 @@ impl Sessions {
             asking: &step,
             messages: &history.parts,
         });
-        built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))
+        let built = built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))?;
+        // Tools and instructions may be others by now: what the model saw was kept with its answer.
+        match head {
+            Some(bytes) => with_head(built, &bytes)
+                .ok_or_else(|| Error::new(ErrorCode::Internal).caused_by("a request's head cannot be read")),
+            None => Ok(built),
+        }
     }
 
     /// Follows the session from behind an entry of its stream.
@@ -605,28 +633,21 @@ fn insert(tx: &mut dyn WriteTx, session: &Session) -> Result<(), Error> {
     }
 }
 
-fn outcome_of(call_id: &str, handed_in: HandedIn) -> Result<CallOutcome, Error> {
-    let too_large = |field: &str, bytes: usize, most: usize| {
-        let detail = format!("{field}: it has {bytes} bytes, and may have {most}");
-        Error::with_detail(ErrorCode::PayloadTooLarge, detail)
-    };
+/// How long what is handed in may be (A31).
+fn check_handed_in(call_id: &str, handed_in: &HandedIn) -> Result<(), Error> {
     if call_id.is_empty() || call_id.len() > ToolCall::MAX_ID_BYTES {
         let detail = format!("call_id: expected 1 to {} bytes", ToolCall::MAX_ID_BYTES);
         return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
     }
-    match handed_in {
-        HandedIn::Output(value) => {
-            let bytes = value.to_string().len();
-            if bytes > MAX_RESULT_BYTES {
-                return Err(too_large("output", bytes, MAX_RESULT_BYTES));
-            }
-            Ok(CallOutcome::Done { result: warren_model::session::ToolResult::new(value) })
-        }
-        HandedIn::Error(text) if text.len() > MAX_ERROR_BYTES => {
-            Err(too_large("error", text.len(), MAX_ERROR_BYTES))
-        }
-        HandedIn::Error(text) => Ok(CallOutcome::failed(text)),
+    let (field, bytes, most) = match handed_in {
+        HandedIn::Output(value) => ("output", value.to_string().len(), MAX_RESULT_BYTES),
+        HandedIn::Error(text) => ("error", text.len(), MAX_ERROR_BYTES),
+    };
+    if bytes > most {
+        let detail = format!("{field}: it has {bytes} bytes, and may have {most}");
+        return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
     }
+    Ok(())
 }
 
 pub(crate) fn check_parts(parts: &[Part]) -> Result<(), Error> {
@@ -640,13 +661,22 @@ pub(crate) fn check_parts(parts: &[Part]) -> Result<(), Error> {
         return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
     }
     let is_blank = |part: &Part| match &part.content {
-        warren_model::Content::Text(text) => text.is_empty() || text.contains('\0'),
+        warren_model::Content::Text(text) => text.trim().is_empty(),
         warren_model::Content::Raw(_) | warren_model::Content::Url(_) | warren_model::Content::Data(_) => {
             false
         }
     };
+    let has_nul =
+        |part: &Part| matches!(&part.content, warren_model::Content::Text(text) if text.contains('\0'));
+    if let Some(at) = parts.iter().position(has_nul) {
+        return invalid(format!("parts[{at}].text: expected text without NUL"));
+    }
+    // No provider takes a blank text, so that the session could not go on with it.
     match parts.iter().position(is_blank) {
-        Some(at) => invalid(format!("parts[{at}].text: expected some text, without NUL")),
+        Some(at) => {
+            let detail = format!("parts[{at}].text: it is blank");
+            Err(Error::with_detail(ErrorCode::BlankMessage, detail))
+        }
         None => Ok(()),
     }
 }

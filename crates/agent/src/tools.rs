@@ -172,7 +172,21 @@ fn exclusive(tool: &str, arguments: &Value) -> Vec<String> {
         _ => &[],
     };
     let files = names.iter().filter_map(|name| arguments.get(*name)?.as_str());
-    files.map(|path| format!("file:{path}")).collect()
+    files.map(|path| format!("file:{}", plain_path(path))).collect()
+}
+
+/// One name for a file that is named in several ways, such as `a`, `./a` and `b/../a`. A link is another file here: what it
+/// leads to is known only in the box.
+fn plain_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
 }
 
 const READ_RESULT_DESCRIPTION: &str = "Read more of a tool's result of which only the beginning was shown. `call` is the \

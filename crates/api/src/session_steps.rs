@@ -171,7 +171,8 @@ pub struct StepContext {
 ///
 /// `type` is one of `run_started`, `message_delivered`, `step_started`, `step_reset`, `text_delta`, `reasoning_delta`,
 /// `call_delta`, `step_answered`, `call_proposed`, `approval_requested`, `call_decided`, `call_offered`, `call_started`,
-/// `call_output`, `call_ended`, `step_ended`, `state_changed`, `suspended`, `resumed`, `interrupted`, `run_ended`. Other
+/// `call_output`, `call_ended`, `step_ended`, `state_changed`, `suspended`, `resumed`, `rewound`,
+/// `interrupted`, `run_ended`. Other
 /// fields belong to the type. A stream that must end before its reader wants it to says `closing` with a `code`, without
 /// a sequence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

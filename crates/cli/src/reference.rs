@@ -161,6 +161,8 @@ fn choices(argument: &clap::Arg) -> String {
 
 #[cfg(test)]
 mod tests {
+    use warren_model::ErrorCode;
+
     use super::*;
 
     // S10
@@ -183,5 +185,46 @@ mod tests {
             );
         }
         assert!(variables.contains("WARREN_TOKEN"));
+    }
+
+    // S10, S12: what is told to be typed can be typed
+    #[test]
+    fn every_command_that_a_remedy_names_exists() {
+        let root = Arguments::command();
+        let is_name = |word: &&str| !word.starts_with('-') && !word.contains(char::is_uppercase);
+        for code in ErrorCode::ALL {
+            let quoted = code.entry().remedy.split('`').skip(1).step_by(2);
+            for command in quoted.filter_map(|text| text.strip_prefix("warren ")) {
+                let mut at = &root;
+                for word in command.split_whitespace().take_while(is_name) {
+                    if at.get_subcommands().next().is_none() {
+                        break;
+                    }
+                    let found = at.find_subcommand(word);
+                    at = found.unwrap_or_else(|| panic!("{}: `warren {command}`", code.as_str()));
+                }
+            }
+        }
+    }
+
+    // S12: a person is told a command, and not only a route
+    #[test]
+    fn errors_of_sessions_tell_what_to_type() {
+        for code in [
+            ErrorCode::InvalidAgent,
+            ErrorCode::AgentNotFound,
+            ErrorCode::SessionNotFound,
+            ErrorCode::SessionExists,
+            ErrorCode::SessionBusy,
+            ErrorCode::StaleRun,
+            ErrorCode::NotPending,
+            ErrorCode::NothingToResume,
+            ErrorCode::ToolRuleNotFound,
+            ErrorCode::StepNotFound,
+            ErrorCode::SessionMessageNotFound,
+            ErrorCode::BlankMessage,
+        ] {
+            assert!(code.entry().remedy.contains("`warren "), "{}", code.as_str());
+        }
     }
 }

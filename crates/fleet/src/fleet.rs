@@ -140,7 +140,7 @@ impl Fleet {
             replicas: replicas.clone(),
             reconciler: reconciler.clone(),
         };
-        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone());
+        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
             config,

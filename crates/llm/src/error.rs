@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use warren_model::session::TokenUsage;
+
 /// What the caller can do about a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
@@ -28,11 +30,13 @@ pub struct ModelError {
     pub cause: Option<String>,
     /// What the provider answered with, where it answered.
     pub status: Option<u16>,
+    /// What the provider had counted before the answer broke off, where it said so. It is paid all the same.
+    pub usage: Option<TokenUsage>,
 }
 
 impl ModelError {
     pub fn new(advice: Advice, sentence: impl Into<String>) -> Self {
-        Self { advice, sentence: sentence.into(), cause: None, status: None }
+        Self { advice, sentence: sentence.into(), cause: None, status: None, usage: None }
     }
 
     pub fn retry(sentence: impl Into<String>) -> Self {

@@ -94,17 +94,18 @@ error_codes! {
     InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
     BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
     // Agents and sessions
-    InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field.";
-    AgentNotFound = "agent_not_found", 404, "There is no such agent, or no such version of it.", "List agents with GET /api/v1/agents.";
-    SessionNotFound = "session_not_found", 404, "There is no such session.", "List sessions with GET /api/v1/sessions.";
-    SessionExists = "session_exists", 409, "The org already has a session of this name.", "Choose another name, or go on with the one that is there.";
-    SessionBusy = "session_busy", 409, "A run of the session is under way.", "Wait for its end, send the message with `mode` queue, steer or interrupt, or stop the run.";
-    StaleRun = "stale_run", 409, "That run is not under way.", "Read the session again; `run` is the number of its latest run.";
-    NotPending = "not_pending", 409, "Nothing waits for this: it was decided, handed in or delivered already.", "See what waits with GET …/pending.";
-    NothingToResume = "nothing_to_resume", 409, "The session is not one that can be resumed now.", "Send it a message, or decide what it waits for.";
-    ToolRuleNotFound = "tool_rule_not_found", 404, "There is no such rule about tool calls.", "List rules with GET /api/v1/tool-rules.";
-    StepNotFound = "step_not_found", 404, "The session has no such step.", "List its steps with GET …/steps.";
-    SessionMessageNotFound = "session_message_not_found", 404, "The session has no such message.", "See which messages wait with GET …/pending.";
+    InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; mend it and store it again with `warren agent put FILE`.";
+    AgentNotFound = "agent_not_found", 404, "There is no such agent, or no such version of it.", "List agents with `warren agent ls`, or store one with `warren agent put FILE`.";
+    SessionNotFound = "session_not_found", 404, "There is no such session.", "List sessions with `warren session ls`.";
+    SessionExists = "session_exists", 409, "The org already has a session of this name.", "Choose another name, or go on with the one that is there: `warren session send NAME TEXT`.";
+    SessionBusy = "session_busy", 409, "A run of the session is under way.", "Wait for its end with `warren session follow NAME`; send with `warren session send NAME TEXT --mode queue`, `steer` or `interrupt`; or stop the run with `warren session interrupt NAME`.";
+    StaleRun = "stale_run", 409, "That run is not under way.", "Look at it with `warren session show NAME`: `run` is the number of its latest run.";
+    NotPending = "not_pending", 409, "Nothing waits for this: it was decided, handed in or delivered already.", "See what waits with `warren session show NAME`.";
+    NothingToResume = "nothing_to_resume", 409, "The session is not one that can be resumed now.", "See what it waits for with `warren session show NAME`; send it a message with `warren session send NAME TEXT`.";
+    ToolRuleNotFound = "tool_rule_not_found", 404, "There is no such rule about tool calls.", "List rules with `warren session rules`.";
+    StepNotFound = "step_not_found", 404, "The session has no such step.", "List its steps with `warren session steps NAME`.";
+    SessionMessageNotFound = "session_message_not_found", 404, "The session has no such message.", "See which messages wait with `warren session show NAME`.";
+    BlankMessage = "blank_message", 422, "The message has no text.", "Write something: `warren session send NAME TEXT`.";
     // Files
     InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";

@@ -50,6 +50,7 @@ pub mod postgres;
 mod push_configs;
 mod registrations;
 mod repeats;
+mod request_heads;
 mod row;
 mod schedules;
 mod secrets;

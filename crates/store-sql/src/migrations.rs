@@ -60,6 +60,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     24 "0024_session_stream",
     25 "0025_tool_rules",
     26 "0026_tool_rules_of_org",
+    27 "0027_request_heads",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -89,6 +90,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     24 "0024_session_stream",
     25 "0025_tool_rules",
     26 "0026_tool_rules_of_org",
+    27 "0027_request_heads",
 );
 
 /// The table that records what was applied; the same text on both engines.

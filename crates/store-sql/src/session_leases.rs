@@ -22,6 +22,10 @@ macro_rules! claimable {
 }
 const CLAIMABLE: &str = claimable!("$1", "$2");
 const DUE: &str = "SELECT id FROM sessions WHERE wake_at <= $1 ORDER BY wake_at, id LIMIT $2";
+/// Few workspaces are removed and still there, so that one goes by them.
+const LEFT_BEHIND: &str = "SELECT sessions.id FROM workspaces JOIN sessions ON sessions.workspace_id = workspaces.id \
+     WHERE workspaces.status = 'removed' AND sessions.phase IN ('active', 'suspended') AND sessions.id > $1 \
+     ORDER BY sessions.id LIMIT $2";
 const NEXT_DUE: &str = "SELECT min(at) FROM (\
      SELECT min(wake_at) AS at FROM sessions WHERE wake_at IS NOT NULL \
      UNION ALL SELECT min(lease_until) AS at FROM sessions WHERE phase = 'active') AS next";
@@ -62,6 +66,15 @@ impl SessionLeaseReads for Transaction<'_> {
 
     fn due_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error> {
         self.rows("sessions", DUE, &[now.into(), Value::count(limit.into())?], read_id)
+    }
+
+    fn sessions_left_behind(
+        &mut self,
+        after: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<SessionId>, Error> {
+        let after = after.unwrap_or_else(|| SessionId::from_bytes([0; 16]));
+        self.rows("sessions", LEFT_BEHIND, &[after.into(), Value::count(limit.into())?], read_id)
     }
 
     fn next_session_due(&mut self) -> Result<Option<Timestamp>, Error> {

@@ -1,6 +1,6 @@
 //! Whole results of tool calls in SQL, in pieces, so that a part is read without the rest.
 
-use warren_model::SessionId;
+use warren_model::{SessionId, Timestamp};
 use warren_store::{Error, MAX_RESULT_BYTES, ResultPart, SessionResultReads, SessionResultWrites};
 
 use crate::row::Columns;
@@ -15,6 +15,12 @@ const LAST: &str = "SELECT piece, CAST(octet_length(bytes) AS bigint) FROM sessi
 const PIECES: &str = "SELECT bytes FROM session_results WHERE session_id = $1 AND call_id = $2 \
      AND piece >= $3 AND piece <= $4 ORDER BY piece";
 const DELETE: &str = "DELETE FROM session_results WHERE session_id = $1 AND call_id = $2";
+/// Whole results, so that none is ever there in part.
+const PRUNE: &str = "DELETE FROM session_results WHERE (session_id, call_id) IN (\
+     SELECT old.session_id, old.call_id FROM session_results AS old \
+     JOIN sessions ON sessions.id = old.session_id JOIN workspaces ON workspaces.id = sessions.workspace_id \
+     WHERE old.piece = 0 AND (workspaces.status = 'removed' \
+     OR (sessions.updated_at < $1 AND sessions.phase NOT IN ('active', 'suspended'))) LIMIT $2)";
 const INSERT: &str =
     "INSERT INTO session_results (session_id, call_id, piece, bytes) VALUES ($1, $2, $3, $4)";
 
@@ -63,6 +69,10 @@ impl SessionResultWrites for Transaction<'_> {
             self.execute(INSERT, &[session_id.into(), call_id.into(), number, Value::Bytes(piece)])?;
         }
         Ok(())
+    }
+
+    fn prune_results(&mut self, before: Option<Timestamp>, limit: u32) -> Result<u64, Error> {
+        self.execute(PRUNE, &[before.into(), Value::count(limit.into())?])
     }
 }
 

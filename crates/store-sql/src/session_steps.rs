@@ -239,6 +239,8 @@ struct Detail<'a> {
     resume_token: Option<Cow<'a, JsonValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<Cow<'a, ModelOrigin>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_head: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "is_empty")]
     blocks: Cow<'a, [Block]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,6 +279,7 @@ impl<'a> StepRow<'a> {
             asked_under,
             model_index,
             resume_token,
+            request_head,
             origin,
             blocks,
             calls: _,
@@ -298,6 +301,7 @@ impl<'a> StepRow<'a> {
             model_index: *model_index,
             resume_token: resume_token.as_ref().map(Cow::Borrowed),
             origin: origin.as_ref().map(Cow::Borrowed),
+            request_head: request_head.as_deref().map(Cow::Borrowed),
             blocks: blocks.into(),
             stop_reason: *stop_reason,
             usage: *usage,
@@ -330,6 +334,7 @@ impl<'a> StepRow<'a> {
             asked_under: detail.asked_under,
             model_index: detail.model_index,
             resume_token: detail.resume_token.map(Cow::into_owned),
+            request_head: detail.request_head.map(Cow::into_owned),
             origin: detail.origin.map(Cow::into_owned),
             blocks: detail.blocks.into_owned(),
             calls,

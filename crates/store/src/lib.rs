@@ -28,6 +28,7 @@ mod positions;
 mod push_configs;
 mod registrations;
 mod repeats;
+mod request_heads;
 mod schedules;
 mod secrets;
 mod session_keys;

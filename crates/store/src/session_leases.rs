@@ -19,6 +19,9 @@ pub trait SessionLeaseReads {
     fn claimable_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error>;
     /// Sessions of which `wake_at` has come, the longest overdue first.
     fn due_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error>;
+    /// Sessions with a run in a workspace that is removed: nobody told them. In the order of their ids, behind this one.
+    fn sessions_left_behind(&mut self, after: Option<SessionId>, limit: u32)
+    -> Result<Vec<SessionId>, Error>;
     /// When the next of them is due or may be claimed; a moment in the past where one is now.
     fn next_session_due(&mut self) -> Result<Option<Timestamp>, Error>;
 }

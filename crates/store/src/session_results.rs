@@ -1,6 +1,6 @@
 //! Whole results of tool calls that are too long to show (A20), kept in pieces.
 
-use warren_model::SessionId;
+use warren_model::{SessionId, Timestamp};
 
 use crate::Error;
 
@@ -30,4 +30,7 @@ pub trait SessionResultWrites {
     /// Keeps a result, in place of one that the call had before. More than `MAX_RESULT_BYTES` is `TooLarge`, and the
     /// transaction can go on.
     fn put_result(&mut self, session_id: SessionId, call_id: &str, bytes: &[u8]) -> Result<(), Error>;
+    /// Removes results of sessions that rest and were last changed before this moment, and of sessions whose workspace is
+    /// removed; at most so many. Returns how many rows they had.
+    fn prune_results(&mut self, before: Option<Timestamp>, limit: u32) -> Result<u64, Error>;
 }

@@ -44,6 +44,7 @@ transactions! {
     session_messages: SessionMessageReads, SessionMessageWrites;
     session_stream: SessionStreamReads, SessionStreamWrites;
     session_results: SessionResultReads, SessionResultWrites;
+    request_heads: RequestHeadReads, RequestHeadWrites;
     session_keys: SessionKeyReads, SessionKeyWrites;
     tool_rules: ToolRuleReads, ToolRuleWrites;
     box_holders: BoxHolderReads, BoxHolderWrites;

@@ -121,6 +121,41 @@ impl Ground {
         if self.options.is_real_time { Arc::new(SystemClock) } else { Arc::clone(&self.clock) as _ }
     }
 
+    /// Not started yet.
+    fn fleet(&self, store: &Arc<dyn Store>) -> Fleet {
+        let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
+        let context = Context::new(ContextParts {
+            store: Arc::clone(store),
+            clock: self.clock_door(),
+            entropy: Arc::clone(&entropy),
+            limits: self.options.limits.clone(),
+        });
+        let replica = if store.is_shared() {
+            Replica::new(&self.folder.path().display().to_string(), context.clone())
+        } else {
+            Replica::alone(context.clone())
+        };
+        let registry = RegistryParts {
+            providers: self.providers(&entropy),
+            gates: OpenGates::new(16),
+            clock: self.clock_door(),
+            entropy: Arc::clone(&entropy),
+            metrics: Arc::new(NoMetrics),
+            refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
+            losses: Arc::new(StoredLosses::new(context.clone())),
+        };
+        let keys = KeyFile::own(self.folder.path().join("secrets.key"), &*entropy).expect("a key is made");
+        Fleet::new(Parts {
+            context,
+            registry: Registry::new(registry, RegistryConfig::default()),
+            keys: Keys::open(Arc::new(keys)).expect("the key is read"),
+            config: self.options.config,
+            probe: Arc::clone(&self.options.probe),
+            replica,
+            kept_from_boxes: crate::model_keys(),
+        })
+    }
+
     fn providers(&self, entropy: &Arc<dyn Entropy>) -> Vec<Arc<dyn Provider>> {
         let memory = MemoryProvider::new(self.clock_door(), &**entropy);
         let places = self.folder.path().join("workspaces");
@@ -176,37 +211,7 @@ impl Bed {
             None => format!("sqlite:{}", ground.folder.path().join("warren.db").display()),
         };
         let store = warren_store_sql::open(&address).await.expect("the database opens");
-        let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
-        let context = Context::new(ContextParts {
-            store: Arc::clone(&store),
-            clock: ground.clock_door(),
-            entropy: Arc::clone(&entropy),
-            limits: ground.options.limits.clone(),
-        });
-        let replica = if store.is_shared() {
-            Replica::new(&ground.folder.path().display().to_string(), context.clone())
-        } else {
-            Replica::alone(context.clone())
-        };
-        let registry = RegistryParts {
-            providers: ground.providers(&entropy),
-            gates: OpenGates::new(16),
-            clock: ground.clock_door(),
-            entropy: Arc::clone(&entropy),
-            metrics: Arc::new(NoMetrics),
-            refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
-            losses: Arc::new(StoredLosses::new(context.clone())),
-        };
-        let keys = KeyFile::own(ground.folder.path().join("secrets.key"), &*entropy).expect("a key is made");
-        let fleet = Fleet::new(Parts {
-            context,
-            registry: Registry::new(registry, RegistryConfig::default()),
-            keys: Keys::open(Arc::new(keys)).expect("the key is read"),
-            config: ground.options.config,
-            probe: Arc::clone(&ground.options.probe),
-            replica,
-            kept_from_boxes: crate::model_keys(),
-        });
+        let fleet = ground.fleet(&store);
         fleet.start(VERSION).await.expect("the fleet starts");
         let minted = fleet.tokens.mint_operator("test").await.expect("a token is made");
         let operator_secret = minted.secret.reveal().to_owned();
@@ -238,6 +243,20 @@ impl Bed {
     fn into_ground(self) -> Ground {
         drop(self.runtime);
         self.ground
+    }
+
+    /// The fleet of another process on this database, which does nothing by itself: with a name of its own and, on
+    /// PostgreSQL, connections of its own. SQLite belongs to one process, so that the store is shared there.
+    pub async fn fleet_of_another_process(&self) -> Fleet {
+        let store = match &self.ground.database {
+            Some(database) => {
+                let url = database.url();
+                self.inside(async move { warren_store_sql::open(&url).await.expect("the database opens") })
+                    .await
+            }
+            None => Arc::clone(&self.store),
+        };
+        self.ground.fleet(&store)
     }
 
     /// Does something as a part of the fleet, so that a crash cuts off all that follows from it.

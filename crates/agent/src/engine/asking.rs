@@ -8,15 +8,19 @@ use warren_llm::{Advice, AnswerEvent, AnswerStream, ModelAnswer, ModelError};
 use warren_model::session::{Block, ModelName, ModelRequest, StopReason, StreamItem, TokenUsage};
 use warren_rules::sessions::{Effect, Input, ModelFailure, ModelTrouble, ReceivedAnswer, request};
 use warren_service::Error;
-use warren_store::ReadTx;
+use warren_store::{ReadTx, WriteTx};
 
 use super::history::{History, SharedHistory};
 use super::owner::Work;
 use crate::models::ModelCaller;
+use crate::request_heads::{StoredHead, head_of};
 use crate::tools::Tools;
 
 /// Events of an answer that may wait to be packed.
 const EVENTS: usize = 256;
+const NO_PRICE: &str = "the model has no price in the table: what it costs is counted as 0";
+/// Models that answer from a script cost nothing, and need no price.
+const SCRIPTED: &str = "scripted";
 
 /// Asks, shows what comes, and ends with the whole answer or with why there is none.
 pub(super) async fn ask(work: Work, shared: SharedHistory) {
@@ -25,18 +29,24 @@ pub(super) async fn ask(work: Work, shared: SharedHistory) {
     let Some(model) = model else { return };
     let (deltas, outcome) = match prepare(&work, &shared, &model).await {
         Ok((request, tools)) => {
+            let head = keep_head(&work, &request).await;
             let mut packer = Packer::new(&work, step, attempt);
             let was_resumed = work.step.resume_token.is_some();
             match packer.receive(&work, &request).await {
-                Ok(answer) => (packer.take(), Ok((answer, tools))),
-                Err(error) => (packer.take(), Err(ModelFailure { was_resumed, ..failure_of(&error) })),
+                Ok(answer) => (packer.take(), Ok((answer, tools, head))),
+                Err(error) => {
+                    let (usage, cost_micros) = booked(&work, &model, &error);
+                    let failure = ModelFailure { was_resumed, usage, cost_micros, ..failure_of(&error) };
+                    (packer.take(), Err(failure))
+                }
             }
         }
         Err(failure) => (Vec::new(), Err(failure)),
     };
     let input = match outcome {
-        Ok((answer, tools)) => {
-            Input::Answered { step, attempt, answer: received(&work, &model, answer, &tools) }
+        Ok((answer, tools, request_head)) => {
+            let answer = ReceivedAnswer { request_head, ..received(&work, &model, answer, &tools) };
+            Input::Answered { step, attempt, answer }
         }
         Err(failure) => Input::AskFailed { step, attempt, failure },
     };
@@ -71,6 +81,28 @@ async fn prepare(
         ModelFailure { trouble: ModelTrouble::Refused, ..passing("the session's history is damaged") }
     })?;
     Ok((request, tools))
+}
+
+/// What the model is asked with is on disk before it is asked. Returns its hash.
+async fn keep_head(work: &Work, request: &ModelRequest) -> Option<String> {
+    let StoredHead { hash, bytes } = head_of(request)?;
+    let (org_id, engine) = (work.session.org_id, &work.engine);
+    if engine.0.kept_heads.contains(org_id, &hash) {
+        return Some(hash);
+    }
+    let asked = hash.clone();
+    let write = move |tx: &mut dyn WriteTx| tx.put_request_head(org_id, &asked, &bytes).map_err(Error::from);
+    match engine.context().store().write(write).await {
+        Ok(()) => {
+            engine.0.kept_heads.add(org_id, &hash);
+            Some(hash)
+        }
+        // The answer counts more than that it can be looked into later.
+        Err(error) => {
+            tracing::warn!(%error, "what a model is asked with could not be kept");
+            None
+        }
+    }
 }
 
 /// The owner's history, read when it is first needed.
@@ -251,15 +283,17 @@ fn read(work: &Work, mut stream: AnswerStream) -> mpsc::Receiver<Result<AnswerEv
 
 fn received(work: &Work, model: &ModelName, answer: ModelAnswer, tools: &Tools) -> ReceivedAnswer {
     let context = work.engine.context();
-    let models = &work.engine.0.surroundings.models;
-    let cost_micros = models.cost_micros(model, &answer.usage);
+    let cost_micros = cost_of(work, model, &answer.usage);
     for note in &answer.notes {
-        tracing::info!(%model, "not all that the agent says was sent: {note}");
+        if work.engine.0.told.is_new(model, note) {
+            tracing::info!(%model, "not all that the agent says was sent: {note}");
+        }
     }
     let schemas = &work.engine.0.surroundings.schemas;
     let propose = |call| tools.propose(call, context.new_id(), schemas);
     let problem = output_problem(work, &answer);
     ReceivedAnswer {
+        request_head: None,
         origin: answer.origin,
         blocks: answer.blocks,
         calls: answer.calls.into_iter().map(propose).collect(),
@@ -287,6 +321,26 @@ fn output_problem(work: &Work, answer: &ModelAnswer) -> Option<String> {
         Ok(value) => work.engine.0.surroundings.schemas.problem(schema, &value),
         Err(error) => Some(format!("it is not JSON: {error}")),
     }
+}
+
+/// What an answer that broke off cost all the same. Where the provider had counted nothing yet, nothing is known.
+fn booked(work: &Work, model: &ModelName, error: &ModelError) -> (TokenUsage, u64) {
+    let usage = error.usage.unwrap_or_default();
+    let cost_micros = match error.usage {
+        Some(usage) => cost_of(work, model, &usage),
+        None => 0,
+    };
+    (usage, cost_micros)
+}
+
+/// What an answer cost. That a model has no price is told once.
+fn cost_of(work: &Work, model: &ModelName, usage: &TokenUsage) -> u64 {
+    let engine = &work.engine.0;
+    let has_price = engine.surroundings.models.price(model).is_some() || model.provider == SCRIPTED;
+    if !has_price && usage.total() > 0 && engine.told.is_new(model, NO_PRICE) {
+        tracing::info!(%model, "{NO_PRICE}");
+    }
+    engine.surroundings.models.cost_micros(model, usage)
 }
 
 fn failure_of(error: &ModelError) -> ModelFailure {

@@ -177,7 +177,7 @@ async fn in_workspace(work: &Work, call: &ToolCall, attempt: u32, sink: OutputSi
 
 /// What the model is shown of a result, and the whole where that is longer (A20). However long it is, it is in memory once
 /// beside what is kept of it.
-fn bounded(answer: Value, call_id: &str, most: usize) -> (ToolResult, Option<Vec<u8>>) {
+pub(crate) fn bounded(answer: Value, call_id: &str, most: usize) -> (ToolResult, Option<Vec<u8>>) {
     let (total, mut whole) = match answer {
         Value::String(text) if text.len() <= most => return (ToolResult::new(Value::String(text)), None),
         Value::String(text) => (text.len(), text.into_bytes()),
@@ -255,7 +255,9 @@ async fn read_result(work: &Work, arguments: &Value) -> CallOutcome {
             let told = json!({ "text": text, "next_offset": next_offset, "total_bytes": part.total_bytes });
             CallOutcome::Done { result: ToolResult::new(told) }
         }
-        Ok(None) => CallOutcome::failed("no longer result of that call is kept; it was shown as a whole"),
+        Ok(None) => CallOutcome::failed(
+            "no more of that call is kept: it was shown as a whole, or its session was not used for long",
+        ),
         Err(error) => {
             tracing::warn!(%error, "a result could not be read");
             CallOutcome::failed("the result could not be read; try again")

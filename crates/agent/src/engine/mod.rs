@@ -12,8 +12,10 @@
 mod asking;
 mod calling;
 mod history;
+mod kept_heads;
 mod owner;
 mod pruning;
+mod told;
 mod workspaces;
 
 use std::collections::HashSet;
@@ -36,9 +38,12 @@ use crate::config::Config;
 use crate::hosted::has_tasks;
 use crate::streams::Streams;
 use crate::tools::Tools;
+pub(crate) use calling::bounded;
 pub(crate) use history::History;
+use kept_heads::KeptHeads;
 use owner::Owner;
 use pruning::Pruning;
+use told::ToldOnce;
 use workspaces::WorkspaceWatch;
 
 const BATCH: u32 = 64;
@@ -66,6 +71,8 @@ struct Inner {
     moved: Mutex<HashSet<WorkspaceId>>,
     /// Of the queues in which tasks wait that go on with their session.
     queues: OnceLock<QueueWaker>,
+    told: ToldOnce,
+    kept_heads: KeptHeads,
 }
 
 impl Engine {
@@ -89,6 +96,8 @@ impl Engine {
             claiming: Mutex::default(),
             moved: Mutex::default(),
             queues: OnceLock::new(),
+            told: ToldOnce::default(),
+            kept_heads: KeptHeads::default(),
         }))
     }
 

@@ -1,4 +1,7 @@
-//! Rows that nobody needs any more: old entries of streams, and keys that count no more (A60).
+//! Rows that nobody needs any more: old entries of streams, long results of old sessions, and keys that count no more (A60,
+//! A20).
+
+use std::time::Duration;
 
 use warren_service::{Context, Error};
 use warren_store::WriteTx;
@@ -8,6 +11,8 @@ use crate::sessions::KEY_MS;
 
 /// Rows of one transaction, so that nobody waits long for it.
 const BATCH: u32 = 500;
+/// Results of one transaction, each of which has up to 16 MiB.
+const RESULTS: u32 = 32;
 /// Batches of one round; the rest waits for the next.
 const MOST_BATCHES: u32 = 200;
 
@@ -40,11 +45,19 @@ impl Pruning {
     /// Removes what is old. Returns how many rows that were.
     async fn prune_once(&self) -> Result<u64, Error> {
         let now = self.context.now();
-        let kept = i64::try_from(self.config.keep_stream.as_millis()).unwrap_or(i64::MAX);
-        let (old, forgotten) = (now.plus_ms(kept.saturating_neg()), now.plus_ms(-KEY_MS));
-        let stream = self.prune(move |tx| Ok(tx.prune_stream(old, BATCH)?)).await?;
-        let keys = self.prune(move |tx| Ok(tx.prune_session_keys(forgotten, BATCH)?)).await?;
-        Ok(stream + keys)
+        let before = |kept: Option<Duration>| {
+            let ms = i64::try_from(kept?.as_millis()).unwrap_or(i64::MAX);
+            Some(now.plus_ms(ms.saturating_neg()))
+        };
+        let forgotten = now.plus_ms(-KEY_MS);
+        let mut rows = self.prune(move |tx| Ok(tx.prune_session_keys(forgotten, BATCH)?)).await?;
+        if let Some(old) = before(self.config.keep_stream) {
+            rows += self.prune(move |tx| Ok(tx.prune_stream(old, BATCH)?)).await?;
+        }
+        // What a removed workspace leaves is needed by nobody, however new it is.
+        let old = before(self.config.keep_results);
+        rows += self.prune(move |tx| Ok(tx.prune_results(old, RESULTS)?)).await?;
+        Ok(rows)
     }
 
     async fn prune<F>(&self, batch: F) -> Result<u64, Error>
@@ -55,7 +68,7 @@ impl Pruning {
         for _ in 0..MOST_BATCHES {
             let removed = self.context.store().write(batch).await?;
             rows += removed;
-            if removed < u64::from(BATCH) || self.context.is_stopping() {
+            if removed == 0 || self.context.is_stopping() {
                 break;
             }
         }

@@ -52,6 +52,10 @@ impl WorkspaceWatch {
     pub(super) async fn run(&self) {
         let mut newest = self.0.store().newest_event();
         let mut seen = *newest.borrow_and_update();
+        // What happened while no process was there is in no event that comes.
+        if let Err(error) = self.end_what_was_left_behind().await {
+            tracing::warn!(%error, "sessions of removed workspaces could not be looked for");
+        }
         loop {
             tokio::select! {
                 () = self.0.0.context.stopping().cancelled() => return,
@@ -62,6 +66,20 @@ impl WorkspaceWatch {
             match self.look_at_workspaces(seen).await {
                 Ok(next) => seen = next,
                 Err(error) => tracing::warn!(%error, "workspaces of sessions could not be looked at"),
+            }
+        }
+    }
+
+    /// Ends the runs of sessions whose workspace was removed before anybody of this process looked.
+    async fn end_what_was_left_behind(&self) -> Result<(), Error> {
+        let mut after = None;
+        loop {
+            let read = move |tx: &mut dyn ReadTx| tx.sessions_left_behind(after, PAGE).map_err(Error::from);
+            let sessions = self.0.store().read(read).await?;
+            let Some(last) = sessions.last() else { return Ok(()) };
+            after = Some(*last);
+            for session in sessions {
+                self.tell_session(session).await;
             }
         }
     }
@@ -86,13 +104,17 @@ impl WorkspaceWatch {
     /// Tells the sessions of a workspace that it changed, as far as it matters to them.
     async fn look_at_workspace(&self, id: WorkspaceId) -> Result<(), Error> {
         for session in self.0.store().read(move |tx| concerned(tx, id)).await? {
-            let by = Principal::system("fleet");
-            let change = Change::new(session, self.0.0.context.now(), by, vec![Input::WorkspaceChanged]);
-            if let Err(error) = self.0.change(change).await {
-                tracing::warn!(session.id = %session, %error, "a session could not be told of its workspace");
-            }
+            self.tell_session(session).await;
         }
         Ok(())
+    }
+
+    async fn tell_session(&self, session: SessionId) {
+        let by = Principal::system("fleet");
+        let change = Change::new(session, self.0.0.context.now(), by, vec![Input::WorkspaceChanged]);
+        if let Err(error) = self.0.change(change).await {
+            tracing::warn!(session.id = %session, %error, "a session could not be told of its workspace");
+        }
     }
 }
 

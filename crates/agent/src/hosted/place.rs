@@ -1,9 +1,10 @@
 //! Puts a message of the exchange into the session of its context, in one transaction.
 
+use serde_json::Value;
 use warren_exchange::DeliveryAttempt;
 use warren_model::session::{
     BusyMode, CallOutcome, CallState, CallWait, Phase, QueuedState, Session, SessionMessage, SessionName,
-    Suspension, ToolResult,
+    Suspension,
 };
 use warren_model::{
     Content, ErrorCode, Message, Principal, SessionId, SessionMessageId, StoredAgent, Timestamp, Workspace,
@@ -17,6 +18,7 @@ use warren_store::{KeyScope, SessionKey, WriteTx};
 
 use super::{HostedAgents, RemoteTask};
 use crate::commit::{self, Change, Changed, Surroundings};
+use crate::engine::bounded;
 use crate::sessions::{check_parts, new_session};
 
 /// What begins the name of a context that is not written out in its session's name.
@@ -204,14 +206,20 @@ impl Sending {
         asked: RemoteTask,
         call_id: String,
     ) -> Result<(Placed, Option<Changed>), Error> {
-        let outcome = CallOutcome::Done { result: answer(&self.attempt.message) };
-        let changed = self.change(tx, &session, Input::HandedIn { call_id, outcome })?;
+        // However long the answer is, the model is shown of it as of every result (A20).
+        let most = self.surroundings.agent(tx, session.org_id, &session.agent)?.limits.result_bytes as usize;
+        let (result, whole) = bounded(answer(&self.attempt.message), &call_id, most);
+        let results = whole.map(|bytes| (call_id.clone(), bytes)).into_iter().collect();
+        let input = Input::HandedIn { call_id, outcome: CallOutcome::Done { result } };
+        let author = self.attempt.author.clone();
+        let change = Change { results, ..Change::new(session.id, self.now, author, vec![input]) };
+        let changed = commit::apply(tx, &self.surroundings, &change)?;
         let key = SessionKey {
             scope: KeyScope::Session(session.id),
             sender: self.attempt.author.clone(),
             key: self.key(),
             fingerprint: String::new(),
-            answer: serde_json::Value::Null,
+            answer: Value::Null,
             at: self.now,
         };
         tx.insert_session_key(&key, Timestamp::from_micros(0))?;
@@ -247,13 +255,13 @@ fn question(tx: &mut dyn WriteTx, session: &Session) -> Result<Option<String>, E
 }
 
 /// What a user says is the answer: data as it is, anything else as its text.
-fn answer(message: &Message) -> ToolResult {
+fn answer(message: &Message) -> Value {
     match &message.parts[..] {
         [part] => match &part.content {
-            Content::Data(data) => ToolResult::new(data.clone()),
-            Content::Text(_) | Content::Raw(_) | Content::Url(_) => ToolResult::text(message.text()),
+            Content::Data(data) => data.clone(),
+            Content::Text(_) | Content::Raw(_) | Content::Url(_) => Value::String(message.text()),
         },
-        _ => ToolResult::text(message.text()),
+        _ => Value::String(message.text()),
     }
 }
 

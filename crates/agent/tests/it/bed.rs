@@ -116,6 +116,15 @@ impl AgentBed {
         host(&self.bed, &self.scripts, config).await
     }
 
+    /// The same, with a name and, on PostgreSQL, connections of its own.
+    pub(crate) async fn other_process(&self, config: Config) -> AgentHost {
+        let fleet = self.bed.fleet_of_another_process().await;
+        let host = host_over(fleet, &self.scripts, config);
+        let starting = host.clone();
+        self.bed.inside(async move { starting.start() }).await;
+        host
+    }
+
     /// Everything is cut off where it is, and begins again from the database.
     pub(crate) async fn crash(self) -> Self {
         let Self { bed, host: before, workspace, scripts, config } = self;
@@ -213,14 +222,13 @@ impl AgentBed {
     }
 }
 
+fn host_over(fleet: warren_fleet::Fleet, scripts: &Scripts, config: Config) -> AgentHost {
+    let operations = Operations::new(fleet.clone());
+    AgentHost::new(Parts { fleet, operations, models: Arc::new(scripts.clone()), config })
+}
+
 async fn host(bed: &ExchangeBed, scripts: &Scripts, config: Config) -> AgentHost {
-    let parts = Parts {
-        fleet: bed.fleet.clone(),
-        operations: Operations::new(bed.fleet.clone()),
-        models: Arc::new(scripts.clone()),
-        config,
-    };
-    let host = AgentHost::new(parts);
+    let host = host_over(bed.fleet.clone(), scripts, config);
     host.join(&bed.exchange);
     let starting = host.clone();
     bed.inside(async move { starting.start() }).await;

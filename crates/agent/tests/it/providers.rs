@@ -11,7 +11,7 @@ use warren_fleet::SecretScope;
 use warren_llm::server::{ServerOptions, serve};
 use warren_llm::{ApiKey, Prices, ProviderSettings, Providers, Script, Wire};
 use warren_model::SecretValue;
-use warren_model::session::{FailureKind, Phase, StreamItem};
+use warren_model::session::{FailureKind, Phase, SessionName, StreamItem};
 use warren_operations::Operations;
 use warren_outbound::{Connector, OutboundPolicy};
 use warren_testkit::eventually;
@@ -33,6 +33,15 @@ turns:
     usage: { input_tokens: 2000, output_tokens: 20 }
 "#;
 
+const THINKS: &str = r#"
+turns:
+  - when: { user_contains: think }
+    reasoning: "I look first."
+    calls: [{ tool: workspace_ls, arguments: { path: "" } }]
+  - when: { result_of: workspace_ls, result_failed: false }
+    text: "I looked."
+"#;
+
 /// A model server on a port of its own. It ends with its value.
 struct ModelServer {
     url: String,
@@ -47,10 +56,13 @@ impl Drop for ModelServer {
 
 impl ModelServer {
     async fn start(script: &str) -> Self {
+        Self::with(script, ServerOptions { key: Some(KEY.to_owned()) }).await
+    }
+
+    async fn with(script: &str, options: ServerOptions) -> Self {
         let script = Script::read(script).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let options = ServerOptions { key: Some(KEY.to_owned()) };
         Self { url, task: tokio::spawn(async move { serve(listener, script, options).await.unwrap() }) }
     }
 
@@ -62,6 +74,14 @@ impl ModelServer {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer
+    }
+
+    /// The last one, with its path and body.
+    async fn last_request(&self) -> Value {
+        let answer = self.requests().await;
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut told: Value = serde_json::from_str(body).unwrap();
+        told["requests"].as_array_mut().unwrap().pop().unwrap()
     }
 
     /// A provider for each wire. Their key is a secret that production keeps from boxes too.
@@ -152,6 +172,127 @@ async fn a_workspaces_key_is_taken_before_the_orgs_and_the_environments() {
 
     set_key(&bed, SecretScope::Workspace(bed.workspace.id), KEY).await;
     bed.run("the workspace's is").await;
+}
+
+// A12, A14: the provider counted what it was shown before the answer broke off
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_broke_off_is_booked_as_far_as_the_provider_counted() {
+    let script = r#"
+turns:
+  - text: "A long answer, in many small pieces, with an end."
+    chunk_characters: 3
+    usage: { input_tokens: 1000, output_tokens: 10 }
+    fault: { kind: cut, after_chunks: 5, times: 1 }
+"#;
+    for (provider, is_counted) in [("messages", true), ("chat", false)] {
+        let server = ModelServer::start(script).await;
+        let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
+        over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+        set_key(&bed, SecretScope::Org, KEY).await;
+        agent_on(&bed, &format!("{provider}/dear"), json!({})).await;
+        let (name, session) = bed.run("go").await;
+        let step = bed.steps(&name).await.remove(0);
+        assert_eq!(step.attempt, 2, "{provider}");
+        // The whole answer: 1,000 × 3 + 10 × 15. The broken one: at least what was shown to it.
+        let (whole, cost) = (3_150, session.total_usage.cost_micros);
+        if is_counted {
+            assert!(
+                cost >= whole + 3_000 && step.usage.input_tokens == 2_000,
+                "{provider}: {cost} {:?}",
+                step.usage
+            );
+        } else {
+            assert_eq!((cost, step.usage.input_tokens), (whole, 1_000), "{provider} counts at the end");
+        }
+        assert_eq!(step.cost_micros, cost);
+        let budget = bed.bed.fleet.budgets.get(bed.who(), bed.workspace.id).await.unwrap();
+        assert_eq!(budget.spent_micros, cost, "the ledger has both");
+    }
+}
+
+// A13, A6: the agent gets another model, of another provider, between two messages; and its account changes
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_changed_in_the_middle_is_shown_the_history_and_no_reasoning_of_another() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let server = ModelServer::with(THINKS, ServerOptions { key: None }).await;
+        let mut bed = AgentBed::start(engine, UNUSED).await;
+        over_wires(&mut bed, server.providers(), EnvironmentKeys::default()).await;
+        set_key(&bed, SecretScope::Org, KEY).await;
+        let change = async |bed: &AgentBed, name: &SessionName, model: &str| {
+            agent_on(bed, model, json!({})).await;
+            bed.host.sessions.upgrade(bed.who(), name).await.unwrap();
+        };
+        let say = async |bed: &AgentBed, name: &SessionName, run| {
+            bed.say(name, "think again").await;
+            crate::bed::settled(bed, name, run).await;
+            assert_eq!(bed.get(name).await.phase.as_str(), "completed", "{:?}", bed.get(name).await.phase);
+            server.last_request().await
+        };
+        agent_on(&bed, "messages/first", json!({})).await;
+        let (name, _) = bed.run("think").await;
+        let own = server.last_request().await;
+        assert!(own["body"]["messages"].to_string().contains("sig_"), "its own goes back: {own}");
+
+        // Every other wire. The server refuses a call without its result, and reasoning that it did not give.
+        for (run, (provider, path)) in
+            (2..).zip([("responses", "/v1/responses"), ("chat", "/v1/chat/completions")])
+        {
+            change(&bed, &name, &format!("{provider}/other")).await;
+            let asked = say(&bed, &name, run).await;
+            let body = asked["body"].to_string();
+            assert_eq!((&asked["path"], &asked["body"]["model"]), (&json!(path), &json!("other")), "{body}");
+            assert!(!body.contains("sig_"), "{body}");
+            let own = usize::from(provider == "responses");
+            assert_eq!(body.matches("I look first").count(), own, "nor in words, but its own: {body}");
+            assert_eq!(body.matches("enc_").count(), own, "{body}");
+            assert!(body.contains("workspace_ls") && body.contains("I looked."), "the rest is there: {body}");
+        }
+        // Back at the first: what it thought itself is sent again, and what others thought is not.
+        change(&bed, &name, "messages/first").await;
+        let body = say(&bed, &name, 4).await["body"].to_string();
+        assert!(body.contains("sig_") && !body.contains("enc_"), "{body}");
+        // Another key is another account.
+        set_key(&bed, SecretScope::Org, "sk-second-0123456789").await;
+        let asked = say(&bed, &name, 5).await;
+        let of_before = asked["body"]["messages"].as_array().unwrap();
+        let last_user = of_before.iter().rposition(|turn| turn.to_string().contains("think again")).unwrap();
+        let before = json!(of_before[..last_user]).to_string();
+        assert!(!before.contains("sig_") && before.contains("I looked."), "{before}");
+        let models: Vec<_> = bed.steps(&name).await.iter().map(|step| step.origin.clone().unwrap()).collect();
+        let accounts: std::collections::BTreeSet<_> = models.iter().map(|one| one.account.clone()).collect();
+        assert_eq!((models.len(), accounts.len()), (10, 2), "every answer says whose it is");
+    }
+}
+
+// A13, A11: the second step of one run is answered by another provider, because the first no longer does
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fallback_in_the_middle_of_a_run_is_shown_no_reasoning_of_another() {
+    let server = ModelServer::start(THINKS).await;
+    let broken = r#"
+turns:
+  - when: { not_called: workspace_ls }
+    reasoning: "I look first."
+    calls: [{ tool: workspace_ls, arguments: { path: "" } }]
+  - when: { result_of: workspace_ls }
+    text: never
+    fault: { kind: status, status: 400, times: 100 }
+"#;
+    let broken = ModelServer::start(broken).await;
+    let mut bed = AgentBed::start(Engine::Sqlite, UNUSED).await;
+    let mut providers = server.providers();
+    let first = ProviderSettings::new(Wire::Anthropic, &broken.url, Some("ANTHROPIC_API_KEY"));
+    providers = providers.with([("first".to_owned(), first)]);
+    over_wires(&mut bed, providers, EnvironmentKeys::default()).await;
+    set_key(&bed, SecretScope::Org, KEY).await;
+    agent_on(&bed, "first/one", json!({ "fallbacks": ["responses/two"] })).await;
+    let (name, _) = bed.run("think").await;
+    assert_eq!(bed.last_text(&name).await, "I looked.");
+    let asked = server.last_request().await;
+    let body = asked["body"].to_string();
+    assert_eq!(asked["body"]["model"], "two");
+    assert!(
+        body.contains("function_call_output") && !body.contains("sig_") && !body.contains("I look first")
+    );
 }
 
 // A10: a thing that cannot work is refused with the remedy

@@ -16,6 +16,7 @@ mod models;
 mod outbound;
 mod redact;
 mod registry;
+mod sessions;
 mod validate;
 
 pub use exchange::ExchangeSection;
@@ -28,6 +29,7 @@ pub use outbound::OutboundSection;
 pub use redact::redacted_url;
 pub(crate) use redact::without_secrets;
 pub use registry::RegistrySection;
+pub use sessions::SessionsSection;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -52,6 +54,7 @@ pub struct Config {
     pub fleet: FleetSection,
     pub exchange: ExchangeSection,
     pub models: ModelsSection,
+    pub sessions: SessionsSection,
     pub sandbox: SandboxSection,
     pub docker: DockerSection,
     pub secrets: SecretsSection,

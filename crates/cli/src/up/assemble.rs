@@ -150,7 +150,7 @@ async fn put_together(
         fleet,
         operations: operations.clone(),
         models: Arc::new(models),
-        config: AgentConfig { is_alone, ..AgentConfig::default() },
+        config: AgentConfig { is_alone, ..config.sessions.config() },
     });
     agents.join(&exchange);
     let parts = ServerParts {

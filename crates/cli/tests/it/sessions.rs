@@ -607,6 +607,22 @@ fn ctrl_c_stops_a_run_in_the_middle_and_it_can_be_resumed() {
     assert_eq!(pty.wait(), Some(0), "{}", pty.screen());
 }
 
+// S12, A31: bad input
+#[test]
+fn a_blank_message_is_refused_with_a_hint() {
+    let machine = Machine::new();
+    let _server = start_with_scripts(&machine, &[("ok", "otherwise: { text: ok }")]);
+    machine.run(&["ws", "create", "here", "--provider", "memory"]).expect_ok();
+    let run = ["run", "hi", "--model", "scripted/ok", "--workspace", "here", "--session", "talk"];
+    machine.run(&run).expect_ok();
+    for text in ["", "  "] {
+        machine.run(&["session", "send", "talk", text, "--json"]).expect_error(1, "blank_message");
+        let told = machine.run(&["session", "send", "talk", text]);
+        assert!(told.stderr.contains("warren session send NAME TEXT"), "{told:?}");
+    }
+    assert_eq!(machine.run(&["session", "show", "talk", "--json"]).expect_ok().json()["run"], 1);
+}
+
 // S12, A60: the server dies while the model speaks
 #[test]
 fn a_run_that_is_cut_in_mid_sentence_says_what_does_not_count_and_goes_on() {

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use warren_model::{
-    Blueprint, Desired, ErrorCode, OrgId, SecretOwner, Status, Timestamp, Workspace, WorkspaceId,
+    Blueprint, Desired, ErrorCode, OrgId, SecretName, SecretOwner, Status, Timestamp, Workspace, WorkspaceId,
     WorkspaceName, WorkspaceSpec, env_problem,
 };
 use warren_rules::lifecycle::signal_towards;
@@ -22,6 +22,7 @@ use warren_store::{ReadTx, SecretQuery, WriteTx};
 
 use super::load;
 use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal};
+use crate::secrets::SecretValues;
 use crate::workspaces::ancestry::check_parent;
 use crate::workspaces::{CreateWorkspace, WorkspaceOptions, Workspaces, check_stored_agent, insert_drafted};
 
@@ -81,11 +82,17 @@ pub struct Imports {
     context: Context,
     signals: Signals,
     workspaces: Workspaces,
+    values: SecretValues,
 }
 
 impl Imports {
-    pub(crate) fn new(context: Context, signals: Signals, workspaces: Workspaces) -> Self {
-        Self { context, signals, workspaces }
+    pub(crate) fn new(
+        context: Context,
+        signals: Signals,
+        workspaces: Workspaces,
+        values: SecretValues,
+    ) -> Self {
+        Self { context, signals, workspaces, values }
     }
 
     /// Makes a tree of workspaces.
@@ -183,10 +190,29 @@ impl Imports {
             return Err(Error::with_detail(ErrorCode::InvalidRequest, problem));
         }
         let mut known: BTreeSet<String> = provided_env.iter().cloned().collect();
-        known.extend(self.context.store().read(move |tx| known_names(tx, place.org_id)).await?);
+        let secrets = self.context.store().read(move |tx| known_names(tx, place.org_id)).await?;
+        let (kept, given): (BTreeSet<_>, BTreeSet<_>) =
+            secrets.into_iter().partition(|name| self.values.is_kept_from_boxes(name));
+        known.extend(given.into_iter().map(|name| name.to_string()));
         let required = planned.iter().map(|one| (one.path.as_str(), &one.request.agent.required_env[..]));
         let missing = templates::missing(required, &known);
-        if missing.is_empty() { Ok(()) } else { Err(Error::of_missing(missing)) }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // A secret is set, and no command would see it: that is told, since it looks as if it were there.
+        let is_kept = |name: &str| kept.iter().any(|one| one.as_str() == name);
+        let hidden: BTreeSet<_> =
+            missing.iter().map(|one| one.name.as_str()).filter(|name| is_kept(name)).collect();
+        let mut error = Error::of_missing(missing.clone());
+        if !hidden.is_empty() {
+            let names = hidden.into_iter().collect::<Vec<_>>().join(", ");
+            let told = error.detail.unwrap_or_default();
+            error.detail = Some(format!(
+                "{told}. {names}: the secret is set, and kept from boxes, since Warren asks the models with it; take the \
+                 name out of `required_env`, or give commands a key of their own under another name"
+            ));
+        }
+        Err(error)
     }
 
     fn draft(&self, who: &Identity, place: ImportPlace, planned: &PlannedWorkspace) -> Draft {
@@ -202,13 +228,13 @@ impl Imports {
     }
 }
 
-/// Names of variables that every workspace of this org is given: its secrets.
-fn known_names(tx: &mut dyn ReadTx, org_id: OrgId) -> Result<BTreeSet<String>, Error> {
+/// The secrets of this org. Its workspaces are given those that Warren does not keep for itself.
+fn known_names(tx: &mut dyn ReadTx, org_id: OrgId) -> Result<BTreeSet<SecretName>, Error> {
     let mut query = SecretQuery { owner: SecretOwner::Org(org_id), after: None, limit: SECRETS_PAGE };
     let mut names = BTreeSet::new();
     loop {
         let page = tx.secrets(&query)?;
-        names.extend(page.rows.iter().map(|secret| secret.name.as_str().to_owned()));
+        names.extend(page.rows.iter().map(|secret| secret.name.clone()));
         match page.next {
             Some(next) => query.after = Some(next),
             None => return Ok(names),

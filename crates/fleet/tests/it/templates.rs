@@ -59,6 +59,29 @@ async fn all_that_is_missing_over_a_tree_is_told_at_once_and_nothing_is_made() {
     }
 }
 
+// F50, A81: the key of a model's provider is set, and commands do not see it
+#[tokio::test]
+async fn a_secret_that_is_kept_from_boxes_does_not_count_as_a_variable() {
+    for bed in Bed::on_each_store().await {
+        let mut root = memory("root");
+        root["required_env"] = json!(["ANTHROPIC_API_KEY", "GITHUB_TOKEN"]);
+        for name in ["ANTHROPIC_API_KEY", "GITHUB_TOKEN"] {
+            let value = warren_model::SecretValue::new("sk-0123456789".to_owned().into()).unwrap();
+            let scope = warren_fleet::SecretScope::Org;
+            bed.fleet.secrets.set(&bed.operator, scope, name.parse().unwrap(), value).await.unwrap();
+        }
+        let refused = bed.fleet.imports.tree(&bed.operator, import(root.clone(), &[])).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::RequiredEnvMissing);
+        let missing: Vec<_> = refused.missing.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(missing, ["ANTHROPIC_API_KEY"]);
+        let told = refused.detail.unwrap();
+        assert!(told.contains("kept from boxes") && told.contains("`required_env`"), "{told}");
+        // Whoever says that the runtimes get it elsewhere is believed.
+        let made = bed.fleet.imports.tree(&bed.operator, import(root, &["ANTHROPIC_API_KEY"])).await.unwrap();
+        assert!(made.is_complete());
+    }
+}
+
 // F51
 #[tokio::test]
 async fn a_bundle_makes_the_same_tree_again_under_new_ids() {

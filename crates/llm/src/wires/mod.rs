@@ -11,7 +11,7 @@ mod stream;
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
-use warren_model::session::{Block, ModelOrigin, ModelRequest, Opaque};
+use warren_model::session::{Block, ModelOrigin, ModelRequest, Opaque, TokenUsage};
 use warren_outbound::ServerEvent;
 
 pub(crate) use stream::{Endpoint, start};
@@ -65,6 +65,9 @@ pub(crate) trait WireReader: Send {
     fn at_end(&mut self) -> Option<AnswerEvent> {
         None
     }
+
+    /// What the provider has counted so far; nothing where it has not said.
+    fn usage(&self) -> Option<TokenUsage>;
 
     /// From where a cut answer can be read on.
     fn resume_point(&self) -> Option<ResumePoint> {

@@ -302,7 +302,7 @@ impl AnswerSource for WireStream {
             }
             if let Err(error) = self.read().await {
                 self.is_over = true;
-                return Err(error);
+                return Err(ModelError { usage: self.reader.usage(), ..error });
             }
         }
     }

@@ -393,6 +393,8 @@ pub struct Step {
     pub model_index: u32,
     /// The provider's name for an answer that can be taken up again after a cut (A12).
     pub resume_token: Option<Value>,
+    /// The hash of what the model was asked with besides the conversation: instructions, tools, parameters (A19).
+    pub request_head: Option<String>,
     /// Who answered.
     pub origin: Option<ModelOrigin>,
     pub blocks: Vec<Block>,

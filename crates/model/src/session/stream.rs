@@ -122,6 +122,11 @@ pub enum StreamItem {
         reason: String,
     },
     Resumed,
+    /// The session went back to the end of this step: what stands after it here is no part of it any more. 0 is the
+    /// beginning.
+    Rewound {
+        to_step: u32,
+    },
     /// The run stands still until somebody resumes it, or says something else.
     Interrupted {
         run: u32,
@@ -169,6 +174,7 @@ impl StreamItem {
             Self::RunStarted { .. }
             | Self::Suspended { .. }
             | Self::Resumed
+            | Self::Rewound { .. }
             | Self::Interrupted { .. }
             | Self::RunEnded { .. } => None,
         }

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use warren_model::session::{
-    DropReason, LoopWatch, Phase, QueuedState, RunUsage, Session, SessionMessage, SessionName,
+    DropReason, LoopWatch, Phase, QueuedState, RunUsage, Session, SessionMessage, SessionName, StreamItem,
 };
 use warren_model::{Principal, SessionId, Timestamp};
 
 use super::{OpenSession, Refusal};
 
-/// A session after it went back, and the messages that were dropped with what followed.
+/// A session after it went back, the messages that were dropped with what followed, and what its readers are told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rewind {
     pub session: Session,
     pub dropped: Vec<SessionMessage>,
+    pub told: StreamItem,
 }
 
 /// Goes back to the end of a step, in place; step 0 is the beginning. `state` is what it was then. Decisions that were
@@ -46,7 +47,8 @@ pub fn rewind(
         updated_at: now,
         ..session.clone()
     };
-    Ok(Rewind { session, dropped: open.queue.iter().map(drop).collect() })
+    let told = StreamItem::Rewound { to_step: step };
+    Ok(Rewind { session, dropped: open.queue.iter().map(drop).collect(), told })
 }
 
 /// What a branch has of its own.

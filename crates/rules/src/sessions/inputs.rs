@@ -45,6 +45,8 @@ pub enum Input {
 /// A whole answer of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedAnswer {
+    /// The hash of what the model was asked with besides the conversation, where that was kept.
+    pub request_head: Option<String>,
     pub origin: ModelOrigin,
     pub blocks: Vec<Block>,
     pub calls: Vec<ProposedCall>,

@@ -90,6 +90,7 @@ impl Change<'_> {
             asked_under: None,
             model_index: 0,
             resume_token: None,
+            request_head: None,
             origin: None,
             blocks: Vec::new(),
             calls: Vec::new(),
@@ -235,6 +236,7 @@ impl Change<'_> {
         open.phase = StepPhase::Acting;
         open.asked_under = None;
         open.resume_token = None;
+        open.request_head = answer.request_head;
         open.origin = Some(answer.origin);
         open.blocks = answer.blocks;
         open.stop_reason = Some(answer.stop_reason);

@@ -181,6 +181,8 @@ impl ChunkWriter {
             }
             StreamItem::Suspended { by, reason } => self.suspended(*by, reason),
             StreamItem::Resumed => self.ending = None,
+            // No run is under way then, and the client asked for it: it knows what it shows.
+            StreamItem::Rewound { .. } => {}
             StreamItem::Interrupted { .. } => {
                 self.close_block();
                 self.ending = Some(Ending::Interrupted);

@@ -100,7 +100,12 @@ impl ChatRequest {
                 let parts = parts.filter_map(|(index, part)| {
                     user_part(part).map_err(|why| format!("messages[{at}].parts[{index}]: {why}")).transpose()
                 });
-                Ok(NewInChat::Said { id: message.id, parts: parts.collect::<Result<_, _>>()?, may_be_edit })
+                let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
+                // A blank text beside something else says nothing. Alone it is a blank message, and is told as one.
+                if !parts.iter().all(is_blank) {
+                    parts.retain(|part| !is_blank(part));
+                }
+                Ok(NewInChat::Said { id: message.id, parts, may_be_edit })
             }
             "assistant" => Ok(NewInChat::Answered {
                 known: message.metadata.get("sequence").and_then(Value::as_u64),
@@ -113,11 +118,15 @@ impl ChatRequest {
     }
 }
 
+fn is_blank(part: &Part) -> bool {
+    matches!(&part.content, Content::Text(text) if text.trim().is_empty())
+}
+
 /// A text or a file. Other parts are the client's own.
 fn user_part(part: &Value) -> Result<Option<Part>, &'static str> {
     let field = |name: &str| part.get(name).and_then(Value::as_str);
     match field("type") {
-        Some("text") => Ok(field("text").filter(|text| !text.is_empty()).map(Part::text)),
+        Some("text") => Ok(field("text").map(Part::text)),
         Some("file") => {
             let url = field("url").ok_or("expected a `url`")?;
             let (content, media_type) = match url.strip_prefix("data:") {

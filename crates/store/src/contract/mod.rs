@@ -18,6 +18,7 @@ pub mod positions;
 pub mod push_configs;
 pub mod registrations;
 pub mod repeats;
+pub mod request_heads;
 mod samples;
 pub mod schedules;
 pub mod secrets;
@@ -248,6 +249,10 @@ macro_rules! contract_tests {
             session_results {
                 any_part_of_a_result_is_read
                 a_result_that_is_too_long_never_reaches_the_database
+                results_of_old_sessions_and_removed_workspaces_are_cleared
+            }
+            request_heads {
+                the_same_head_is_kept_once_and_found_in_its_org
             }
             session_keys {
                 a_session_key_is_taken_once_and_forgotten_after_its_time

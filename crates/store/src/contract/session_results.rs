@@ -59,3 +59,42 @@ pub async fn a_result_that_is_too_long_never_reaches_the_database(store: Arc<dyn
     let refused = super::session_samples::change(&*store, &old, &huge).await;
     assert!(matches!(refused, Err(Error::TooLarge { .. })), "{refused:?}");
 }
+
+// A20
+pub async fn results_of_old_sessions_and_removed_workspaces_are_cleared(store: Arc<dyn Store>) {
+    use super::samples::NOW;
+    use warren_model::Status;
+    use warren_model::session::{Phase, Suspension};
+    let old = NOW.plus_ms(5);
+    let of_session = async |updated_at, phase: Phase| {
+        let row = new_session(&*store).await;
+        let changed = warren_model::session::Session { updated_at, phase, ..row.clone() };
+        super::session_samples::change(&*store, &row, &changed).await.expect("it changes");
+        put(&*store, row.id, vec![7; 200 << 10]).await.expect("it is kept");
+        row
+    };
+    let waits = Phase::Suspended { by: Suspension::Approval, reason: "a person decides".into() };
+    let used = of_session(NOW.plus_ms(9), Phase::Idle).await;
+    let waiting = of_session(NOW, waits).await;
+    let first = of_session(NOW, Phase::Idle).await;
+    let second = of_session(NOW, Phase::Idle).await;
+    let gone = of_session(NOW.plus_ms(9), Phase::Idle).await;
+    let prune = |before, limit: u32| store.write::<_, Error, _>(move |tx| tx.prune_results(before, limit));
+    assert_eq!(prune(None, 9).await, Ok(0), "nobody said what is old");
+    assert_eq!(prune(Some(old), 1).await, Ok(4), "one result, all of its pieces");
+    assert_eq!(prune(Some(old), 9).await, Ok(4));
+    for row in [&first, &second] {
+        assert_eq!(part(&*store, row.id, 0, 1).await, None);
+    }
+    let removing = gone.workspace_id;
+    let removed = store.write::<_, Error, _>(move |tx| {
+        let mut row = tx.workspace(removing)?.expect("it is there");
+        row.status = Status::Removed;
+        tx.update_workspace(&row, row.version)
+    });
+    removed.await.expect("it is removed");
+    assert_eq!(prune(None, 9).await, Ok(4), "nobody asks for what a removed workspace leaves");
+    for (row, is_kept) in [(&used, true), (&waiting, true), (&gone, false)] {
+        assert_eq!(part(&*store, row.id, 0, 1).await.is_some(), is_kept);
+    }
+}

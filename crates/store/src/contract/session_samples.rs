@@ -110,6 +110,7 @@ pub(super) fn step(session_id: SessionId, number: u32) -> Step {
         asked_under: None,
         model_index: 0,
         resume_token: None,
+        request_head: None,
         origin: None,
         blocks: vec![Block::Text { text: "I look".into() }, Block::Call { index: 0 }],
         calls: vec![call(&format!("call-{number}"), done("a file"))],

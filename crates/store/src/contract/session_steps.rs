@@ -41,6 +41,7 @@ pub async fn a_step_and_its_calls_come_back_as_they_were_written(store: Arc<dyn 
     let origin = ModelOrigin { model: "scripted/hello".parse().expect("a good name"), account: "f".into() };
     let acting = Step {
         phase: StepPhase::Acting,
+        request_head: Some("5f0c".into()),
         origin: Some(origin),
         stop_reason: Some(StopReason::ToolUse),
         asked_under: None,

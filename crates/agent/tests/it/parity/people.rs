@@ -9,7 +9,7 @@ use warren_testkit::eventually;
 
 use crate::bed::{AgentBed, Engine, is_suspended_by};
 
-const TIDY: &str = r#"
+pub(super) const TIDY: &str = r#"
 turns:
   - when: { not_called: workspace_rm }
     calls:
@@ -21,12 +21,12 @@ turns:
     text: "it is gone"
 "#;
 
-fn asks() -> serde_json::Value {
+pub(super) fn asks() -> serde_json::Value {
     json!({ "policies": [{ "tool": "workspace_rm", "decision": "ask", "reason": "it deletes" }] })
 }
 
 /// A session that waits for a decision about `workspace_rm`.
-async fn asked(bed: &AgentBed) -> (SessionName, Approval) {
+pub(super) async fn asked(bed: &AgentBed) -> (SessionName, Approval) {
     bed.agent(asks()).await;
     std::fs::write(bed.bed.place(bed.workspace.id).join("gone.txt"), "x").unwrap();
     let name = bed.session().await;
@@ -39,7 +39,7 @@ async fn asked(bed: &AgentBed) -> (SessionName, Approval) {
     (name, pending.remove(0))
 }
 
-fn answer(decision: ApprovalDecision) -> ApprovalAnswer {
+pub(super) fn answer(decision: ApprovalDecision) -> ApprovalAnswer {
     ApprovalAnswer { decision, note: Some("my word".into()), edited: None, remember: None }
 }
 

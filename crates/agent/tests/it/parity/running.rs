@@ -428,7 +428,7 @@ pub(super) async fn what_is_old_is_removed_from_streams(engine: Engine) {
     let (name, session) = bed.run("go").await;
     assert!(!bed.entries(&name, 0).await.is_empty());
     let impatient = warren_agent::Config {
-        keep_stream: Duration::ZERO,
+        keep_stream: Some(Duration::ZERO),
         prune_every: Duration::from_millis(50),
         ..crate::bed::config()
     };

@@ -166,6 +166,10 @@ impl Reader {
 }
 
 impl WireReader for Reader {
+    fn usage(&self) -> Option<TokenUsage> {
+        Some(self.usage).filter(|usage| usage.total() > 0)
+    }
+
     fn event(&mut self, event: &ServerEvent, out: &mut VecDeque<AnswerEvent>) -> Result<Life, ModelError> {
         let data: Value = serde_json::from_str(&event.data).map_err(|_| garbled("an event is no JSON"))?;
         match text(&data, "type") {

@@ -162,6 +162,10 @@ impl Reader {
 }
 
 impl WireReader for Reader {
+    fn usage(&self) -> Option<TokenUsage> {
+        Some(self.usage).filter(|usage| usage.total() > 0)
+    }
+
     fn event(&mut self, event: &ServerEvent, out: &mut VecDeque<AnswerEvent>) -> Result<Life, ModelError> {
         if event.data.trim() == "[DONE]" {
             out.push_back(self.finish().ok_or_else(ModelError::truncated)?);

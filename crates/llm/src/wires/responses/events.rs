@@ -25,6 +25,7 @@ pub(crate) struct Reader {
     reasonings: HashMap<u64, Reasoning>,
     calls: HashMap<u64, u32>,
     has_refused: bool,
+    usage: TokenUsage,
 }
 
 #[derive(Default)]
@@ -44,6 +45,7 @@ impl Reader {
             reasonings: HashMap::new(),
             calls: HashMap::new(),
             has_refused: false,
+            usage: TokenUsage::default(),
         }
     }
 
@@ -171,20 +173,29 @@ impl Reader {
         } else {
             StopReason::EndTurn
         };
-        let usage = &response["usage"];
-        let usage = TokenUsage {
-            input_tokens: number(usage, "input_tokens"),
-            cached_input_tokens: number(&usage["input_tokens_details"], "cached_tokens"),
-            cache_write_tokens: number(&usage["input_tokens_details"], "cache_write_tokens"),
-            output_tokens: number(usage, "output_tokens"),
-            reasoning_tokens: number(&usage["output_tokens_details"], "reasoning_tokens"),
-        };
         self.builder.resume_token = self.token();
-        out.push_back(self.builder.finish(stop_reason, usage));
+        out.push_back(self.builder.finish(stop_reason, self.usage));
+    }
+
+    /// Told with the end of an answer, also of one that failed.
+    fn count(&mut self, usage: &Value) {
+        if usage.is_object() {
+            self.usage = TokenUsage {
+                input_tokens: number(usage, "input_tokens"),
+                cached_input_tokens: number(&usage["input_tokens_details"], "cached_tokens"),
+                cache_write_tokens: number(&usage["input_tokens_details"], "cache_write_tokens"),
+                output_tokens: number(usage, "output_tokens"),
+                reasoning_tokens: number(&usage["output_tokens_details"], "reasoning_tokens"),
+            };
+        }
     }
 }
 
 impl WireReader for Reader {
+    fn usage(&self) -> Option<TokenUsage> {
+        Some(self.usage).filter(|usage| usage.total() > 0)
+    }
+
     fn event(&mut self, event: &ServerEvent, out: &mut VecDeque<AnswerEvent>) -> Result<Life, ModelError> {
         // Not of this wire, but compatible servers close with it.
         if event.data == "[DONE]" {
@@ -198,6 +209,7 @@ impl WireReader for Reader {
             }
             self.sequence = Some(sequence);
         }
+        self.count(&data["response"]["usage"]);
         match text(&data, "type") {
             "response.created" | "response.queued" | "response.in_progress" => self.created(&data, out),
             "response.output_item.added" => self.item_added(&data, out)?,

@@ -402,6 +402,7 @@ impl World {
         let origin = ModelOrigin { model, account: "a".into() };
         let problem = (self.chance.below(12) == 0).then(|| "not what was asked for".to_owned());
         let answer = ReceivedAnswer {
+            request_head: None,
             origin,
             blocks,
             calls,
@@ -619,6 +620,18 @@ impl World {
             _ => None,
         });
         assert_eq!(asked.collect::<BTreeSet<_>>(), self.pending, "every question is about a call that waits");
+        self.check_calls_beside_each_other();
+    }
+
+    /// No more calls run at once than the agent allows, and no two that need the same thing for themselves (A20, A25).
+    fn check_calls_beside_each_other(&self) {
+        let calls = self.open.step.iter().flat_map(|step| &step.calls);
+        let running: Vec<_> = calls.filter(|call| matches!(call.state, CallState::Started { .. })).collect();
+        assert!(running.len() <= self.agent.limits.parallel_calls as usize, "{} run at once", running.len());
+        let mut held = BTreeSet::new();
+        for one in running.iter().flat_map(|call| &call.exclusive) {
+            assert!(held.insert(one), "two calls that need `{one}` run at once");
+        }
     }
 
     /// As strict as a provider: what is asked begins with the user, and every call has its result.

@@ -63,7 +63,9 @@ async fn what_is_wrong_with_a_request_is_told_and_nothing_begins() {
         (json!({ "text": "x", "mode": "shout" }), "invalid_request"),
         (json!({ "text": "x", "client_id": "a\u{1b}b" }), "invalid_request"),
         (json!({ "parts": [] }), "invalid_message"),
-        (json!({ "text": "" }), "invalid_message"),
+        (json!({ "text": "" }), "blank_message"),
+        (json!({ "text": " \n\t" }), "blank_message"),
+        (json!({ "parts": [{ "text": "x" }, { "text": " " }] }), "blank_message"),
         (json!({ "text": "a\u{0}b" }), "invalid_message"),
         (json!({ "text": "x".repeat(2 << 20) }), "payload_too_large"),
     ] {

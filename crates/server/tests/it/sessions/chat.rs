@@ -494,6 +494,7 @@ async fn what_is_wrong_with_a_chat_is_told() {
     let session = stage.session().await;
     let user = json!({ "id": "u", "role": "user", "parts": [{ "type": "text", "text": "hello" }] });
     let good = json!({ "id": "c", "messages": [user], "trigger": "submit-message" });
+    let said = |text: &str| json!({ "id": "b", "role": "user", "parts": [{ "type": "text", "text": text }] });
     for (path, body, status, code) in [
         ("/api/v1/sessions/nobody/chat".to_owned(), good.clone(), 404, "session_not_found"),
         (format!("{session}/chat?v=4"), good.clone(), 400, "invalid_request"),
@@ -501,6 +502,8 @@ async fn what_is_wrong_with_a_chat_is_told() {
         (format!("{session}/chat"), json!({ "messages": [] }), 400, "invalid_request"),
         (format!("{session}/chat"), json!({ "messages": [{ "role": "system" }] }), 400, "invalid_request"),
         (format!("{session}/chat"), json!({ "messages": [{ "role": "user" }] }), 422, "invalid_message"),
+        (format!("{session}/chat"), json!({ "messages": [said("")] }), 422, "blank_message"),
+        (format!("{session}/chat"), json!({ "messages": [said(" \n")] }), 422, "blank_message"),
         (format!("{session}/chat"), json!({ "messages": [], "trigger": "shout" }), 400, "invalid_request"),
         (
             format!("{session}/chat"),
