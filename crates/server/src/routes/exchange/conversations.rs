@@ -17,14 +17,14 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Page;
 
-use super::{check_wait, id_in_body, idempotency_key};
+use super::{check_wait, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert::chat as convert;
 use crate::convert::exchange::{message_from, task_state};
+use crate::convert::{chat as convert, optional_id_from};
 use crate::extract::{Json, PathId, PathPair, Query};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
-use crate::routes::paging::{PageParams, cursor, page_size, unreadable};
 
 /// Begin a conversation with a workspace.
 #[utoipa::path(
@@ -138,7 +138,7 @@ pub(crate) async fn post(
     check_wait(body.wait_ms)?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let send = NewMessage {
-        task_id: id_in_body("task_id", body.task_id.as_deref())?,
+        task_id: optional_id_from("task_id", body.task_id.as_deref())?,
         idempotency_key: idempotency_key(&headers)?,
         ..NewMessage::new(id, message_from(body.message, new_id, "message")?)
     };
