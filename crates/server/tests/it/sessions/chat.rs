@@ -485,7 +485,7 @@ async fn a_run_that_fails_is_an_error_of_the_chat() {
         let session = stage.session().await;
         let seen = client(&stage, &session, major, "fails").await;
         assert_eq!(seen["status"], "error", "{seen}");
-        assert!(seen["error"].as_str().unwrap().contains("scripted/tour"), "{seen}");
+        assert!(seen["error"].as_str().unwrap().contains("`ANTHROPIC_API_KEY`"), "{seen}");
     }
 }
 

@@ -210,5 +210,5 @@ async fn a_model_without_a_key_fails_the_run_and_says_what_to_do() {
     stage.say(&session, "hello").await;
     let failed = stage.wait(&session, "failed").await;
     assert_eq!(failed["failure"]["kind"], "no_model");
-    assert!(failed["failure"]["message"].as_str().unwrap().contains("scripted/tour"), "{failed}");
+    assert!(failed["failure"]["message"].as_str().unwrap().contains("`ANTHROPIC_API_KEY`"), "{failed}");
 }
