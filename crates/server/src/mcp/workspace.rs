@@ -47,7 +47,7 @@ impl Workspace {
             && let Some(peers) = self.peers
             && let Some(tool) = peers.named(name)
         {
-            let work = peers.call(&self.context, tool, arguments);
+            let work = Box::pin(peers.call(&self.context, tool, arguments));
             return self.context.carry_out(work).await.map(answer::of_value);
         }
         let arguments = Value::Object(arguments);

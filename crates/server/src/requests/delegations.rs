@@ -42,7 +42,7 @@ pub(crate) async fn create(
         parent_task: convert::optional_id_from("parent_task", body.parent_task.as_deref())?,
         is_told: body.tell,
     };
-    let made = app.exchange.delegations.create(who, delegate).await?;
+    let made = Box::pin(app.exchange.delegations.create(who, delegate)).await?;
     let (mut row, mut task, position) = (made.delegation, made.task, made.position);
     if body.wait_ms > 0 {
         wait(app, task.id, body.wait_ms).await?;
