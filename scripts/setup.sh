@@ -15,7 +15,7 @@ parts=(
   "has node|nodejs|building and testing the page"
   "has npm|npm|building and testing the page"
   "has_pip|python3-pip|a newer Node for the MCP conformance suite (scripts/conformance.sh)"
-  "has_venv|python3-venv|the official clients for Python, installed by scripts/a2a-peers.sh and scripts/model-peers.sh"
+  "has_venv|python3-venv|the official clients for Python, installed by scripts/peers.sh"
 )
 
 has() { command -v "$1" >/dev/null 2>&1; }

@@ -74,11 +74,9 @@ export WARREN_TEST_DOCKER
 
 step "MCP suite" check scripts/conformance.sh install
 
-step "A2A clients" check scripts/a2a-peers.sh install
-
-step "model SDKs" check scripts/model-peers.sh install
-
-step "chat clients" check scripts/chat-peers.sh install
+step "A2A clients" check scripts/peers.sh a2a install
+step "model SDKs" check scripts/peers.sh model install
+step "chat clients" check scripts/peers.sh chat install
 step "binary" check cargo build --locked --package warren-cli
 WARREN_BIN=$(cd "$target" && pwd)/debug/warren
 export WARREN_BIN

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch, operator } from "./browser";
 import { shot } from "./shots";
 import { Warren } from "./warren";
+import type { ConversationPage, SessionPage } from "./wire";
 
 let warren: Warren;
 let browser: Browser;
@@ -45,6 +46,10 @@ describe("the chat of a hosted workspace", () => {
     // The answer stands there once: what was followed gave way to the message.
     await expect.poll(() => messages.getByText("is gone, because you said yes").count()).toBe(1);
     await shot(page, "42-hosted-answered");
+    // The page follows the session that the conversation names.
+    const chats = await warren.api<ConversationPage>("GET", `/workspaces/${workspace.id}/conversations`);
+    const sessions = await warren.api<SessionPage>("GET", `/sessions?workspace_id=${workspace.id}`);
+    expect(chats.items.map((chat) => chat.session_id)).toEqual(sessions.items.map((session) => session.id));
     await work.getByRole("link", { name: "All steps of this conversation" }).click();
     await page.locator('[data-session-status="completed"]').waitFor();
   });

@@ -200,6 +200,33 @@ describe("a call that waits for a person", () => {
     await expect(warren.read(workspace, "other.txt")).rejects.toThrow("404");
   });
 
+  it("is always allowed after one word, until the rule is revoked in the list of its workspace", async () => {
+    const workspace = await boxed("always");
+    const { page } = await operator(browser, warren, addressOf(await begin(workspace)));
+    const questions = page.getByText("May the agent call workspace_rm?");
+    await asks(page);
+    await shot(page, "17-always-allow");
+    await page.getByRole("button", { name: "Always allow workspace_rm in this workspace" }).click();
+    await page.getByText("Approved, and workspace_rm is always allowed in this workspace").waitFor();
+    await status(page, "completed");
+
+    await page.goto(warren.url + addressOf(await begin(workspace)));
+    await status(page, "completed");
+    await log(page).getByText("is gone, because you said yes").waitFor();
+    expect(await questions.count()).toBe(0);
+
+    await page.goto(`${warren.url}/workspaces/${workspace.id}/sessions`);
+    const rules = page.getByRole("region", { name: "Tool rules" });
+    await rules.getByText("always allowed").waitFor();
+    await shot(page, "18-tool-rules");
+    await rules.getByRole("button", { name: "Revoke the rule about workspace_rm" }).click();
+    await rules.getByRole("listitem").waitFor({ state: "detached" });
+    await rules.getByText("None.").waitFor();
+
+    await page.goto(warren.url + addressOf(await begin(workspace)));
+    await asks(page);
+  });
+
   it("that somebody else decided first says so", async () => {
     const workspace = await boxed("quicker");
     const session = await begin(workspace);

@@ -48,6 +48,7 @@ describe("what an event makes stale", () => {
     const working = madeStale(nothingStale, event("exchange.task.progressed", "a"));
     expect([[...working.progress], [...working.chats]]).toEqual([["a"], []]);
     expect(madeStale(nothingStale, event("exchange.approval.requested", "a")).approvals).toBe(true);
+    expect([...madeStale(nothingStale, event("agent.tool_rule.revoked", "a")).toolRules]).toEqual(["a"]);
   });
 
   it("is the row for a kind this page does not know", () => {

@@ -129,7 +129,7 @@ fn rehearsal(cargo: &str) -> tempfile::TempDir {
         write(script, &std::fs::read_to_string(root().join(script)).unwrap());
     }
     write("scripts/setup.sh", "#!/bin/sh\n");
-    for script in ["web", "conformance", "a2a-peers", "model-peers", "chat-peers"] {
+    for script in ["web", "conformance", "peers"] {
         write(&format!("scripts/{script}.sh"), "#!/bin/sh\n");
     }
     for service in ["postgres", "docker"] {

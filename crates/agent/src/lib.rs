@@ -28,7 +28,6 @@ mod models;
 mod provider_models;
 mod request_heads;
 mod schemas;
-mod scripted;
 mod sessions;
 mod streams;
 mod tool_rules;
@@ -42,7 +41,6 @@ pub use hosted::HostedAgents;
 pub use model_catalog::ModelCatalog;
 pub use models::{KnownModels, KnownProvider, ModelCaller, Models};
 pub use provider_models::{EnvironmentKeys, ProviderModels};
-pub use scripted::ScriptedModels;
 pub use sessions::{
     DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
 };

@@ -55,7 +55,5 @@ pub trait Models: std::fmt::Debug + Send + Sync {
     fn cost_micros(&self, model: &ModelName, usage: &TokenUsage) -> u64;
 
     /// Which providers there are, and whether this caller has a key for each.
-    async fn known(&self, _caller: ModelCaller) -> Result<KnownModels, Error> {
-        Ok(KnownModels::default())
-    }
+    async fn known(&self, caller: ModelCaller) -> Result<KnownModels, Error>;
 }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use warren_fleet::Fleet;
 use warren_model::session::{
-    BusyMode, CallOutcome, CallState, CallWait, LoopWatch, ModelRequest, Phase, QueuedState, RunLimits,
-    RunUsage, Session, SessionMessage, SessionName, Step, StopKind, StopRequest, ToolCall,
+    BusyMode, CallOutcome, CallState, CallWait, ModelRequest, QueuedState, RunLimits, Session,
+    SessionMessage, SessionName, SessionStart, Step, StopKind, StopRequest, ToolCall,
 };
 use warren_model::{
-    AgentName, Approval, ErrorCode, Part, Principal, SessionId, SessionMessageId, StoredAgent, Timestamp,
-    Workspace, WorkspaceId, fingerprint,
+    AgentName, Approval, Conversation, ConversationId, ErrorCode, Part, Principal, Runtime, SessionId,
+    SessionMessageId, StoredAgent, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_operations::Operations;
 use warren_rules::sessions::request::RequestParts;
@@ -22,6 +22,7 @@ use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
 
 use crate::commit::{self, Change, Surroundings};
 use crate::engine::{Engine, History, bounded};
+use crate::hosted::session_name;
 use crate::request_heads::with_head;
 use crate::streams::{Follower, Streams};
 use crate::tools::{ANSWER_SCHEMA, Tools};
@@ -148,6 +149,32 @@ impl Sessions {
                     &serde_json::json!({ "session": session.id.to_string() }),
                 )?;
                 Ok(session)
+            })
+            .await
+    }
+
+    /// The sessions in which the agent of a hosted workspace answers these conversations; for somebody who may read them.
+    pub async fn of_conversations(
+        &self,
+        rows: &[Conversation],
+    ) -> Result<BTreeMap<ConversationId, SessionId>, Error> {
+        let name = |row: &Conversation| session_name(row.workspace_id, &row.context_id());
+        let names: Vec<_> = rows.iter().map(|row| (row.id, row.org_id, name(row))).collect();
+        let Some(workspace_id) = rows.first().map(|row| row.workspace_id) else { return Ok(BTreeMap::new()) };
+        self.context
+            .store()
+            .read(move |tx| {
+                let workspace = tx.workspace(workspace_id)?;
+                if workspace.is_none_or(|row| row.spec.runtime != Runtime::Hosted) {
+                    return Ok(BTreeMap::new());
+                }
+                let mut found = BTreeMap::new();
+                for (conversation, org_id, name) in &names {
+                    if let Some(session) = tx.session_by_name(*org_id, name)? {
+                        found.insert(*conversation, session.id);
+                    }
+                }
+                Ok(found)
             })
             .await
     }
@@ -574,36 +601,19 @@ pub(crate) fn new_session(
     agent: &StoredAgent,
     now: Timestamp,
 ) -> Session {
-    Session {
+    let session = Session::start(SessionStart {
         id,
         org_id: workspace.org_id,
         workspace_id: workspace.id,
-        name: name.unwrap_or_else(|| SessionName::from(id)),
-        title: String::new(),
         created_by,
         agent: agent.version.clone(),
-        phase: Phase::Idle,
-        generation: 1,
-        run: 0,
-        last_step: 0,
-        open_step: None,
-        lineage: warren_model::session::Lineage::default(),
         state: agent.definition.initial_state(),
-        stop: None,
         limits: agent.definition.limits.run,
-        usage: RunUsage::default(),
-        total_usage: RunUsage::default(),
-        reserved_micros: 0,
-        reserved_at: None,
-        loop_watch: LoopWatch::default(),
-        wake_at: None,
-        lease: None,
-        epoch: 0,
-        latest_sequence: 0,
-        branched_from: None,
-        version: 1,
-        created_at: now,
-        updated_at: now,
+        now,
+    });
+    match name {
+        Some(name) => Session { name, ..session },
+        None => session,
     }
 }
 

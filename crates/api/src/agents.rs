@@ -1,7 +1,7 @@
 //! Agents as people store them.
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::Principal;
 

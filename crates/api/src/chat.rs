@@ -1,7 +1,7 @@
 //! Conversations and what is said in them.
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::{Author, MessagePart, MessageRole, TaskMessage, TaskState};
 
@@ -33,6 +33,10 @@ pub struct Conversation {
     pub author: Author,
     /// How many messages it has.
     pub messages: u64,
+    /// The session in which the agent of a hosted workspace answers it; absent before its first message, and where another
+    /// runtime answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     pub created_at: String,
     pub updated_at: String,
     pub version: u64,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A command: either `argv` (no shell reads it) or `command` (read by `/bin/sh`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]

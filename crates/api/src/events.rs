@@ -1,5 +1,5 @@
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A fact that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -1,8 +1,8 @@
 //! Messages, tasks, the queue, delegations and peers.
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use crate::Status;
 

@@ -1,4 +1,5 @@
-//! The wire: request, response and event types with their OpenAPI schemas, and (feature `client`) the typed client.
+//! The wire: request, response and event types with their OpenAPI schemas (feature `openapi`), and
+//! the typed client (feature `client`).
 //!
 //! Nothing internal is visible here. The server converts by hand at its edge, so that an internal rename cannot
 //! change what strangers see. Requests refuse unknown fields; clients must accept unknown fields in answers.
@@ -24,6 +25,7 @@ mod providers;
 mod runner_line;
 mod runtimes;
 mod schedules;
+mod schema;
 mod secrets;
 mod session_steps;
 mod sessions;

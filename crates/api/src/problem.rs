@@ -1,5 +1,5 @@
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// What went wrong (RFC 9457). Match on `code`; the sentences may change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

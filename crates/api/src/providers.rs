@@ -1,5 +1,5 @@
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// How a workspace is backed, tagged by `kind`. What is absent has its default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use crate::MessagePart;
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::{Capability, Problem, RemovalCounts, Runtime, Tier, Workspace};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::Principal;
 

@@ -1,5 +1,5 @@
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A tool that a model can be given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

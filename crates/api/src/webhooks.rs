@@ -1,7 +1,7 @@
 //! Webhooks and channels.
 
+use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// Somebody outside who is to be told of events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

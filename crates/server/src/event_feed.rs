@@ -24,8 +24,8 @@ use warren_service::{Action, Identity, Target};
 use crate::App;
 use crate::convert;
 use crate::event_text::{self, EventBatch};
+use crate::paging::unreadable;
 use crate::problem::Failure;
-use crate::routes::paging::unreadable;
 
 /// A stream that says nothing says so, about this often.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

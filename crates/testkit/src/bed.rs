@@ -373,6 +373,12 @@ impl Bed {
         }
     }
 
+    /// Waits until a change of its spec or of secrets has reached it. A change is rolled out in the background, so that its
+    /// status is for a while the one from before.
+    pub async fn wait_until_caught_up(&self, id: WorkspaceId) {
+        eventually("the workspace to catch up", async || self.row(id).await.behind_of().is_none()).await;
+    }
+
     pub async fn remove(&self, id: WorkspaceId) -> Removal {
         let (fleet, operator) = (self.fleet.clone(), self.operator.clone());
         let remove = async move { fleet.workspaces.remove(&operator, id, None, false).await };

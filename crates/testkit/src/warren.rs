@@ -7,12 +7,13 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use warren_agent::{AgentHost, Config as AgentConfig, Models, Parts as AgentParts, ScriptedModels};
+use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, ProviderModels};
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
 use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
+use warren_llm::{Prices, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_operations::Operations;
 use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
@@ -41,7 +42,7 @@ pub struct Builder {
     fleet_config: FleetConfig,
     exchange_config: ExchangeConfig,
     called_agents: Option<Arc<dyn AgentRuntime>>,
-    models: Option<Arc<dyn Models>>,
+    scripts: Vec<(String, ScriptedModel)>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
@@ -99,10 +100,10 @@ impl Builder {
         self
     }
 
-    /// Who answers requests of sessions; by default the scripts that Warren brings.
+    /// A script that answers as the model `scripted/{name}`, beside those that Warren brings.
     #[must_use]
-    pub fn models(mut self, models: Arc<dyn Models>) -> Self {
-        self.models = Some(models);
+    pub fn script(mut self, name: &str, script: Script) -> Self {
+        self.scripts.push((name.to_owned(), ScriptedModel::new(script)));
         self
     }
 
@@ -272,6 +273,7 @@ impl Warren {
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.tokens.mint_operator("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let models = warren_llm::Models::new(connector.clone(), Providers::default());
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             config: builder.exchange_config,
@@ -281,11 +283,15 @@ impl Warren {
         });
         exchange.start().await.expect("the exchange starts");
         let operations = Operations::new(fleet.clone());
-        let models = builder.models.clone().unwrap_or_else(|| Arc::new(ScriptedModels::default()));
+        let models = builder
+            .scripts
+            .iter()
+            .fold(models, |models, (name, script)| models.with_script(name, script.clone()));
+        let models = ProviderModels::new(models, Prices::built_in(), fleet.clone(), Default::default());
         let agents = AgentHost::new(AgentParts {
             fleet: fleet.clone(),
             operations: operations.clone(),
-            models,
+            models: Arc::new(models),
             config: AgentConfig::default(),
         });
         agents.join(&exchange);

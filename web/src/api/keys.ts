@@ -12,6 +12,8 @@ export const keys = {
   processes: (id: string) => ["processes", id] as const,
   chat: (id: string) => ["chat", id] as const,
   conversations: (id: string) => ["chat", id, "conversations"] as const,
+  /** Rows of conversations that are open, apart from the list. */
+  openConversations: (id: string) => ["chat", id, "conversation"] as const,
   conversation: (id: string, conversation: string) => ["chat", id, "conversation", conversation] as const,
   thread: (id: string, conversation: string) => ["chat", id, "thread", conversation] as const,
   tasks: (id: string, conversation: string) => ["chat", id, "tasks", conversation] as const,
@@ -19,6 +21,7 @@ export const keys = {
   found: (id: string, words: string) => ["chat", id, "found", words] as const,
   progress: (id: string) => ["progress", id] as const,
   approvals: ["approvals"] as const,
+  toolRules: (id: string) => ["tool-rules", id] as const,
   agents: ["agents"] as const,
   models: ["models"] as const,
   sessions: (id: string) => ["sessions", id] as const,

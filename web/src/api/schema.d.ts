@@ -2838,6 +2838,11 @@ export interface components {
              * @description How many messages it has.
              */
             messages: number;
+            /**
+             * @description The session in which the agent of a hosted workspace answers it; absent before its first message, and where another
+             *     runtime answers.
+             */
+            session_id?: string | null;
             created_at: string;
             updated_at: string;
             /** Format: int64 */

@@ -30,6 +30,7 @@ use crate::commit::Change;
 use crate::engine::Engine;
 use crate::streams::Streams;
 
+pub(crate) use place::session_name;
 pub(crate) use tasks::{go_on_with_tasks, has_tasks};
 
 /// The agents of hosted workspaces. Cheap to clone.

@@ -49,7 +49,7 @@ impl Placed {
 }
 
 /// The session of a context. Contexts that a session's name can hold are written out.
-pub(super) fn session_name(workspace_id: WorkspaceId, context_id: &str) -> SessionName {
+pub(crate) fn session_name(workspace_id: WorkspaceId, context_id: &str) -> SessionName {
     let is_plain = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'.' | b'_' | b'-');
     let context = if (1..=64).contains(&context_id.len()) && context_id.bytes().all(is_plain) {
         context_id.to_owned()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use warren_agent::{
-    AgentHost, Config, Definitions, ModelCaller, Models, NewSession, NewSessionMessage, Parts,
+    AgentHost, Config, Definitions, KnownModels, ModelCaller, Models, NewSession, NewSessionMessage, Parts,
 };
 use warren_llm::{AnswerStream, CallOptions, ModelClient, ModelError, Script, ScriptedModel};
 use warren_model::session::{
@@ -53,6 +53,10 @@ impl Models for Scripts {
 
     fn cost_micros(&self, _: &ModelName, usage: &TokenUsage) -> u64 {
         usage.input_tokens + 2 * usage.output_tokens
+    }
+
+    async fn known(&self, _: ModelCaller) -> Result<KnownModels, Error> {
+        Ok(KnownModels::default())
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use warren_agent::{Config, ModelCaller, Models, SessionQuery};
+use warren_agent::{Config, KnownModels, ModelCaller, Models, SessionQuery};
 use warren_llm::{AnswerStream, ModelError};
 use warren_model::SessionId;
 use warren_model::session::{ModelName, ModelRequest, Phase, Session, SessionName, StopReason, TokenUsage};
 use warren_rules::sessions::TokenPrice;
+use warren_service::Error;
 
 use crate::bed::Bed;
 use crate::{Size, shares};
@@ -38,6 +39,10 @@ impl Models for Watched {
 
     fn cost_micros(&self, model: &ModelName, usage: &TokenUsage) -> u64 {
         self.inner.cost_micros(model, usage)
+    }
+
+    async fn known(&self, caller: ModelCaller) -> Result<KnownModels, Error> {
+        self.inner.known(caller).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sessions: a durable step alone and with 64 sessions at once (P11), what a session of 300 steps takes on disk (P19), a
 //! session of 1,000 messages resumed (P16), 10,000 suspended sessions (P17), 1,000 streams (P18), a page out of 1,000,000
 //! sessions (P14). The services run in this process, durable, on SQLite; the model is scripted and instant. P11 and P19 are
-//! measured against LangGraph in the same run, with the same loop (`scripts/langgraph-peer.sh`).
+//! measured against LangGraph in the same run, with the same loop (`scripts/peers.sh langgraph`).
 //!
 //! `cargo bench -p warren-cli --bench sessions`; `WARREN_BENCH_SMALL=1` tries it with small numbers, and words as arguments
 //! choose chapters: `-- p16 p18`.

@@ -39,7 +39,7 @@ pub(crate) async fn measure(size: Size) {
     let rate = rates[rates.len() / 2];
     println!("| Warren, SQLite, synchronous FULL | {:.3} ms | {:.3} ms | {rate:.0} |", ms[0], ms[1]);
     let Some(peer) = peer else {
-        println!("\nLangGraph: not measured, see what `scripts/langgraph-peer.sh install` says");
+        println!("\nLangGraph: not measured, see what `scripts/peers.sh langgraph install` says");
         return tell_bytes(size, bytes, None);
     };
     println!(
@@ -120,10 +120,10 @@ async fn at_once(size: Size) -> f64 {
 /// Nothing where it cannot be installed.
 #[expect(clippy::disallowed_methods, reason = "runs the program that Warren is compared with")]
 fn peer(size: Size) -> Option<Peer> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/langgraph-peer.sh");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/peers.sh");
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on the real file system");
     let output = Command::new(script)
-        .arg("bench")
+        .args(["langgraph", "bench"])
         .arg(folder.path())
         .args([size.steps.to_string(), size.steps_each.min(20).to_string(), SESSIONS.to_string()])
         .stderr(Stdio::inherit())

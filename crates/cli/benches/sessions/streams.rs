@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::time::Interval;
-use warren_agent::{Config, ModelCaller, Models};
+use warren_agent::{Config, KnownModels, ModelCaller, Models};
 use warren_llm::{AnswerEvent, AnswerSource, AnswerStream, ModelAnswer, ModelError};
 use warren_model::session::{
     Block, ModelName, ModelOrigin, ModelRequest, SessionName, StopReason, StreamItem, TokenUsage,
@@ -78,6 +78,10 @@ impl Models for Telling {
 
     fn cost_micros(&self, _: &ModelName, _: &TokenUsage) -> u64 {
         0
+    }
+
+    async fn known(&self, _: ModelCaller) -> Result<KnownModels, warren_service::Error> {
+        Ok(KnownModels::default())
     }
 }
 

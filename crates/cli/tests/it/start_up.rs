@@ -1,13 +1,16 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::warren::Machine;
+use crate::warren::{Machine, Server};
 
-/// Far above the goals (100 ms, 40 MB), which hold for a release build on a quiet machine and are measured by
-/// `make bench`: this finds what makes a start slow or large by a multiple.
-const GENEROUS_TIME: Duration = Duration::from_secs(10);
-const GENEROUS_KB: u64 = 60_000;
+/// The goals of S3: from the start of the binary to the first page, and what an idle server holds.
+const GOAL: Duration = Duration::from_millis(100);
+const GOAL_KB: u64 = 40_000;
+/// A build for tests works this many times as long for the same. With `--release` the goal is judged as it stands.
+const UNOPTIMISED: u32 = if cfg!(debug_assertions) { 3 } else { 1 };
+/// What `/proc` counts processor time in: a hundredth of a second on every Linux.
+const TICK: Duration = Duration::from_millis(10);
 
 fn exchange(address: &str, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -21,20 +24,47 @@ fn exchange(address: &str, head: &str, body: &str) -> String {
     answer
 }
 
-// S3
-#[test]
-fn the_first_page_comes_at_once_and_an_idle_server_is_small() {
-    let machine = Machine::new();
-    let started = Instant::now();
+/// What the program has worked for so far, on all processors. Unlike the time on the wall it is nearly the same on a busy
+/// machine: 160 to 178 ms for a new folder, beside nine others that wanted the processor.
+fn processor_time(server: &Server) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.process_id())).unwrap();
+    // Behind the name, which may hold anything, come the state as field 3, and the ticks of the user and of the kernel as
+    // fields 14 and 15.
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks: u32 = fields[11..=12].iter().map(|field| field.parse::<u32>().unwrap()).sum();
+    TICK * ticks
+}
+
+fn start_and_open_the_page(machine: &Machine) -> (Server, Duration) {
     let server = machine.start();
     let page = exchange(server.address(), "GET /", "");
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
-    assert!(started.elapsed() < GENEROUS_TIME, "{:?}", started.elapsed());
+    let worked = processor_time(&server);
+    (server, worked)
+}
+
+// S3: the goal of the time, judged by what the program does in it; waiting for a disk is measured by `make bench`
+#[test]
+fn the_first_page_takes_no_more_work_than_its_goal_allows() {
+    let machine = Machine::new();
+    let (server, on_new_folder) = start_and_open_the_page(&machine);
+    server.kill();
+    let (_server, on_known_folder) = start_and_open_the_page(&machine);
+    assert!(on_new_folder < GOAL * UNOPTIMISED, "with a new data folder: {on_new_folder:?}");
+    assert!(on_known_folder < GOAL * UNOPTIMISED, "with one that is there: {on_known_folder:?}");
+    assert!(on_new_folder > Duration::ZERO, "something was measured");
+}
+
+// S3: the goal of the memory
+#[test]
+fn an_idle_server_holds_less_than_its_goal() {
+    let machine = Machine::new();
+    let (server, _) = start_and_open_the_page(&machine);
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.process_id())).unwrap();
     // What it has made itself. The pages of the program, which are many where it is not optimised, are not counted.
     let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     let own_kb: u64 = own.trim().trim_end_matches(" kB").parse().unwrap();
-    assert!(own_kb < GENEROUS_KB, "{own_kb} kB");
+    assert!((1..GOAL_KB).contains(&own_kb), "{own_kb} kB");
 }
 
 // S22, sec/W05

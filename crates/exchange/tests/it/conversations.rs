@@ -206,6 +206,8 @@ async fn what_an_agent_says_on_the_way_is_kept_without_secrets() {
             let name = if scope == SecretScope::Org { "API_KEY" } else { "OWN_KEY" };
             bed.fleet.secrets.set(&bed.operator, scope, name.parse().unwrap(), value).await.unwrap();
         }
+        // An agent that registers before that has happened is sent away again.
+        bed.wait_until_caught_up(id).await;
         bed.wait_for(id, Status::AwaitingAgent).await;
         bed.boot(id, Displacement::default()).await;
         let work = Act::Work(format!("calling with {canary} and {own} now"));

@@ -2,7 +2,7 @@
 
 use warren_fleet::{Config, CreateWorkspace, PatchWorkspace, WorkspaceOptions};
 use warren_model::{Runtime, RuntimeReport, Status};
-use warren_testkit::{Bed, BedOptions};
+use warren_testkit::{Bed, BedOptions, eventually};
 
 // F16
 #[tokio::test]
@@ -114,6 +114,8 @@ async fn a_fleet_wide_time_for_provisioning_holds_for_all() {
             assert_eq!(bed.fleet.workspaces.provision_timeout_ms(&made), 30_000);
             ids.push(made.id);
         }
+        // What is marked as failed before its open began is not opened any more.
+        eventually("the opens begin", async || bed.faults.opens() == 3).await;
         bed.clock.advance_ms(29_999);
         bed.sweep("provisioning").await;
         for id in &ids {
@@ -141,6 +143,7 @@ async fn an_agent_is_not_waited_for_without_end_when_its_place_was_late() {
         bed.faults.hold_opens();
         let request = CreateWorkspace { runtime: Runtime::External, ..Bed::request("late") };
         let id = bed.create(request).await.id;
+        eventually("the open begins", async || bed.faults.opens() == 1).await;
         bed.clock.advance_ms(600_000);
         bed.sweep("provisioning").await;
         assert_eq!(bed.status(id).await, Status::Failed);

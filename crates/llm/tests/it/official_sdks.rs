@@ -49,7 +49,7 @@ async fn run(language: &str, package: &str, extra: &[&str]) {
     command.args([language, package, server.url.trim_end_matches("/v1"), KEY]).args(extra);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let ended = tokio::task::spawn_blocking(move || command.output()).await.unwrap();
-    let ended = ended.expect("scripts/model-peers.sh can be started");
+    let ended = ended.expect("scripts/peers.sh can be started");
     let said = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{language} {package}: {:?}: {said}", ended.status);
     let seen: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));

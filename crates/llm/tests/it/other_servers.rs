@@ -31,12 +31,12 @@ impl Peer {
     fn start(arguments: &[&str]) -> Self {
         let mut command = peers();
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("scripts/model-peers.sh can be started");
+        let mut child = command.spawn().expect("scripts/peers.sh can be started");
         let mut url = String::new();
         let stdout = child.stdout.take().expect("it is piped");
         BufReader::new(stdout).read_line(&mut url).expect("the server speaks");
         let url = url.trim().to_owned();
-        assert!(url.starts_with("http://"), "no server: see what scripts/model-peers.sh says");
+        assert!(url.starts_with("http://"), "no server: see what scripts/peers.sh says");
         Self { child, url }
     }
 }

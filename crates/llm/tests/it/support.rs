@@ -137,5 +137,7 @@ pub(crate) fn go_on(request: &mut ModelRequest, answer: &ModelAnswer, result: &s
 /// The script that people use to install and start the peers.
 #[expect(clippy::disallowed_methods, reason = "the peers are started by the script that people use")]
 pub(crate) fn peers() -> Command {
-    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/model-peers.sh"))
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/peers.sh"));
+    command.arg("model");
+    command
 }

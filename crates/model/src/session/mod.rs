@@ -348,8 +348,57 @@ pub struct Session {
     pub updated_at: Timestamp,
 }
 
+/// What a session is told when it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionStart {
+    pub id: SessionId,
+    pub org_id: OrgId,
+    pub workspace_id: WorkspaceId,
+    pub created_by: Principal,
+    pub agent: AgentVersion,
+    pub state: BTreeMap<String, Value>,
+    pub limits: RunLimits,
+    pub now: Timestamp,
+}
+
 impl Session {
     pub const MAX_TITLE_CHARACTERS: usize = 200;
+
+    /// A session that waits for its first message, called by its id.
+    pub fn start(start: SessionStart) -> Self {
+        let SessionStart { id, org_id, workspace_id, created_by, agent, state, limits, now } = start;
+        Self {
+            id,
+            org_id,
+            workspace_id,
+            name: SessionName::from(id),
+            title: String::new(),
+            created_by,
+            agent,
+            phase: Phase::Idle,
+            generation: 1,
+            run: 0,
+            last_step: 0,
+            open_step: None,
+            lineage: Lineage::default(),
+            state,
+            stop: None,
+            limits,
+            usage: RunUsage::default(),
+            total_usage: RunUsage::default(),
+            reserved_micros: 0,
+            reserved_at: None,
+            loop_watch: LoopWatch::default(),
+            wake_at: None,
+            lease: None,
+            epoch: 0,
+            latest_sequence: 0,
+            branched_from: None,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
 
     /// What people are told now. An active session that nobody works on is idle: it is due, and anybody may claim it.
     pub fn status(&self, now: Timestamp) -> SessionStatus {

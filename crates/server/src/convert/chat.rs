@@ -5,13 +5,17 @@ use warren_model as model;
 
 use super::exchange::{author, part, role};
 
-pub(crate) fn conversation(row: &model::Conversation) -> api::Conversation {
+pub(crate) fn conversation(
+    row: &model::Conversation,
+    session_id: Option<model::SessionId>,
+) -> api::Conversation {
     api::Conversation {
         id: row.id.to_string(),
         workspace_id: row.workspace_id.to_string(),
         title: row.title.clone(),
         author: author(&row.author),
         messages: row.messages,
+        session_id: session_id.map(|id| id.to_string()),
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
         version: row.version,

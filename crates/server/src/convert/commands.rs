@@ -1,10 +1,53 @@
 //! Commands and processes between the wire and the workspace.
 
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
 use warren_api as api;
 use warren_model::ErrorCode;
+use warren_workspace::WorkspacePath;
 use warren_workspace::shell;
 
 use crate::problem::Failure;
+
+/// The fields that every request for a command has.
+#[derive(Debug)]
+pub(crate) struct CommandFields {
+    pub(crate) argv: Option<Vec<String>>,
+    pub(crate) command: Option<String>,
+    pub(crate) cwd: Option<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) stdin: Option<String>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) spill_to: Option<String>,
+}
+
+impl CommandFields {
+    pub(crate) fn command(self) -> Result<shell::Command, Failure> {
+        let invalid = |detail: &str| Failure::new(ErrorCode::InvalidCommand, detail);
+        let invocation = match (self.argv, self.command) {
+            (Some(argv), None) => shell::Invocation::Argv(argv),
+            (None, Some(command)) => shell::Invocation::Script(command),
+            (Some(_), Some(_)) => return Err(invalid("send either `argv` or `command`, not both")),
+            (None, None) => return Err(invalid("send `argv` or `command`")),
+        };
+        let path = |text: Option<String>| text.map(|text| WorkspacePath::parse(&text)).transpose();
+        Ok(shell::Command {
+            invocation,
+            cwd: path(self.cwd)?.unwrap_or_else(WorkspacePath::root),
+            env: self.env,
+            stdin: self.stdin.map_or_else(Bytes::new, Bytes::from),
+            timeout_ms: self.timeout_ms,
+            spill_to: path(self.spill_to)?,
+            key: None,
+        })
+    }
+}
+
+pub(crate) fn command_from(body: api::ExecRequest) -> Result<shell::Command, Failure> {
+    let api::ExecRequest { argv, command, cwd, env, stdin, timeout_ms, spill_to } = body;
+    CommandFields { argv, command, cwd, env, stdin, timeout_ms, spill_to }.command()
+}
 
 pub(crate) fn exec_result(result: &shell::RunResult) -> api::ExecResult {
     let (stdout, stdout_base64) = text_or_base64(&result.stdout.bytes);

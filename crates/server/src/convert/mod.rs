@@ -2,11 +2,14 @@
 //! until it has a name on the wire (F1).
 
 mod admin;
+mod approvals;
 pub(crate) mod chat;
 mod commands;
 mod events;
 pub(crate) mod exchange;
 mod files;
+mod memories;
+mod new_workspaces;
 mod runtimes;
 pub(crate) mod session_steps;
 pub(crate) mod sessions;
@@ -15,9 +18,12 @@ mod tools;
 mod workspaces;
 
 pub(crate) use self::admin::*;
+pub(crate) use self::approvals::*;
 pub(crate) use self::commands::*;
 pub(crate) use self::events::*;
 pub(crate) use self::files::*;
+pub(crate) use self::memories::*;
+pub(crate) use self::new_workspaces::*;
 pub(crate) use self::runtimes::*;
 pub(crate) use self::tokens::*;
 pub(crate) use self::tools::*;
@@ -25,9 +31,12 @@ pub(crate) use self::workspaces::*;
 
 use warren_api as api;
 use warren_model as model;
-use warren_model::{ErrorCode, IdKind};
+use warren_model::{ErrorCode, IdKind, Timestamp};
 
 use crate::problem::Failure;
+
+/// The farthest that a caller may put an end: a year.
+const MAX_SPAN_MS: u64 = 365 * 24 * 3_600_000;
 
 pub(crate) fn principal(principal: &model::Principal) -> api::Principal {
     let kind = match principal.kind {
@@ -43,6 +52,28 @@ pub(crate) fn principal(principal: &model::Principal) -> api::Principal {
 /// An id in a body or query, with its field's name in the error.
 pub(crate) fn id_from<K: IdKind>(field: &str, text: &str) -> Result<model::Id<K>, Failure> {
     text.parse().map_err(|error| Failure::new(ErrorCode::InvalidRequest, format!("{field}: {error}")))
+}
+
+/// The same, where it may be absent.
+pub(crate) fn optional_id_from<T: std::str::FromStr>(
+    field: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, Failure> {
+    let wrong = || Failure::new(ErrorCode::InvalidRequest, format!("{field}: not an id"));
+    text.map(|text| text.parse().map_err(|_| wrong())).transpose()
+}
+
+/// A moment that a caller names by its distance from now.
+pub(crate) fn moment_from(
+    now: Timestamp,
+    field: &str,
+    ms: Option<u64>,
+) -> Result<Option<Timestamp>, Failure> {
+    let Some(ms) = ms else { return Ok(None) };
+    if !(1..=MAX_SPAN_MS).contains(&ms) {
+        return Err(Failure::new(ErrorCode::InvalidRequest, format!("{field}: expected 1 to {MAX_SPAN_MS}")));
+    }
+    Ok(Some(now.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))))
 }
 
 #[cfg(test)]

@@ -23,6 +23,11 @@ pub(crate) fn status(status: model::Status) -> api::Status {
     }
 }
 
+pub(crate) fn status_from(status: api::Status) -> model::Status {
+    let same = |one: &&model::Status| self::status(**one) == status;
+    *model::Status::ALL.iter().find(same).expect("the conversion of statuses is one to one")
+}
+
 pub(crate) fn desired(desired: model::Desired) -> api::Desired {
     match desired {
         model::Desired::Running => api::Desired::Running,

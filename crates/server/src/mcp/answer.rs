@@ -5,11 +5,17 @@
 
 use rmcp::ErrorData;
 use rmcp::model::CallToolResult;
+use serde::Serialize;
 use serde_json::{Value, json};
 use warren_operations::ToolRefusal;
 
 use crate::convert;
 use crate::problem::Failure;
+
+/// What is told on the wire, as a value.
+pub(super) fn to_json(told: impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(told).map_err(|error| Failure::internal(error.to_string()))
+}
 
 /// A value as structured content, and as text for clients that know only that.
 pub(super) fn of_value(value: Value) -> CallToolResult {

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   guard, token, pace ─▶ transport ─▶ rmcp ─┬▶ workspace ─▶ operations      (its tools and files)
-//!   (as for the API)      (one POST)         └▶ platform, peer_tools ─▶ local_router ─▶ the routes of the API
+//!   (as for the API)      (one POST)         └▶ platform, peer_tools ─▶ requests ─▶ fleet, exchange, operations
 //! ```
 //!
-//! Nothing is decided here. A workspace's tools and files are the operations that HTTP handlers call, too; whatever else
-//! a tool does becomes a request to the route that HTTP clients use. So access, policy, secrets, budgets, audit, limits
-//! and the catalog cannot differ between the two (W64).
+//! Nothing is decided here. A tool reads its arguments into the types of the API's requests and calls the services that
+//! HTTP handlers call, mostly by the same functions (`requests`). So access, policy, secrets, budgets, audit, limits and
+//! the catalog cannot differ between the two (W64).
 //!
 //! # No sessions
 //!
@@ -24,12 +24,13 @@
 //! - An answer is plain JSON unless progress was asked for and there is some to tell: then it is a stream.
 
 mod answer;
+mod arguments;
+mod call_context;
 mod files;
 mod in_flight;
-mod local_router;
 mod peer_tools;
 mod platform;
-mod route_tools;
+mod platform_tools;
 mod transport;
 mod waiting;
 mod workspace;
@@ -44,10 +45,10 @@ use warren_model as model;
 
 pub use self::transport::{Caller as TransportCaller, Cancelled, Transport};
 
-use self::local_router::{LocalRouter, Routes};
+use self::call_context::CallContext;
 use self::peer_tools::PeerTools;
 use self::platform::Platform;
-use self::route_tools::RouteTools;
+use self::platform_tools::PlatformTools;
 use self::workspace::Workspace;
 use crate::App;
 use crate::auth::Caller;
@@ -58,17 +59,13 @@ use crate::problem::{CurrentRequest, Failure};
 #[derive(Debug)]
 struct Shared {
     transport: Transport,
-    routes: Routes,
-    tools: RouteTools,
+    tools: PlatformTools,
 }
 
-/// The endpoints, over the routes of the API (without the layer that asks for a token, which is around these).
-pub(crate) fn router(app: &Arc<App>, api: Router, document: &serde_json::Value) -> Router<Arc<App>> {
-    let shared = Arc::new(Shared {
-        transport: Transport::new(app.limits()),
-        routes: Routes::new(api),
-        tools: RouteTools::of_platform(document),
-    });
+/// The endpoints. What tools take is told from the API's own document.
+pub(crate) fn router(app: &Arc<App>, document: &serde_json::Value) -> Router<Arc<App>> {
+    let shared =
+        Arc::new(Shared { transport: Transport::new(app.limits()), tools: PlatformTools::new(document) });
     Router::new()
         .route("/mcp", post(serve_platform))
         .route("/mcp/workspaces/{id}", post(serve_workspace))
@@ -76,15 +73,16 @@ pub(crate) fn router(app: &Arc<App>, api: Router, document: &serde_json::Value) 
 }
 
 async fn serve_platform(
+    State(app): State<Arc<App>>,
     Caller(who): Caller,
     Extension(shared): Extension<Arc<Shared>>,
     Extension(current): Extension<CurrentRequest>,
     request: Request,
 ) -> Response {
-    let router = LocalRouter::new(&shared.routes, &who, &current);
-    let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
-    let tools = shared.tools.allowed_to(&who);
-    shared.transport.serve(caller, request, |cancelled| Platform { router, tools, cancelled }).await
+    let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0.clone() };
+    let tools = shared.tools.offered_to(&who);
+    let context = CallContext::new(app, who, current);
+    shared.transport.serve(caller, request, |cancelled| Platform { context, tools, cancelled }).await
 }
 
 async fn serve_workspace(
@@ -95,11 +93,11 @@ async fn serve_workspace(
     Extension(current): Extension<CurrentRequest>,
     request: Request,
 ) -> Result<Response, Failure> {
-    let router = LocalRouter::new(&shared.routes, &who, &current);
-    let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0 };
+    let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0.clone() };
     // To a stranger the endpoint does not exist, as the workspace does not.
     let catalog = app.operations.tools.catalog(&who, id).await?;
     let peers = PeerTools::of(&who, id);
-    let make = |cancelled| Workspace { app, who, router, id, catalog, peers, cancelled };
+    let context = CallContext::new(app, who, current);
+    let make = |cancelled| Workspace { context, id, catalog, peers, cancelled };
     Ok(shared.transport.serve(caller, request, make).await)
 }

@@ -2,34 +2,37 @@
 //! itself.
 //!
 //! A person who looks at a workspace's tools is not its agent, and must not hand out work in its name by accident: these
-//! are offered to its own tokens and to nobody else. What each may reach is decided by the routes behind them.
+//! are offered to its own tokens and to nobody else. What each may reach is decided by the services that it calls.
 
 mod definitions;
 
 use std::time::Duration;
 
-use http::Method;
-use rmcp::model::Tool;
+use rmcp::model::{JsonObject, Tool};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use warren_api::{
-    Approval, ApprovalState, Delegate, Delegation, FoundMemories, Memory, MemoryScope, MessagePart, Notify,
-    Remember as NewMemory, RequestApproval as Question, TaskMessage,
+    Delegate, FoundMemories, MemoryScope, MessagePart, PeerList, Remember as NewMemory,
+    RequestApproval as Question, TaskMessage,
 };
-use warren_model::{ErrorCode, WORKSPACE_SCHEME, WorkspaceId};
+use warren_exchange::MAX_APPROVAL_WAIT_MS;
+use warren_model::{ApprovalId, ApprovalState, DelegationId, ErrorCode, WORKSPACE_SCHEME, WorkspaceId};
 use warren_service::Identity;
 
 use self::definitions::PeerTool;
-use super::local_router::{LocalRouter, encoded};
+use super::answer;
+use super::arguments::{Nothing, read};
+use super::call_context::CallContext;
+use crate::convert;
 use crate::problem::Failure;
+use crate::requests::memories::{MemoryKey, SearchParams};
+use crate::requests::workspaces::ShowParams;
+use crate::requests::{approvals, delegations, memories, notices, workspaces};
 
 /// How long `delegate_task` and `request_approval` wait unless told, and at most.
 const USUAL_WAIT_SECONDS: u64 = 300;
 const MAX_WAIT_SECONDS: u64 = 3_600;
-/// One request to a route waits no longer.
-const MAX_ROUND: Duration = Duration::from_secs(30);
 
 /// The tools of one workspace's agent.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +79,12 @@ struct Named {
     id: String,
 }
 
+impl Named {
+    fn delegation_id(&self) -> Result<DelegationId, Failure> {
+        self.id.parse().map_err(|_| ErrorCode::DelegationNotFound.into())
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RequestApproval {
@@ -115,10 +124,6 @@ struct Recall {
     limit: Option<u32>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Nothing {}
-
 impl PeerTools {
     /// Only for the workspace itself.
     pub(super) fn of(who: &Identity, id: WorkspaceId) -> Option<Self> {
@@ -129,155 +134,128 @@ impl PeerTools {
         PeerTool::ALL.into_iter().map(PeerTool::definition)
     }
 
-    /// Calls the tool of this name, if there is one. Given up before its end, a delegation goes on: it is a row.
-    pub(super) async fn call(
-        self,
-        router: &LocalRouter,
-        name: &str,
-        arguments: Map<String, Value>,
-    ) -> Option<Result<Value, Failure>> {
-        let tool = PeerTool::ALL.into_iter().find(|tool| tool.name() == name)?;
-        Some(self.run(router, tool, Value::Object(arguments)).await)
+    pub(super) fn named(self, name: &str) -> Option<PeerTool> {
+        PeerTool::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    async fn run(self, router: &LocalRouter, tool: PeerTool, arguments: Value) -> Result<Value, Failure> {
-        let own = format!("/api/v1/workspaces/{}", self.id);
+    /// Given up before its end, a delegation goes on: it is a row.
+    pub(super) async fn call(
+        self,
+        context: &CallContext,
+        tool: PeerTool,
+        arguments: JsonObject,
+    ) -> Result<Value, Failure> {
+        let CallContext { app, who, .. } = context;
         match tool {
             PeerTool::ListPeers => {
                 let ListPeers { query } = read(arguments)?;
-                router.get(&format!("{own}/peers?q={}", encoded(&query))).await?.json()
+                let peers = app.exchange.peers.list(who, self.id, &query).await?;
+                answer::to_json(PeerList { items: peers.iter().map(convert::exchange::peer).collect() })
             }
-            PeerTool::DelegateTask => self.delegate_and_wait(router, read(arguments)?).await,
+            PeerTool::DelegateTask => {
+                let DelegateTask { to, task, files, wait_seconds } = read(arguments)?;
+                let request = Delegate { wait_ms: wait_ms(wait_seconds)?, ..delegation(to, task, &files)? };
+                let made = delegations::create(app, who, self.id, request, None).await?;
+                answer::to_json(made.delegation)
+            }
             PeerTool::DelegateTaskAsync => {
                 let DelegateTaskAsync { to, task, files, tell } = read(arguments)?;
                 let request = Delegate { tell, ..delegation(to, task, &files)? };
-                Ok(json!(self.delegate(router, &request).await?))
+                let made = delegations::create(app, who, self.id, request, None).await?;
+                answer::to_json(made.delegation)
             }
             PeerTool::CheckTask => {
-                let Named { id } = read(arguments)?;
-                router.get(&format!("{own}/delegations/{}", encoded(&id))).await?.json()
+                let id = read::<Named>(arguments)?.delegation_id()?;
+                answer::to_json(delegations::show(app, who, self.id, id, 0).await?)
             }
             PeerTool::CancelTask => {
-                let Named { id } = read(arguments)?;
-                router.post(&format!("{own}/delegations/{}/cancel", encoded(&id)), &json!({})).await?.json()
+                let id = read::<Named>(arguments)?.delegation_id()?;
+                let (row, task) = app.exchange.delegations.cancel(who, self.id, id).await?;
+                answer::to_json(convert::exchange::delegation(&row, Some(&task), None))
             }
             PeerTool::SendMessageToUser => {
-                let notice: Notify = read(arguments)?;
-                router.post(&format!("{own}/notify"), &json!(notice)).await?.json()
+                let noticed = notices::notify(app, who, self.id, read(arguments)?, None).await?;
+                answer::to_json(convert::chat::chat_message(&noticed.message))
             }
-            PeerTool::RequestApproval => self.ask_and_wait(router, read(arguments)?).await,
-            PeerTool::Remember => self.remember(router, read(arguments)?).await,
-            PeerTool::Recall => self.recall(router, read(arguments)?).await,
+            PeerTool::RequestApproval => self.ask_and_wait(context, read(arguments)?).await,
+            PeerTool::Remember => self.remember(context, read(arguments)?).await,
+            PeerTool::Recall => self.recall(context, read(arguments)?).await,
             PeerTool::GetWorkspaceInfo => {
                 let Nothing {} = read(arguments)?;
-                router.get(&own).await?.json()
+                let own = workspaces::show(app, who, self.id, &ShowParams::default()).await?;
+                answer::to_json(workspaces::to_wire(app, who, &own).await?)
             }
         }
     }
 
-    async fn delegate(self, router: &LocalRouter, request: &Delegate) -> Result<Delegation, Failure> {
-        router.post(&format!("/api/v1/workspaces/{}/delegations", self.id), &json!(request)).await?.json()
-    }
-
-    async fn delegate_and_wait(self, router: &LocalRouter, asked: DelegateTask) -> Result<Value, Failure> {
-        let DelegateTask { to, task, files, wait_seconds } = asked;
-        let until = deadline(wait_seconds)?;
-        let mut made = self.delegate(router, &delegation(to, task, &files)?).await?;
-        while made.ended_at.is_none() {
-            let begun = Instant::now();
-            let round = until.saturating_duration_since(begun).min(MAX_ROUND);
-            if round.is_zero() {
-                break;
-            }
-            let path = format!("/api/v1/workspaces/{}/delegations/{}", self.id, encoded(&made.id));
-            made = router.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
-            // The route answers early when the work has ended, or when it stopped to ask for something: that is for
-            // the agent to know, and would otherwise be asked for again and again.
-            if begun.elapsed() < round / 2 {
-                break;
-            }
-        }
-        Ok(json!(made))
-    }
-
-    async fn ask_and_wait(self, router: &LocalRouter, asked: RequestApproval) -> Result<Value, Failure> {
-        let until = deadline(asked.wait_seconds)?;
-        let mut approval: Approval = match question(asked)? {
-            Ask::New(question) => {
-                let path = format!("/api/v1/workspaces/{}/approvals", self.id);
-                router.post(&path, &json!(question)).await?.json()?
-            }
-            Ask::Known(id) => router.get(&format!("/api/v1/approvals/{}", encoded(&id))).await?.json()?,
+    async fn ask_and_wait(self, context: &CallContext, asked: RequestApproval) -> Result<Value, Failure> {
+        let CallContext { app, who, .. } = context;
+        let until = Instant::now() + Duration::from_millis(wait_ms(asked.wait_seconds)?);
+        let mut approval = match question(asked)? {
+            Ask::New(question) => approvals::ask(app, who, self.id, question).await?,
+            Ask::Known(id) => app.exchange.approvals.get(who, id).await?,
         };
-        while approval.state == ApprovalState::Pending {
-            let begun = Instant::now();
-            let round = until.saturating_duration_since(begun).min(MAX_ROUND);
-            if round.is_zero() {
+        // The service waits for a while only; a server that stops lets go of those who wait.
+        while approval.state == ApprovalState::Pending && !app.stopping.is_cancelled() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 break;
             }
-            let path = format!("/api/v1/approvals/{}", encoded(&approval.id));
-            approval = router.get(&format!("{path}?wait_ms={}", round.as_millis().max(1))).await?.json()?;
-            // A server that stops answers early, and would be asked again and again.
-            if begun.elapsed() < round / 2 {
-                break;
-            }
+            let round_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).clamp(1, MAX_APPROVAL_WAIT_MS);
+            approval = approvals::wait_for(app, who, approval.id, round_ms).await?;
         }
-        Ok(json!(approval))
+        answer::to_json(convert::approval(&approval))
     }
 
-    async fn remember(self, router: &LocalRouter, request: Remember) -> Result<Value, Failure> {
-        let path = self.memory_of(request.scope, &request.key);
+    async fn remember(self, context: &CallContext, request: Remember) -> Result<Value, Failure> {
+        let CallContext { app, who, .. } = context;
+        let under = MemoryKey { scope: convert::memory_scope_from(request.scope), key: request.key };
         let body = NewMemory {
             value: request.value,
             ttl_seconds: request.ttl_seconds,
             task_id: request.task_id,
             expected_version: request.expected_version,
         };
-        router.ask(Method::PUT, &path, Some(&json!(body))).await?.json()
+        let (memory, _) = memories::remember(app, who, self.id, under, body).await?;
+        answer::to_json(convert::memory(&memory))
     }
 
     /// What is under a key, or what a search finds. A key without a scope is looked for in the nearest first.
-    async fn recall(self, router: &LocalRouter, request: Recall) -> Result<Value, Failure> {
-        let key = match (request.key, request.query) {
+    async fn recall(self, context: &CallContext, request: Recall) -> Result<Value, Failure> {
+        let CallContext { app, who, .. } = context;
+        let Recall { key, query, scope, limit } = request;
+        let key = match (key, query) {
             (Some(key), None) => key,
-            (None, Some(query)) => {
-                let mut path = format!("/api/v1/workspaces/{}/memory/search?q={}", self.id, encoded(&query));
-                if let Some(scope) = request.scope {
-                    path.push_str(&format!("&scope={}", spelled(scope)));
-                }
-                if let Some(limit) = request.limit {
-                    path.push_str(&format!("&limit={limit}"));
-                }
-                return router.get(&path).await?.json();
+            (None, Some(q)) => {
+                let found = memories::search(app, who, self.id, SearchParams { q, scope, limit }).await?;
+                return answer::to_json(found);
             }
             (Some(_), Some(_)) | (None, None) => {
                 return Err(Failure::new(ErrorCode::InvalidRequest, "expected one of key and query"));
             }
         };
         let nearest_first = [MemoryScope::Local, MemoryScope::Team, MemoryScope::Org];
-        let scopes = request.scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
+        let scopes = scope.map_or(nearest_first.to_vec(), |scope| vec![scope]);
+        let mut items = Vec::new();
         for scope in scopes {
-            match router.get(&self.memory_of(scope, &key)).await {
+            let scope = convert::memory_scope_from(scope);
+            match app.exchange.memories.recall(who, self.id, scope, key.clone()).await {
                 Ok(found) => {
-                    let memory: Memory = found.json()?;
-                    return Ok(json!(FoundMemories { items: vec![memory], unreadable: Vec::new() }));
+                    items.push(convert::memory(&found));
+                    break;
                 }
-                Err(failure) if failure.code() == ErrorCode::MemoryNotFound => {}
-                Err(failure) => return Err(failure),
+                Err(error) if error.code == ErrorCode::MemoryNotFound => {}
+                Err(error) => return Err(error.into()),
             }
         }
-        Ok(json!(FoundMemories { items: Vec::new(), unreadable: Vec::new() }))
-    }
-
-    fn memory_of(self, scope: MemoryScope, key: &str) -> String {
-        format!("/api/v1/workspaces/{}/memory/{}/{}", self.id, spelled(scope), encoded(key))
+        answer::to_json(FoundMemories { items, unreadable: Vec::new() })
     }
 }
 
 /// What is asked of people: something new, or how it stands with what was asked before.
 enum Ask {
     New(Question),
-    Known(String),
+    Known(ApprovalId),
 }
 
 fn question(asked: RequestApproval) -> Result<Ask, Failure> {
@@ -291,7 +269,7 @@ fn question(asked: RequestApproval) -> Result<Ask, Failure> {
             expires_in_seconds: None,
             task_id: None,
             wait_seconds: _,
-        } => Ok(Ask::Known(id)),
+        } => id.parse().map(Ask::Known).map_err(|_| ErrorCode::ApprovalNotFound.into()),
         RequestApproval { id: Some(_), .. } => {
             Err(wrong("id: what was asked before is not changed; leave out all else but wait_seconds"))
         }
@@ -303,20 +281,12 @@ fn question(asked: RequestApproval) -> Result<Ask, Failure> {
     }
 }
 
-const fn spelled(scope: MemoryScope) -> &'static str {
-    match scope {
-        MemoryScope::Local => "local",
-        MemoryScope::Team => "team",
-        MemoryScope::Org => "org",
-    }
-}
-
-fn deadline(wait_seconds: u64) -> Result<Instant, Failure> {
+fn wait_ms(wait_seconds: u64) -> Result<u64, Failure> {
     if wait_seconds > MAX_WAIT_SECONDS {
         let detail = format!("wait_seconds: at most {MAX_WAIT_SECONDS}");
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    Ok(Instant::now() + Duration::from_secs(wait_seconds))
+    Ok(wait_seconds * 1_000)
 }
 
 fn delegation(to: String, task: String, files: &[String]) -> Result<Delegate, Failure> {
@@ -330,11 +300,4 @@ fn delegation(to: String, task: String, files: &[String]) -> Result<Delegate, Fa
     let parts = std::iter::once(MessagePart::text(task)).chain(files.iter().map(file)).collect();
     let message = TaskMessage { parts, ..TaskMessage::default() };
     Ok(Delegate { to, message, ..Delegate::default() })
-}
-
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        Failure::new(ErrorCode::InvalidRequest, format!("{path}: {}", error.inner()))
-    })
 }

@@ -6,14 +6,12 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::{Map, Value};
 
-use super::local_router::LocalRouter;
-use super::route_tools::Offered;
+use super::call_context::CallContext;
+use super::platform_tools::OfferedTools;
 use super::transport::Cancelled;
-use super::{answer, waiting};
+use super::{answer, platform_tools, waiting};
 use crate::VERSION;
-use crate::problem::Failure;
 
 const INSTRUCTIONS: &str = "Warren gives agents workspaces: isolated places with files and commands. List or create \
     workspaces, then use one by its id: exec runs a command, list_workspace_tools and call_workspace_tool give the \
@@ -22,8 +20,8 @@ const INSTRUCTIONS: &str = "Warren gives agents workspaces: isolated places with
 /// The server of one request to `/mcp`.
 #[derive(Debug, Clone)]
 pub(super) struct Platform {
-    pub(super) router: LocalRouter,
-    pub(super) tools: Offered,
+    pub(super) context: CallContext,
+    pub(super) tools: OfferedTools,
     pub(super) cancelled: Cancelled,
 }
 
@@ -35,7 +33,7 @@ impl ServerHandler for Platform {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.find(name).map(|found| found.tool.clone())
+        self.tools.definition(name).cloned()
     }
 
     async fn list_tools(
@@ -43,7 +41,7 @@ impl ServerHandler for Platform {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.tools().cloned().collect()))
+        Ok(ListToolsResult::with_all_items(self.tools.definitions().cloned().collect()))
     }
 
     async fn call_tool(
@@ -51,30 +49,13 @@ impl ServerHandler for Platform {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let work = call(&self.router, &self.tools, &request.name, request.arguments.unwrap_or_default());
+        let arguments = request.arguments.unwrap_or_default();
+        let work = Box::pin(platform_tools::call(&self.context, &self.tools, &request.name, arguments));
         let Some(outcome) = waiting::wait(work, &context, &self.cancelled).await? else {
             return Err(answer::unknown_tool(&request.name));
         };
         Ok(outcome
-            .map_or_else(|failure| answer::of_failure(&failure, self.router.request_id()), answer::of_value)
+            .map_or_else(|failure| answer::of_failure(&failure, &self.context.request_id), answer::of_value)
             .into())
     }
-}
-
-/// Calls a tool, if it is one of those offered.
-pub(super) async fn call(
-    router: &LocalRouter,
-    tools: &Offered,
-    name: &str,
-    arguments: Map<String, Value>,
-) -> Option<Result<Value, Failure>> {
-    let tool = tools.find(name)?;
-    Some(
-        async {
-            let request = tool.bind(arguments)?;
-            let answer = router.ask(request.method, &request.path, request.body.as_ref()).await?;
-            if answer.bytes.is_empty() { Ok(Value::Null) } else { answer.json() }
-        }
-        .await,
-    )
 }

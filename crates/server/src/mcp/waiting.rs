@@ -1,4 +1,4 @@
-//! Waiting for a route on behalf of a client: with progress told, and given up when the client does.
+//! Waiting for work on behalf of a client: with progress told, and given up when the client does.
 
 use std::time::Duration;
 

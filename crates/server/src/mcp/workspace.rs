@@ -1,9 +1,7 @@
 //! One workspace: its tools, exactly as `GET …/tools` lists them, and its files as resources.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -12,26 +10,21 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use tracing::Instrument as _;
 use warren_model::{Capability, WorkspaceId};
 use warren_operations::{ToolCatalog, ToolOutcome};
-use warren_service::Identity;
 use warren_workspace::tools::ToolDefinition;
 
-use super::local_router::LocalRouter;
+use super::call_context::CallContext;
 use super::peer_tools::PeerTools;
 use super::transport::Cancelled;
 use super::{answer, files, waiting};
-use crate::problem::{self, Failure};
-use crate::{App, VERSION};
+use crate::VERSION;
+use crate::problem::Failure;
 
 /// The server of one request to `/mcp/workspaces/{id}`.
 #[derive(Debug, Clone)]
 pub(super) struct Workspace {
-    pub(super) app: Arc<App>,
-    pub(super) who: Identity,
-    /// For the tools of its agent.
-    pub(super) router: LocalRouter,
+    pub(super) context: CallContext,
     pub(super) id: WorkspaceId,
     pub(super) catalog: ToolCatalog,
     /// For its own agent.
@@ -52,31 +45,22 @@ impl Workspace {
     async fn call(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult, Failure> {
         if !self.catalog.tools.iter().any(|tool| tool.name == name)
             && let Some(peers) = self.peers
-            && let Some(outcome) = peers.call(&self.router, name, arguments.clone()).await
+            && let Some(tool) = peers.named(name)
         {
-            return outcome.map(answer::of_value);
+            let work = Box::pin(peers.call(&self.context, tool, arguments));
+            return self.context.carry_out(work).await.map(answer::of_value);
         }
         let arguments = Value::Object(arguments);
-        let work = async { Ok(self.app.operations.tools.call(&self.who, self.id, name, arguments).await?) };
-        Ok(match self.carried_out(work).await? {
+        let CallContext { app, who, .. } = &self.context;
+        let work = async { Ok(app.operations.tools.call(who, self.id, name, arguments).await?) };
+        Ok(match self.context.carry_out(work).await? {
             ToolOutcome::Answered(answer) => answer::of_value(answer),
             ToolOutcome::Refused(refusal) => answer::of_refusal(refusal),
         })
     }
 
-    /// The outcome of an operation. A failure is logged here, and a panic becomes one: the task that runs this is not the
-    /// request's, whose layers would see to both.
-    async fn carried_out<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let outcome = async {
-            let outcome = AssertUnwindSafe(work).catch_unwind().await;
-            let outcome = outcome.unwrap_or_else(|panic| Err(problem::of_panic(&*panic)));
-            outcome.inspect_err(problem::log)
-        };
-        outcome.instrument(self.router.span()).await
-    }
-
     fn error(&self, failure: &Failure) -> ErrorData {
-        answer::error_of(failure, self.router.request_id())
+        answer::error_of(failure, &self.context.request_id)
     }
 }
 
@@ -114,7 +98,7 @@ impl ServerHandler for Workspace {
         }
         let work = Box::pin(self.call(&request.name, request.arguments.unwrap_or_default()));
         let outcome = waiting::wait(work, &context, &self.cancelled).await?;
-        Ok(outcome.unwrap_or_else(|failure| answer::of_failure(&failure, self.router.request_id())).into())
+        Ok(outcome.unwrap_or_else(|failure| answer::of_failure(&failure, &self.context.request_id)).into())
     }
 
     async fn list_resources(
@@ -126,8 +110,8 @@ impl ServerHandler for Workspace {
             return Ok(ListResourcesResult::default());
         }
         let cursor = request.and_then(|request| request.cursor);
-        let files = &self.app.operations.files;
-        let work = self.carried_out(files::list(files, &self.who, self.id, cursor));
+        let files = &self.context.app.operations.files;
+        let work = self.context.carry_out(files::list(files, &self.context.who, self.id, cursor));
         waiting::wait(work, &context, &self.cancelled).await?.map_err(|failure| self.error(&failure))
     }
 
@@ -145,8 +129,8 @@ impl ServerHandler for Workspace {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let files = &self.app.operations.files;
-        let work = self.carried_out(files::read(files, &self.who, self.id, &request.uri));
+        let files = &self.context.app.operations.files;
+        let work = self.context.carry_out(files::read(files, &self.context.who, self.id, &request.uri));
         let read = waiting::wait(work, &context, &self.cancelled).await?;
         read.map(Into::into).map_err(|failure| self.error(&failure))
     }

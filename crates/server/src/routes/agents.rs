@@ -10,11 +10,11 @@ use warren_api::{AgentPage, AgentSummary, Problem, StoredAgent};
 use warren_model as model;
 use warren_model::{AgentName, AgentVersion, ErrorCode};
 
-use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Document, PathName, PathVersion, Query};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 /// List agents, by name: the version that each name stands for now.

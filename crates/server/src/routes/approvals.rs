@@ -6,22 +6,21 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use warren_api::{
-    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval,
-};
+use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
 use warren_exchange::ApprovalQuery;
-use warren_exchange::{ApprovalAnswer, ApprovalDecision, AskApproval, MAX_APPROVAL_WAIT_MS};
+use warren_exchange::{ApprovalAnswer, ApprovalDecision, MAX_APPROVAL_WAIT_MS};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Identity;
 
-use super::paging::{cursor, page_size, unreadable};
 use super::tool_rules;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
+use crate::requests;
 
 /// Ask people for a decision, as a workspace.
 #[utoipa::path(
@@ -35,15 +34,8 @@ pub(super) async fn create(
     PathId(id): PathId<model::WorkspaceKind>,
     Json(body): Json<RequestApproval>,
 ) -> Result<(StatusCode, axum::Json<Approval>), Failure> {
-    let ask = AskApproval {
-        action: body.action,
-        reason: body.reason,
-        context: body.context.unwrap_or_else(|| serde_json::json!({})),
-        expires_in_seconds: body.expires_in_seconds,
-        task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
-    };
-    let approval = app.exchange.approvals.ask(&who, id, ask).await?;
-    Ok((StatusCode::CREATED, axum::Json(to_wire(&approval))))
+    let approval = requests::approvals::ask(&app, &who, id, body).await?;
+    Ok((StatusCode::CREATED, axum::Json(convert::approval(&approval))))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -97,13 +89,13 @@ async fn page(
     let query = ApprovalQuery {
         org_id: None,
         workspace_id,
-        state: params.state.map(state_from),
+        state: params.state.map(convert::approval_state_from),
         before: cursor(params.cursor)?,
         limit: page_size(params.limit, app.limits().max_page_size)?,
     };
     let page = app.exchange.approvals.list(who, query).await?;
     Ok(axum::Json(ApprovalPage {
-        items: page.rows.iter().map(to_wire).collect(),
+        items: page.rows.iter().map(convert::approval).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -138,12 +130,8 @@ pub(super) async fn show(
         let detail = format!("wait_ms: expected 0 to {MAX_APPROVAL_WAIT_MS}");
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    // A server that stops lets go of those who wait; they ask again.
-    let approval = tokio::select! {
-        waited = app.exchange.approvals.wait_for(&who, id, wait_ms) => waited?,
-        () = app.stopping.cancelled() => app.exchange.approvals.get(&who, id).await?,
-    };
-    Ok(axum::Json(to_wire(&approval)))
+    let approval = requests::approvals::wait_for(&app, &who, id, wait_ms).await?;
+    Ok(axum::Json(convert::approval(&approval)))
 }
 
 /// Approve what a workspace asks for. People only.
@@ -160,7 +148,7 @@ pub(super) async fn approve(
 ) -> Result<axum::Json<Approval>, Failure> {
     let answer = answer_from(ApprovalDecision::Approve, body);
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
-    Ok(axum::Json(to_wire(&decided)))
+    Ok(axum::Json(convert::approval(&decided)))
 }
 
 /// Deny what a workspace asks for. People only.
@@ -177,53 +165,10 @@ pub(super) async fn deny(
 ) -> Result<axum::Json<Approval>, Failure> {
     let answer = answer_from(ApprovalDecision::Deny, body);
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
-    Ok(axum::Json(to_wire(&decided)))
+    Ok(axum::Json(convert::approval(&decided)))
 }
 
 fn answer_from(decision: ApprovalDecision, body: DecideApproval) -> ApprovalAnswer {
     let remember = body.remember.map(tool_rules::remember_from);
     ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember }
-}
-
-pub(super) fn to_wire(row: &model::Approval) -> Approval {
-    let call = row.subject.as_ref().map(|subject| ApprovalCall {
-        session_id: subject.session_id.to_string(),
-        step: subject.step,
-        call_id: subject.call_id.clone(),
-        tool: subject.tool.clone(),
-        arguments: subject.arguments.clone(),
-        edited: row.edited.clone(),
-    });
-    Approval {
-        id: row.id.to_string(),
-        workspace_id: row.workspace_id.to_string(),
-        task_id: row.task_id.map(|id| id.to_string()),
-        action: row.action.clone(),
-        reason: row.reason.clone(),
-        context: row.context.clone(),
-        call,
-        state: match row.state {
-            model::ApprovalState::Pending => ApprovalState::Pending,
-            model::ApprovalState::Approved => ApprovalState::Approved,
-            model::ApprovalState::Denied => ApprovalState::Denied,
-            model::ApprovalState::Expired => ApprovalState::Expired,
-            model::ApprovalState::Void => ApprovalState::Void,
-        },
-        asked_by: convert::principal(&row.asked_by),
-        decided_by: row.decided_by.as_ref().map(convert::principal),
-        decided_at: row.decided_at.map(|at| at.to_string()),
-        note: row.note.clone(),
-        created_at: row.created_at.to_string(),
-        expires_at: row.expires_at.to_string(),
-    }
-}
-
-fn state_from(state: ApprovalState) -> model::ApprovalState {
-    match state {
-        ApprovalState::Pending => model::ApprovalState::Pending,
-        ApprovalState::Approved => model::ApprovalState::Approved,
-        ApprovalState::Denied => model::ApprovalState::Denied,
-        ApprovalState::Expired => model::ApprovalState::Expired,
-        ApprovalState::Void => model::ApprovalState::Void,
-    }
 }

@@ -45,7 +45,7 @@ pub(super) async fn list(
     Caller(who): Caller,
     Query(params): Query<ListParams>,
 ) -> Result<axum::Json<AuditPage>, Failure> {
-    let after = super::paging::cursor(params.cursor)?.unwrap_or(0);
+    let after = crate::paging::cursor(params.cursor)?.unwrap_or(0);
     let query = AuditQuery {
         after,
         org_id: None,
@@ -55,13 +55,13 @@ pub(super) async fn list(
         action: params.action,
         since: time_from("since", params.since.as_deref())?,
         until: time_from("until", params.until.as_deref())?,
-        limit: super::paging::page_size(params.limit, app.limits().max_page_size)?,
+        limit: crate::paging::page_size(params.limit, app.limits().max_page_size)?,
     };
     let page = app.fleet.audit.list(&who, query).await?;
     Ok(axum::Json(AuditPage {
         items: page.rows.iter().map(convert::audit_entry).collect(),
         next_cursor: page.next.map(|seq| seq.to_string()),
-        unreadable: super::paging::unreadable(&page.unreadable),
+        unreadable: crate::paging::unreadable(&page.unreadable),
     }))
 }
 

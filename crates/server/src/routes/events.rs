@@ -63,7 +63,7 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Query(params): Query<StreamParams>,
 ) -> Result<Response, Failure> {
-    let limit = super::paging::page_size(params.limit, app.limits().max_page_size)?;
+    let limit = crate::paging::page_size(params.limit, app.limits().max_page_size)?;
     let mut subscription = subscribe(&app, who, &params).await?;
     if let Some(last) = headers.get("last-event-id") {
         let parsed = last.to_str().ok().and_then(|text| text.parse().ok());

@@ -18,12 +18,12 @@ use warren_service::Action;
 use warren_workspace::fs::{ByteRange, ByteStream, FileContents, LsQuery, WriteMode};
 use warren_workspace::{Error, WorkspacePath};
 
-use super::access_first::access_first;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
 use crate::problem::Failure;
+use crate::requests::access_first;
 
 const MAX_DEPTH: u32 = 32;
 const MAX_ENTRIES: u32 = 5_000;

@@ -8,17 +8,16 @@ use http::{StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{FoundMemories, Memory, MemoryPage, MemoryScope, Problem, Remember};
-use warren_exchange::{MAX_FOUND, Remember as NewMemory};
 use warren_model as model;
 
-use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, PathName, PathScope, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
-
-const DEFAULT_FOUND: u32 = 20;
+use crate::requests;
+use crate::requests::memories::{MemoryKey, SearchParams};
 
 /// Remember something, in place of what is there under its key.
 ///
@@ -42,15 +41,8 @@ pub(super) async fn put(
     PathName(key): PathName,
     Json(body): Json<Remember>,
 ) -> Result<Response, Failure> {
-    let new = NewMemory {
-        scope,
-        key,
-        value: body.value,
-        ttl_seconds: body.ttl_seconds,
-        task_id: body.task_id.as_deref().map(|id| convert::id_from("task_id", id)).transpose()?,
-        expected_version: body.expected_version,
-    };
-    let (memory, is_new) = app.exchange.memories.remember(&who, id, new).await?;
+    let (memory, is_new) =
+        requests::memories::remember(&app, &who, id, MemoryKey { scope, key }, body).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, answer(&memory)).into_response())
 }
@@ -115,26 +107,16 @@ pub(super) async fn list(
     Query(params): Query<ListParams>,
 ) -> Result<axum::Json<MemoryPage>, Failure> {
     let (after, limit) = (cursor(params.cursor)?, page_size(params.limit, app.limits().max_page_size)?);
-    let page = app.exchange.memories.list(&who, id, params.scope.map(scope_from), after, limit).await?;
+    let page = app
+        .exchange
+        .memories
+        .list(&who, id, params.scope.map(convert::memory_scope_from), after, limit)
+        .await?;
     Ok(axum::Json(MemoryPage {
-        items: page.rows.iter().map(to_wire).collect(),
+        items: page.rows.iter().map(convert::memory).collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct SearchParams {
-    /// Words that must all be there, or begin one that is.
-    q: String,
-    /// Only of this scope; absent: of all.
-    #[param(inline)]
-    scope: Option<MemoryScope>,
-    /// At most so many; 20 unless told.
-    #[param(minimum = 1, maximum = 100)]
-    limit: Option<u32>,
 }
 
 /// Search what a workspace can read, the best first.
@@ -151,44 +133,9 @@ pub(super) async fn search(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<SearchParams>,
 ) -> Result<axum::Json<FoundMemories>, Failure> {
-    let limit = page_size(params.limit.or(Some(DEFAULT_FOUND)), MAX_FOUND)?;
-    let scope = params.scope.map(scope_from);
-    let found = app.exchange.memories.search(&who, id, scope, &params.q, limit).await?;
-    Ok(axum::Json(FoundMemories {
-        items: found.rows.iter().map(to_wire).collect(),
-        unreadable: unreadable(&found.unreadable),
-    }))
+    Ok(axum::Json(requests::memories::search(&app, &who, id, params).await?))
 }
 
 fn answer(memory: &model::Memory) -> Response {
-    ([(header::ETAG, format!("\"{}\"", memory.version))], axum::Json(to_wire(memory))).into_response()
-}
-
-fn to_wire(memory: &model::Memory) -> Memory {
-    Memory {
-        id: memory.id.to_string(),
-        scope: match memory.place.scope() {
-            model::MemoryScope::Local => MemoryScope::Local,
-            model::MemoryScope::Team => MemoryScope::Team,
-            model::MemoryScope::Org => MemoryScope::Org,
-        },
-        key: memory.key.clone(),
-        value: memory.value.clone(),
-        version: memory.version,
-        masked: memory.masked,
-        author: convert::principal(&memory.author),
-        workspace_id: memory.workspace_id.to_string(),
-        task_id: memory.task_id.map(|id| id.to_string()),
-        created_at: memory.created_at.to_string(),
-        updated_at: memory.updated_at.to_string(),
-        expires_at: memory.expires_at.map(|at| at.to_string()),
-    }
-}
-
-fn scope_from(scope: MemoryScope) -> model::MemoryScope {
-    match scope {
-        MemoryScope::Local => model::MemoryScope::Local,
-        MemoryScope::Team => model::MemoryScope::Team,
-        MemoryScope::Org => model::MemoryScope::Org,
-    }
+    ([(header::ETAG, format!("\"{}\"", memory.version))], axum::Json(convert::memory(memory))).into_response()
 }

@@ -1,7 +1,6 @@
 //! The routes. Each module is one noun; `api()` is the one list of them, from which both the router and the
 //! OpenAPI document come.
 
-mod access_first;
 mod admin;
 mod agents;
 mod approvals;
@@ -18,7 +17,6 @@ mod keys;
 mod lifecycle;
 mod memory;
 mod models;
-pub(crate) mod paging;
 mod runtimes;
 mod schedules;
 mod secrets;
@@ -177,7 +175,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let (api, document) = api().split_for_parts();
     let document = serde_json::to_value(&document).expect("the document is plain data");
-    let mcp = mcp::router(app, api.clone().with_state(Arc::clone(app)), &document);
+    let mcp = mcp::router(app, &document);
     let api = api.merge(mcp).merge(a2a::router());
     let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());

@@ -13,12 +13,12 @@ use warren_exchange::{MAX_PREVIEW, NewSchedule, PatchSchedule as Patch};
 use warren_model as model;
 use warren_model::{ErrorCode, Timing};
 
-use super::paging::{PageParams, cursor, page_size, unreadable};
 use super::workspaces::expected_version;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 const DEFAULT_PREVIEW: u32 = 10;

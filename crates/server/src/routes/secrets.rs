@@ -13,11 +13,11 @@ use warren_model::{ErrorCode, SecretName, SecretValue};
 use warren_service::{Action, Identity};
 use zeroize::Zeroizing;
 
-use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, PathName, Query};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 /// List the org's secrets by name; never their values.

@@ -16,13 +16,14 @@ use warren_fleet::{Import, MAX_TEMPLATE_PAGE, PutTemplate};
 use warren_model as model;
 use warren_model::{ErrorCode, TemplateName};
 
-use super::paging::{cursor, page_size, unreadable};
-use super::workspaces::{answer, etag, to_wire};
+use super::workspaces::{answer, etag};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Document, Json, PathId, PathName, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::{CurrentRequest, Failure};
+use crate::requests::workspaces::to_wire;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -8,11 +8,11 @@ use warren_fleet::MintToken;
 use warren_model as model;
 use warren_model::ErrorCode;
 
-use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 const MAX_LIFETIME_SECONDS: u64 = 10 * 365 * 24 * 3_600;

@@ -13,11 +13,11 @@ use warren_api::{
 use warren_model as model;
 use warren_model::{AgentName, ErrorCode, PolicyDecision, PolicyRule, RuleScope, RuleScopeKind};
 
-use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 /// Make a rule about tool calls. People only.

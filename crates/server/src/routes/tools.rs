@@ -4,7 +4,6 @@ use axum::extract::State;
 use serde_json::Value;
 use warren_api::{Problem, ToolAnswer, ToolCatalog};
 use warren_model as model;
-use warren_operations::ToolOutcome;
 
 use crate::App;
 use crate::auth::Caller;
@@ -42,10 +41,6 @@ pub(super) async fn call(
     PathName(name): PathName,
     Json(arguments): Json<Value>,
 ) -> Result<axum::Json<ToolAnswer>, Failure> {
-    Ok(axum::Json(match app.operations.tools.call(&who, id, &name, arguments).await? {
-        ToolOutcome::Answered(answer) => ToolAnswer { result: Some(answer), refused: None },
-        ToolOutcome::Refused(refusal) => {
-            ToolAnswer { result: None, refused: Some(convert::tool_refusal(refusal)) }
-        }
-    }))
+    let outcome = app.operations.tools.call(&who, id, &name, arguments).await?;
+    Ok(axum::Json(convert::tool_answer(outcome)))
 }

@@ -16,11 +16,11 @@ use warren_exchange::webhooks as exchange;
 use warren_model as model;
 use warren_model::{ErrorCode, EventKind, IdKind};
 
-use super::paging::{PageParams, cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query, WholeBody};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 /// Have somebody outside told of events. The secret is in this answer and nowhere else.

@@ -3,23 +3,21 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
-use serde::Deserialize;
-use utoipa::IntoParams;
 use warren_api::{
     CreateWorkspace, PatchWorkspace, Problem, RemovedWorkspace, Workspace, WorkspaceHealth, WorkspacePage,
 };
-use warren_fleet::WorkspaceQuery;
-use warren_fleet::{CreateWorkspace as NewWorkspace, Import, PatchWorkspace as Patch, WorkspaceOptions};
+use warren_fleet::PatchWorkspace as Patch;
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::{Action, Identity};
 
-use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
 use crate::problem::Failure;
+use crate::requests::workspaces as requests;
+use crate::requests::workspaces::{ListParams, RemoveParams, ShowParams};
 
 /// Make a workspace.
 ///
@@ -34,104 +32,10 @@ pub(super) async fn create(
     Caller(who): Caller,
     Json(body): Json<CreateWorkspace>,
 ) -> Result<Response, Failure> {
-    let workspace = match &body.template {
-        Some(_) => app.fleet.imports.create_from_template(&who, from_template(body)?).await?,
-        None => app.fleet.workspaces.create(&who, new_workspace(body)?).await?,
-    };
+    let workspace = requests::create(&app, &who, body).await?;
     let location = format!("/api/v1/workspaces/{}", workspace.id);
-    let body = convert::workspace(&workspace, None, app.fleet.workspaces.provision_timeout_ms(&workspace));
-    let made = ([(header::ETAG, etag(&workspace))], axum::Json(body));
+    let made = ([(header::ETAG, etag(&workspace))], axum::Json(requests::fresh(&app, &workspace)));
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], made).into_response())
-}
-
-fn new_workspace(body: CreateWorkspace) -> Result<NewWorkspace, Failure> {
-    if !body.provided_env.is_empty() {
-        let detail = "provided_env: only a template requires variables";
-        return Err(Failure::new(ErrorCode::InvalidRequest, detail));
-    }
-    let missing = || Failure::new(ErrorCode::InvalidRequest, "missing field `provider`");
-    Ok(NewWorkspace {
-        name: body.name.parse().map_err(|error| invalid("name", &error))?,
-        provider: provider_from(body.provider.ok_or_else(missing)?)?,
-        capabilities: body.capabilities.as_deref().map(convert::capabilities_from),
-        parent_id: body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
-        runtime: body.runtime.map_or(model::Runtime::Hosted, convert::runtime_from),
-        tier: body.tier.map(convert::tier_from),
-        options: WorkspaceOptions {
-            role: body.role,
-            provision_timeout_seconds: body.provision_timeout_seconds,
-            hibernate_after_seconds: body.hibernate_after_seconds,
-            max_concurrent_tasks: body.max_concurrent_tasks,
-        },
-        agent: model::AgentSpec {
-            name: agent_name(body.agent.as_deref())?,
-            model: body.model,
-            prompts: body.prompts,
-            command: body.command.unwrap_or_default(),
-            wedge_signs: body.wedge_signs.unwrap_or_default(),
-            ..model::AgentSpec::default()
-        },
-        template: None,
-    })
-}
-
-/// The template with what the request says over it.
-fn from_template(body: CreateWorkspace) -> Result<Import, Failure> {
-    let template = body.template.as_deref().unwrap_or_default();
-    let name: model::WorkspaceName = body.name.parse().map_err(|error| invalid("name", &error))?;
-    let root = model::Blueprint {
-        name: Some(name.to_string()),
-        template: Some(template.parse().map_err(|error| invalid("template", &error))?),
-        runtime: body.runtime.map(convert::runtime_from),
-        provider: body.provider.map(provider_from).transpose()?,
-        capabilities: body.capabilities.as_deref().map(convert::capabilities_from),
-        tier: body.tier.map(convert::tier_from),
-        role: body.role,
-        provision_timeout_seconds: body.provision_timeout_seconds,
-        hibernate_after_seconds: body.hibernate_after_seconds,
-        max_concurrent_tasks: body.max_concurrent_tasks,
-        agent: agent_name(body.agent.as_deref())?,
-        model: body.model,
-        prompts: body.prompts,
-        command: body.command,
-        wedge_signs: body.wedge_signs,
-        ..model::Blueprint::default()
-    };
-    let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;
-    Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
-}
-
-fn agent_name(text: Option<&str>) -> Result<Option<model::AgentName>, Failure> {
-    text.map(str::parse).transpose().map_err(|error| invalid("agent", &error))
-}
-
-fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
-    serde_json::from_value(value)
-        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("provider.{error}")))
-}
-
-fn invalid(field: &str, problem: &dyn std::fmt::Display) -> Failure {
-    Failure::new(ErrorCode::InvalidRequest, format!("{field}: {problem}"))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ListParams {
-    /// From `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// At most so many; 100 unless told, 500 at most.
-    #[param(minimum = 1, maximum = 500)]
-    limit: Option<u32>,
-    /// Only this status.
-    status: Option<warren_api::Status>,
-    /// Only this name, exactly.
-    name: Option<String>,
-    /// Only children of this workspace.
-    parent_id: Option<String>,
-    /// Also those that were removed.
-    #[serde(default)]
-    include_removed: bool,
 }
 
 /// List workspaces, oldest first.
@@ -145,45 +49,7 @@ pub(super) async fn list(
     Caller(who): Caller,
     Query(params): Query<ListParams>,
 ) -> Result<axum::Json<WorkspacePage>, Failure> {
-    let status = params.status.map(status_from);
-    let query = WorkspaceQuery {
-        org_id: None,
-        parent_id: params.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
-        includes_removed: params.include_removed || status == Some(model::Status::Removed),
-        statuses: status.into_iter().collect(),
-        is_behind: false,
-        name: params.name,
-        after: cursor(params.cursor)?,
-        limit: page_size(params.limit, app.limits().max_page_size)?,
-    };
-    let (page, vitals) = app.fleet.workspaces.list_with_vitals(&who, query).await?;
-    let positions = app.fleet.positions.of(&who, &page.rows).await?;
-    let item = |row: &model::Workspace| {
-        let told =
-            convert::workspace(row, vitals.get(&row.id), app.fleet.workspaces.provision_timeout_ms(row));
-        let position = positions.get(&row.id).copied().map(convert::position);
-        // Prompts may be long; a page of them would be longer than anybody wants.
-        Workspace { agent: None, position, ..told }
-    };
-    Ok(axum::Json(WorkspacePage {
-        items: page.rows.iter().map(item).collect(),
-        next_cursor: page.next.map(|id| id.to_string()),
-        unreadable: unreadable(&page.unreadable),
-    }))
-}
-
-fn status_from(status: warren_api::Status) -> model::Status {
-    let same = |one: &&model::Status| convert::status(**one) == status;
-    *model::Status::ALL.iter().find(same).expect("the conversion of statuses is one to one")
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ShowParams {
-    /// Show it also if it was removed.
-    #[serde(default)]
-    include_removed: bool,
+    Ok(axum::Json(requests::list(&app, &who, params).await?))
 }
 
 /// Show one workspace.
@@ -198,10 +64,7 @@ pub(super) async fn show(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<ShowParams>,
 ) -> Result<Response, Failure> {
-    let workspace = app.fleet.workspaces.get(&who, Action::ReadWorkspaces, id).await?;
-    if workspace.status == model::Status::Removed && !params.include_removed {
-        return Err(ErrorCode::WorkspaceNotFound.into());
-    }
+    let workspace = requests::show(&app, &who, id, &params).await?;
     answer(&app, &who, &workspace).await
 }
 
@@ -230,21 +93,12 @@ pub(super) async fn patch(
         hibernate_after_seconds: body.hibernate_after_seconds,
         max_concurrent_tasks: body.max_concurrent_tasks,
         command: body.command,
-        agent: body.agent.map(|name| agent_name(name.as_deref())).transpose()?,
+        agent: body.agent.map(|name| convert::agent_name_from(name.as_deref())).transpose()?,
         model: body.model,
         prompts: body.prompts,
     };
     let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct RemoveParams {
-    /// Erase the rows too, once nothing is left. Events and the audit log stay.
-    #[serde(default)]
-    purge: bool,
 }
 
 /// Remove a workspace, all workspaces below it, and their files.
@@ -268,15 +122,10 @@ pub(super) async fn remove(
     Query(params): Query<RemoveParams>,
 ) -> Result<Response, Failure> {
     let removal = app.fleet.workspaces.remove(&who, id, expected_version(&headers)?, params.purge).await?;
-    let counts = removal.counts;
-    let is_over = counts.finished == counts.marked;
+    let is_over = removal.counts.finished == removal.counts.marked;
     let status = if is_over { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let timeout = app.fleet.workspaces.provision_timeout_ms(&removal.workspace);
-    let body = RemovedWorkspace {
-        workspace: convert::workspace(&removal.workspace, None, timeout),
-        removal: convert::removal_counts(counts),
-    };
-    Ok((status, [(header::ETAG, etag(&removal.workspace))], axum::Json(body)).into_response())
+    let body = axum::Json(requests::removed(&app, &removal));
+    Ok((status, [(header::ETAG, etag(&removal.workspace))], body).into_response())
 }
 
 /// What is known about the place behind a workspace.
@@ -308,22 +157,8 @@ pub(super) async fn answer(
     who: &Identity,
     workspace: &model::Workspace,
 ) -> Result<Response, Failure> {
-    let body = to_wire(app, who, workspace).await?;
+    let body = requests::to_wire(app, who, workspace).await?;
     Ok(([(header::ETAG, etag(workspace))], axum::Json(body)).into_response())
-}
-
-/// The same, as what it is on the wire.
-pub(super) async fn to_wire(
-    app: &App,
-    who: &Identity,
-    workspace: &model::Workspace,
-) -> Result<Workspace, Failure> {
-    let rows = std::slice::from_ref(workspace);
-    let vitals = app.fleet.workspaces.vitals_of(rows).await?;
-    let positions = app.fleet.positions.of(who, rows).await?;
-    let timeout = app.fleet.workspaces.provision_timeout_ms(workspace);
-    let told = convert::workspace(workspace, vitals.get(&workspace.id), timeout);
-    Ok(Workspace { position: positions.get(&workspace.id).copied().map(convert::position), ..told })
 }
 
 pub(super) fn etag(workspace: &model::Workspace) -> String {

@@ -15,7 +15,9 @@ use crate::fleet::{create, external, join_token, try_register};
 
 #[expect(clippy::disallowed_methods, reason = "the peers are started by the script that people use")]
 fn script() -> Command {
-    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/a2a-peers.sh"))
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/peers.sh"));
+    command.arg("a2a");
+    command
 }
 
 /// The agent, which ends with its stdin.
@@ -35,12 +37,12 @@ impl Agent {
     fn start(arguments: &[&str]) -> Self {
         let mut command = script();
         command.arg("agent").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("scripts/a2a-peers.sh can be started");
+        let mut child = command.spawn().expect("scripts/peers.sh can be started");
         let mut url = String::new();
         let stdout = child.stdout.take().expect("it is piped");
         BufReader::new(stdout).read_line(&mut url).expect("the agent speaks");
         let url = url.trim().to_owned();
-        assert!(url.starts_with("http://"), "no agent: see what scripts/a2a-peers.sh says");
+        assert!(url.starts_with("http://"), "no agent: see what scripts/peers.sh says");
         Self { child, url }
     }
 }
@@ -50,7 +52,7 @@ async fn client(language: &str, arguments: &[&str]) -> Value {
     let mut command = script();
     command.arg(language).args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
     let ended = tokio::task::spawn_blocking(move || command.output()).await.unwrap();
-    let ended = ended.expect("scripts/a2a-peers.sh can be started");
+    let ended = ended.expect("scripts/peers.sh can be started");
     assert!(ended.status.success(), "{language}: {:?}", ended.status);
     serde_json::from_slice(&ended.stdout)
         .unwrap_or_else(|error| panic!("{language}: {error}: {}", String::from_utf8_lossy(&ended.stdout)))

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use warren_model::session::{
-    Block, CallOutcome, CallState, CallWait, DeltaMark, Lineage, LoopWatch, Phase, RunLimits, RunUsage,
-    Session, Step, StepPhase, TokenUsage, ToolCall, ToolPlace, ToolResult,
+    Block, CallOutcome, CallState, CallWait, DeltaMark, Lineage, Phase, RunLimits, Session, SessionStart,
+    Step, StepPhase, TokenUsage, ToolCall, ToolPlace, ToolResult,
 };
 use warren_model::{AgentVersion, OrgId, Principal, SessionId, Timestamp, WorkspaceId};
 
@@ -11,38 +11,17 @@ use super::samples::{NOW, id, new_workspace};
 use crate::{Error, Store};
 
 pub(super) fn session(workspace_id: WorkspaceId) -> Session {
-    let id: SessionId = id();
-    Session {
-        id,
+    let session = Session::start(SessionStart {
+        id: id(),
         org_id: OrgId::DEFAULT,
         workspace_id,
-        name: id.into(),
-        title: "write a file".into(),
         created_by: Principal::system("asker"),
         agent: AgentVersion { name: "helper".parse().expect("a good name"), hash: "ab".into() },
-        phase: Phase::Active,
-        generation: 1,
-        run: 1,
-        last_step: 0,
-        open_step: None,
-        lineage: Lineage::default(),
         state: [("notes".to_owned(), json!([]))].into(),
-        stop: None,
         limits: RunLimits::default(),
-        usage: RunUsage::default(),
-        total_usage: RunUsage::default(),
-        reserved_micros: 0,
-        reserved_at: None,
-        loop_watch: LoopWatch::default(),
-        wake_at: None,
-        lease: None,
-        epoch: 0,
-        latest_sequence: 0,
-        branched_from: None,
-        version: 1,
-        created_at: NOW,
-        updated_at: NOW,
-    }
+        now: NOW,
+    });
+    Session { title: "write a file".into(), phase: Phase::Active, run: 1, ..session }
 }
 
 /// A session in a workspace of its own.

@@ -1,5 +1,5 @@
 import { useId } from "react";
-import type { Approval } from "../../api/types";
+import type { Approval, RememberDecision } from "../../api/types";
 import { Ago } from "../../components/Ago";
 import { Button } from "../../components/Button";
 import { useDraft } from "../../components/draft";
@@ -7,6 +7,7 @@ import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
 import { Link, sessionPlace, workspacePlace } from "../../routes/router";
+import { ALWAYS_IN_WORKSPACE } from "../toolRules/queries";
 import { useWorkspaceName } from "../workspaces/names";
 import { useDecide, usePendingApprovals } from "./queries";
 
@@ -41,14 +42,17 @@ interface ApprovalCardProps {
 export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
   const [note, setNote, forget] = useDraft(`approval.${approval.id}`);
   const notify = useNotify();
-  const decide = useDecide((is) => {
+  const tool = approval.call?.tool;
+  const decide = useDecide(({ is, remember }) => {
     forget();
-    notify(is === "approve" ? "Approved" : "Denied");
+    if (remember) notify(`Approved, and ${tool} is always allowed in this workspace`);
+    else notify(is === "approve" ? "Approved" : "Denied");
   });
   const titleId = useId();
   const noteId = useId();
   const hasContext = Object.keys(approval.context).length > 0;
-  const say = (is: "approve" | "deny") => decide.mutate({ approval, is, note: note.trim() });
+  const say = (is: "approve" | "deny", remember?: RememberDecision) =>
+    decide.mutate({ approval, is, note: note.trim(), remember });
   return (
     <li className="approval" aria-labelledby={titleId}>
       <p className="approval-head">
@@ -104,6 +108,16 @@ export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
         >
           Deny
         </Button>
+        {tool && (
+          <Button
+            icon="save"
+            disabled={decide.isPending}
+            aria-label={`Always allow ${tool} in its workspace`}
+            onClick={() => say("approve", ALWAYS_IN_WORKSPACE)}
+          >
+            Always allow
+          </Button>
+        )}
         <Button
           tone="primary"
           icon="save"

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { answer } from "../../api/client";
 import { useApi } from "../../api/context";
 import { keys } from "../../api/keys";
-import type { Approval } from "../../api/types";
+import type { Approval, RememberDecision } from "../../api/types";
 
 const SHOWN = 100;
 
@@ -24,22 +24,27 @@ export interface Decision {
   approval: Approval;
   is: "approve" | "deny";
   note: string;
+  /** Where such calls are allowed from now on. */
+  remember?: RememberDecision;
 }
 
 /** `onDecided` is told here and not to `mutate`: the event may take the question away before the answer comes. */
-export function useDecide(onDecided: (is: Decision["is"]) => void) {
+export function useDecide(onDecided: (of: Decision) => void) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: ({ approval, is, note }: Decision) => {
-      const call = { params: { path: { id: approval.id } }, body: { note: note || null, remember: null } };
+    mutationFn: ({ approval, is, note, remember }: Decision) => {
+      const call = {
+        params: { path: { id: approval.id } },
+        body: { note: note || null, remember: remember ?? null },
+      };
       return answer(
         is === "approve"
           ? api.POST("/api/v1/approvals/{id}/approve", call)
           : api.POST("/api/v1/approvals/{id}/deny", call),
       );
     },
-    onSuccess: (_, { is }) => onDecided(is),
+    onSuccess: (_, of) => onDecided(of),
     onSettled: () => queries.invalidateQueries({ queryKey: keys.approvals }),
   });
 }

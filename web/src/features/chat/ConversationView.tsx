@@ -36,8 +36,9 @@ interface ConversationViewProps {
 /** Keyed by id where it is used: another conversation is another view. */
 export function ConversationView({ workspace, id, listedTitle, sought, isBegun }: ConversationViewProps) {
   const query = useThread(workspace.id, id);
-  const unlisted = useConversation(workspace.id, id, listedTitle === undefined);
-  const title = listedTitle ?? unlisted.data?.title;
+  const isHosted = workspace.runtime === "hosted" && hasAgent(workspace);
+  const { data: row } = useConversation(workspace.id, id, isHosted || listedTitle === undefined);
+  const title = listedTitle ?? row?.title;
   const { navigate } = useRouter();
   const [dialog, setDialog] = useState<"rename" | "delete">();
   const close = () => setDialog(undefined);
@@ -51,7 +52,6 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
     );
   }
   const { messages, hasEarlier } = query.data;
-  const isHosted = workspace.runtime === "hosted" && hasAgent(workspace);
   return (
     <section className="conversation" aria-label={title ?? "Conversation"}>
       <header className="conversation-head">
@@ -78,7 +78,7 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
         messages={messages}
         hasEarlier={hasEarlier}
         sought={sought}
-        isHosted={isHosted}
+        session={(isHosted && row?.session_id) || undefined}
       />
       {/* What sessions ask stands with what they do. */}
       <ApprovalList workspaceId={workspace.id} isWithoutCalls={isHosted} />
@@ -105,11 +105,11 @@ interface MessagesProps {
   messages: readonly ChatMessage[];
   hasEarlier: boolean;
   sought: string | undefined;
-  /** Warren runs the agent itself, and what it does can be followed. */
-  isHosted: boolean;
+  /** Where Warren runs the agent itself: the session, in which can be followed what it does. */
+  session: string | undefined;
 }
 
-function Messages({ workspace, conversation, messages, hasEarlier, sought, isHosted }: MessagesProps) {
+function Messages({ workspace, conversation, messages, hasEarlier, sought, session }: MessagesProps) {
   const works = useWorks(workspace, conversation, messages);
   const earlier = useEarlier(workspace.id, conversation);
   const cancel = useCancelTask(workspace.id);
@@ -149,9 +149,9 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought, isHos
           />
         ))}
       </ol>
-      {isHosted && (
+      {session && (
         <Suspense fallback={null}>
-          <HostedWork workspace={workspace} conversation={conversation} />
+          <HostedWork key={session} workspace={workspace} session={session} />
         </Suspense>
       )}
       {cancel.isError && <ProblemPanel error={cancel.error} what="The work was not stopped." />}

@@ -13,18 +13,12 @@ import type { ShownStep } from "../sessions/transcript";
 
 interface HostedWorkProps {
   workspace: Workspace;
-  conversation: string;
+  /** The session in which the conversation takes place. */
+  session: string;
 }
 
-/** The session in which a conversation with a hosted workspace takes place, by its name. */
-export function sessionOf(workspaceId: string, conversation: string): string {
-  return `${workspaceId}:${conversation}`;
-}
-
-export default function HostedWork({ workspace, conversation }: HostedWorkProps) {
-  const name = sessionOf(workspace.id, conversation);
-  const query = useSnapshot(workspace.id, name);
-  // Before the first message there is no session, and events tell when there is one.
+export default function HostedWork({ workspace, session }: HostedWorkProps) {
+  const query = useSnapshot(workspace.id, session);
   const isNone = query.error instanceof Problem && query.error.code === "session_not_found";
   if (!query.data || isNone) return null;
   return <Work workspace={workspace} snapshot={query.data} />;

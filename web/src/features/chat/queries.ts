@@ -30,7 +30,7 @@ export function useConversations(id: string) {
   });
 }
 
-/** One that is too old for the list, or not in it yet. */
+/** One by itself: where it is too old for the list or not in it yet, and where its session is wanted. */
 export function useConversation(id: string, conversation: string, isWanted: boolean) {
   const api = useApi();
   return useQuery({

@@ -19,8 +19,6 @@ export interface FeedState {
   lastSeq: number | undefined;
   /** Newest last, each once. */
   events: readonly WarrenEvent[];
-  /** How often a connection failed since the last good one. */
-  attempt: number;
   /** Since when what is shown may be out of date (epoch milliseconds). */
   staleSince: number | undefined;
   problem: Problem | undefined;
@@ -34,7 +32,6 @@ export const initialFeed: FeedState = {
   wasLive: false,
   lastSeq: undefined,
   events: [],
-  attempt: 0,
   staleSince: undefined,
   problem: undefined,
 };
@@ -50,14 +47,13 @@ export function opened(state: FeedState): FeedState {
 /** All queries were asked again after the feed caught up. */
 export function fresh(state: FeedState): FeedState {
   if (state.phase !== "catching_up") return state;
-  return { ...state, phase: "live", wasLive: true, attempt: 0, staleSince: undefined };
+  return { ...state, phase: "live", wasLive: true, staleSince: undefined };
 }
 
 export function broke(state: FeedState, problem: Problem | undefined, now: number): FeedState {
   return {
     ...state,
     phase: "waiting",
-    attempt: state.attempt + 1,
     staleSince: state.staleSince ?? now,
     problem,
   };

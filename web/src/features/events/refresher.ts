@@ -35,7 +35,8 @@ export class Refresher {
   }
 
   private async flush(): Promise<void> {
-    const { workspaces, files, processes, chats, progress, schedules, sessions, approvals } = this.stale;
+    const { workspaces, files, processes, chats, progress, schedules, sessions, toolRules, approvals } =
+      this.stale;
     this.stale = nothingStale;
     this.timer = undefined;
     for (const id of files) void this.queries.invalidateQueries({ queryKey: keys.files(id) });
@@ -43,7 +44,12 @@ export class Refresher {
     for (const id of chats) this.rereads.again(keys.chat(id));
     for (const id of progress) this.rereads.again(keys.progress(id));
     for (const id of schedules) this.rereads.again(keys.schedules(id));
-    for (const id of sessions) this.rereads.again(keys.sessions(id));
+    for (const id of sessions) {
+      this.rereads.again(keys.sessions(id));
+      // A conversation gets its session with the first message.
+      if (!chats.has(id)) this.rereads.again(keys.openConversations(id));
+    }
+    for (const id of toolRules) this.rereads.again(keys.toolRules(id));
     if (approvals) this.rereads.again(keys.approvals);
     for (const id of workspaces) void this.queries.invalidateQueries({ queryKey: keys.workspace(id) });
     if (workspaces.size > SINGLE_READS || this.queries.isFetching({ queryKey: keys.workspaces }) > 0) {

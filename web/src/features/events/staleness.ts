@@ -16,6 +16,8 @@ export interface Staleness {
   schedules: ReadonlySet<string>;
   /** Workspaces whose sessions are to be read again. */
   sessions: ReadonlySet<string>;
+  /** Workspaces whose rules about tool calls are to be read again. */
+  toolRules: ReadonlySet<string>;
   /** Whether questions to people are to be read again; they are one list for all workspaces. */
   approvals: boolean;
 }
@@ -28,6 +30,7 @@ export const nothingStale: Staleness = {
   progress: new Set(),
   schedules: new Set(),
   sessions: new Set(),
+  toolRules: new Set(),
   approvals: false,
 };
 
@@ -72,6 +75,9 @@ export function madeStale(stale: Staleness, event: WarrenEvent): Staleness {
       return { ...stale, approvals: true, sessions: also(stale.sessions), progress };
     case "agent.session.changed":
       return { ...stale, sessions: also(stale.sessions) };
+    case "agent.tool_rule.created":
+    case "agent.tool_rule.revoked":
+      return { ...stale, toolRules: also(stale.toolRules) };
     case "exchange.schedule.changed":
     case "exchange.schedule.fired":
     case "exchange.schedule.skipped":

@@ -1,11 +1,13 @@
-// A call that waits for a person (A30): approve it, deny it with a reason, or approve it with other arguments.
+// A call that waits for a person (A30): approve it, deny it with a reason, approve it with other
+// arguments, or allow such calls once and for all.
 import { useId, useState } from "react";
-import type { Approval, Session } from "../../api/types";
+import type { Approval, RememberDecision, Session } from "../../api/types";
 import { Button } from "../../components/Button";
 import { useDraft } from "../../components/draft";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
+import { ALWAYS_IN_WORKSPACE } from "../toolRules/queries";
 import { Preformatted } from "./CallRow";
 import { isOver, useDecideCall } from "./queries";
 import { asText } from "./words";
@@ -22,16 +24,17 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
   const [isEditing, setIsEditing] = useState(edited !== proposed);
   const [wrong, setWrong] = useState<string>();
   const notify = useNotify();
-  const decide = useDecideCall(session.workspace_id, session.id, ({ decision }) => {
+  const decide = useDecideCall(session.workspace_id, session.id, ({ decision, remember }) => {
     forgetNote();
     forgetEdited();
-    notify(decision === "approve" ? "Approved" : "Denied");
+    if (remember) notify(`Approved, and ${tool} is always allowed in this workspace`);
+    else notify(decision === "approve" ? "Approved" : "Denied");
   });
   const titleId = useId();
   const noteId = useId();
   const editId = useId();
   const tool = approval.call?.tool ?? approval.action;
-  const say = (decision: "approve" | "deny") => {
+  const say = (decision: "approve" | "deny", remember?: RememberDecision) => {
     let changed: Record<string, unknown> | undefined;
     if (decision === "approve" && isEditing && edited !== proposed) {
       const parsed = readObject(edited);
@@ -42,7 +45,7 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
       changed = parsed;
     }
     setWrong(undefined);
-    decide.mutate({ approvalId: approval.id, decision, note: note.trim(), edited: changed });
+    decide.mutate({ approvalId: approval.id, decision, note: note.trim(), edited: changed, remember });
   };
   return (
     <li className="approval" aria-labelledby={titleId}>
@@ -112,6 +115,14 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
           onClick={() => say("deny")}
         >
           Deny
+        </Button>
+        <Button
+          icon="save"
+          aria-label={`Always allow ${tool} in this workspace`}
+          disabled={decide.isPending}
+          onClick={() => say("approve", ALWAYS_IN_WORKSPACE)}
+        >
+          Always allow
         </Button>
         <Button
           tone="primary"

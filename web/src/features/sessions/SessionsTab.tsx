@@ -8,6 +8,7 @@ import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States
 import { Link, sessionPlace } from "../../routes/router";
 import { GuidedButton } from "../agents/GuidedButton";
 import { RealModelForm } from "../agents/RealModelPanel";
+import { ToolRuleList } from "../toolRules/ToolRuleList";
 import { NewSessionDialog } from "./NewSessionDialog";
 import { useRows, useSessions } from "./queries";
 import { SessionPage } from "./SessionPage";
@@ -83,6 +84,7 @@ function SessionList({ workspace }: { workspace: Workspace }) {
           )}
         </>
       )}
+      <ToolRuleList workspaceId={workspace.id} />
       {opened === "new" && <NewSessionDialog workspace={workspace} onClose={close} />}
       {opened === "model" && (
         <Dialog title="Use a real model" onClose={close}>

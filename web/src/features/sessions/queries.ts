@@ -15,6 +15,7 @@ import { Problem } from "../../api/problem";
 import type {
   BusyMode,
   PendingWork,
+  RememberDecision,
   RunLimits,
   SessionStatus,
   SessionStep,
@@ -205,17 +206,19 @@ export interface DecidedCall {
   note: string;
   /** Other arguments than the model proposed. */
   edited?: Record<string, unknown>;
+  /** Where such calls are allowed from now on. */
+  remember?: RememberDecision;
 }
 
 export function useDecideCall(workspaceId: string, session: string, onDecided: (of: DecidedCall) => void) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: ({ approvalId, decision, note, edited }: DecidedCall) =>
+    mutationFn: ({ approvalId, decision, note, edited, remember }: DecidedCall) =>
       answer(
         api.POST("/api/v1/sessions/{session}/approvals", {
           params: { path: { session } },
-          body: { approval_id: approvalId, decision, note: note || null, arguments: edited },
+          body: { approval_id: approvalId, decision, note: note || null, arguments: edited, remember },
         }),
       ),
     onSuccess: (_, of) => onDecided(of),

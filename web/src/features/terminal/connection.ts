@@ -1,9 +1,10 @@
 // A terminal's connection to a process: made, kept, and made again from where it broke off. It knows nothing of how
 // the terminal is drawn.
+
+import { backoffMs } from "../../api/backoff";
 import { answer, type Client } from "../../api/client";
 import { asProblem, isPassing, Problem } from "../../api/problem";
 import type { Process, TerminalFrame, TerminalRequest } from "../../api/types";
-import { backoffMs } from "../events/backoff";
 
 export type ConnectionState =
   | { phase: "connecting" }

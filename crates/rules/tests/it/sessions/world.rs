@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::json;
 use warren_model::session::{
-    Block, BusyMode, CallOutcome, CallState, CallWait, LoopWatch, ModelOrigin, Phase, QueuedState, RunLimits,
-    RunUsage, Session, SessionMessage, SessionName, Step, StepPhase, StopKind, StopReason, StopRequest,
-    StreamItem, Suspension, TokenUsage, ToolPlace, ToolResult, Turn,
+    Block, BusyMode, CallOutcome, CallState, CallWait, ModelOrigin, Phase, QueuedState, RunLimits, Session,
+    SessionMessage, SessionStart, Step, StepPhase, StopKind, StopReason, StopRequest, StreamItem, Suspension,
+    TokenUsage, ToolPlace, ToolResult, Turn,
 };
 use warren_model::{
     AgentDefinition, ApprovalId, OrgId, Part, PolicyDecision, PolicyRule, Principal, SessionId,
@@ -60,38 +60,16 @@ impl World {
         let mut chance = Chance::new(seed);
         let agent = agent(&mut chance);
         let now = Timestamp::from_micros(1_000_000_000);
-        let id = SessionId::from_bytes([7; 16]);
-        let session = Session {
-            id,
+        let session = Session::start(SessionStart {
+            id: SessionId::from_bytes([7; 16]),
             org_id: OrgId::DEFAULT,
             workspace_id: WorkspaceId::from_bytes([1; 16]),
-            name: SessionName::from(id),
-            title: String::new(),
             created_by: Principal::user(UserId::OPERATOR),
             agent: agent.version(),
-            phase: Phase::Idle,
-            generation: 1,
-            run: 0,
-            last_step: 0,
-            open_step: None,
-            lineage: Default::default(),
             state: agent.initial_state(),
-            stop: None,
             limits: RunLimits::default(),
-            usage: RunUsage::default(),
-            total_usage: RunUsage::default(),
-            reserved_micros: 0,
-            reserved_at: None,
-            loop_watch: LoopWatch::default(),
-            wake_at: None,
-            lease: None,
-            epoch: 0,
-            latest_sequence: 0,
-            branched_from: None,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        };
+            now,
+        });
         Self {
             chance,
             now,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{MAX_WAIT_SECONDS, USUAL_WAIT_SECONDS};
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum PeerTool {
+pub(in crate::mcp) enum PeerTool {
     ListPeers,
     DelegateTask,
     DelegateTaskAsync,

@@ -11,16 +11,14 @@ use http::HeaderMap;
 use warren_api::{ExecFrame, ExecRequest, ExecResult, Problem};
 use warren_model as model;
 use warren_operations::CommandEvent;
-use warren_service::Action;
-use warren_workspace::shell::Command;
 
-use super::super::access_first::access_first;
-use super::{CommandFields, wants_stream};
+use super::wants_stream;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId};
 use crate::problem::{CurrentRequest, Failure};
+use crate::requests;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -44,7 +42,7 @@ pub(in crate::routes) async fn run(
     headers: HeaderMap,
     Json(body): Json<ExecRequest>,
 ) -> Result<Response, Failure> {
-    let command = access_first(&app, &who, Action::RunAnyCommand, id, command(body)).await?;
+    let command = requests::commands::command(&app, &who, id, body).await?;
     if wants_stream(&headers) {
         let events = app.operations.commands.stream(&who, id, command).await?;
         let frames = events.map(move |event| {
@@ -55,11 +53,6 @@ pub(in crate::routes) async fn run(
     }
     let result = app.operations.commands.run(&who, id, command).await?;
     Ok(axum::Json(convert::exec_result(&result)).into_response())
-}
-
-fn command(body: ExecRequest) -> Result<Command, Failure> {
-    let ExecRequest { argv, command, cwd, env, stdin, timeout_ms, spill_to } = body;
-    CommandFields { argv, command, cwd, env, stdin, timeout_ms, spill_to }.command()
 }
 
 fn frame(event: CommandEvent, request_id: &str) -> ExecFrame {

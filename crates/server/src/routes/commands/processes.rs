@@ -23,13 +23,13 @@ use warren_operations::ProcessEvent;
 use warren_service::ProcessDeed;
 use warren_workspace::shell::{Poll, Start};
 
-use super::super::access_first::access_first;
-use super::{CommandFields, stream_place, wants_stream};
+use super::{stream_place, wants_stream};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, PathProcess, Query};
 use crate::problem::Failure;
+use crate::requests::access_first;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const DEFAULT_OUTPUT_BYTES: u64 = 64 << 10;
@@ -57,7 +57,8 @@ pub(in crate::routes) async fn start(
 
 fn start_of(body: StartProcess) -> Result<Start, Failure> {
     let StartProcess { argv, command, cwd, env, stdin, timeout_ms, pty } = body;
-    let command = CommandFields { argv, command, cwd, env, stdin, timeout_ms, spill_to: None }.command()?;
+    let command =
+        convert::CommandFields { argv, command, cwd, env, stdin, timeout_ms, spill_to: None }.command()?;
     let pty = pty.map(|size| convert::pty_size_from("pty.", size.rows, size.columns)).transpose()?;
     Ok(Start { command, pty })
 }

@@ -17,14 +17,14 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Page;
 
-use super::{check_wait, id_in_body, idempotency_key};
+use super::{check_wait, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert::chat as convert;
 use crate::convert::exchange::{message_from, task_state};
+use crate::convert::{chat as convert, optional_id_from};
 use crate::extract::{Json, PathId, PathPair, Query};
+use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
-use crate::routes::paging::{PageParams, cursor, page_size, unreadable};
 
 /// Begin a conversation with a workspace.
 #[utoipa::path(
@@ -40,7 +40,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Failure> {
     let new = NewConversation { workspace_id, title: body.title };
     let row = app.exchange.conversations.begin(&who, new).await?;
-    Ok((StatusCode::CREATED, axum::Json(convert::conversation(&row))).into_response())
+    Ok((StatusCode::CREATED, axum::Json(convert::conversation(&row, None))).into_response())
 }
 
 /// List the conversations of a workspace, the youngest first.
@@ -58,8 +58,13 @@ pub(crate) async fn list(
     let limit = page_size(params.limit, app.limits().max_page_size)?;
     let query = ConversationQuery { workspace_id, before: cursor(params.cursor)?, limit };
     let page = app.exchange.conversations.list(&who, query).await?;
+    let sessions = app.agents.sessions.of_conversations(&page.rows).await?;
     Ok(axum::Json(ConversationPage {
-        items: page.rows.iter().map(convert::conversation).collect(),
+        items: page
+            .rows
+            .iter()
+            .map(|row| convert::conversation(row, sessions.get(&row.id).copied()))
+            .collect(),
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -77,7 +82,7 @@ pub(crate) async fn show(
     PathPair(id, conversation): PathPair<model::ConversationKind>,
 ) -> Result<axum::Json<Conversation>, Failure> {
     let row = app.exchange.conversations.get(&who, id, conversation).await?;
-    Ok(axum::Json(convert::conversation(&row)))
+    answer(&app, &row).await
 }
 
 /// Change a conversation's title. What is absent stays.
@@ -96,7 +101,13 @@ pub(crate) async fn change(
         Some(title) => app.exchange.conversations.rename(&who, id, conversation, title).await?,
         None => app.exchange.conversations.get(&who, id, conversation).await?,
     };
-    Ok(axum::Json(convert::conversation(&row)))
+    answer(&app, &row).await
+}
+
+/// A conversation with the session that answers it.
+async fn answer(app: &App, row: &model::Conversation) -> Result<axum::Json<Conversation>, Failure> {
+    let sessions = app.agents.sessions.of_conversations(std::slice::from_ref(row)).await?;
+    Ok(axum::Json(convert::conversation(row, sessions.get(&row.id).copied())))
 }
 
 /// Delete a conversation with its messages. Work that it began goes on.
@@ -138,7 +149,7 @@ pub(crate) async fn post(
     check_wait(body.wait_ms)?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let send = NewMessage {
-        task_id: id_in_body("task_id", body.task_id.as_deref())?,
+        task_id: optional_id_from("task_id", body.task_id.as_deref())?,
         idempotency_key: idempotency_key(&headers)?,
         ..NewMessage::new(id, message_from(body.message, new_id, "message")?)
     };

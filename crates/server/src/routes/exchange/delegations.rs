@@ -9,18 +9,16 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_api::{Delegate, Delegation, DelegationPage, Problem};
-use warren_exchange as exchange;
-use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
-use warren_model::ErrorCode;
 
-use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
+use super::{WaitParams, check_wait, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert::exchange as convert;
 use crate::extract::{Json, PathId, PathPair, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
-use crate::routes::paging::{cursor, page_size, unreadable};
+use crate::requests;
 
 /// Hand work to a peer of this workspace.
 ///
@@ -38,31 +36,10 @@ pub(crate) async fn create(
     Json(body): Json<Delegate>,
 ) -> Result<Response, Failure> {
     check_wait(body.wait_ms)?;
-    let to = body.to.parse().map_err(|_| Failure::from(ErrorCode::WorkspaceNotFound))?;
-    let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
-    let send = NewMessage {
-        priority: body.priority,
-        idempotency_key: idempotency_key(&headers)?,
-        deadline_at: moment(&app, "timeout_ms", body.timeout_ms)?,
-        expires_at: moment(&app, "expires_in_ms", body.expires_in_ms)?,
-        ..NewMessage::new(to, convert::message_from(body.message, new_id, "message")?)
-    };
-    let delegate = exchange::Delegate {
-        from: id,
-        message: send,
-        parent_task: id_in_body("parent_task", body.parent_task.as_deref())?,
-        is_told: body.tell,
-    };
-    let made = app.exchange.delegations.create(&who, delegate).await?;
-    let (mut row, mut task, position) = (made.delegation, made.task, made.position);
-    if body.wait_ms > 0 {
-        let until = app.clock.now().plus_ms(i64::try_from(body.wait_ms).unwrap_or(i64::MAX));
-        app.exchange.messages.settled(task.id, FileView::Own, Some(until)).await?;
-        (row, task) = app.exchange.delegations.get(&who, id, row.id).await?;
-    }
-    let body = convert::delegation(&row, Some(&task), position.filter(|_| !row.state.is_final()));
-    let status = if made.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, axum::Json(body)).into_response())
+    let key = idempotency_key(&headers)?;
+    let delegated = requests::delegations::create(&app, &who, id, body, key).await?;
+    let status = if delegated.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, axum::Json(delegated.delegation)).into_response())
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -115,13 +92,8 @@ pub(crate) async fn show(
     Query(params): Query<WaitParams>,
 ) -> Result<axum::Json<Delegation>, Failure> {
     check_wait(params.wait_ms)?;
-    let (mut row, mut task) = app.exchange.delegations.get(&who, id, delegation).await?;
-    if params.wait_ms > 0 && !row.state.is_final() {
-        let until = app.clock.now().plus_ms(i64::try_from(params.wait_ms).unwrap_or(i64::MAX));
-        app.exchange.messages.settled(task.id, FileView::Own, Some(until)).await?;
-        (row, task) = app.exchange.delegations.get(&who, id, delegation).await?;
-    }
-    Ok(axum::Json(convert::delegation(&row, Some(&task), None)))
+    let shown = requests::delegations::show(&app, &who, id, delegation, params.wait_ms).await?;
+    Ok(axum::Json(shown))
 }
 
 /// Take work back. The other side is told to stop.

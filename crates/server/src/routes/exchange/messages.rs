@@ -13,13 +13,13 @@ use warren_exchange::TaskQuery;
 use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
 
-use super::{WaitParams, check_wait, id_in_body, idempotency_key, moment};
+use super::{WaitParams, check_wait, idempotency_key};
 use crate::App;
 use crate::auth::Caller;
-use crate::convert::exchange as convert;
+use crate::convert::{exchange as convert, moment_from, optional_id_from};
 use crate::extract::{Json, PathId, PathPair, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
-use crate::routes::paging::{cursor, page_size, unreadable};
 
 /// Send a message to a workspace.
 ///
@@ -45,11 +45,11 @@ pub(crate) async fn send(
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let send = NewMessage {
         context_id: body.context_id,
-        task_id: id_in_body("task_id", body.task_id.as_deref())?,
+        task_id: optional_id_from("task_id", body.task_id.as_deref())?,
         priority: body.priority,
         idempotency_key: idempotency_key(&headers)?,
-        deadline_at: moment(&app, "timeout_ms", body.timeout_ms)?,
-        expires_at: moment(&app, "expires_in_ms", body.expires_in_ms)?,
+        deadline_at: moment_from(app.clock.now(), "timeout_ms", body.timeout_ms)?,
+        expires_at: moment_from(app.clock.now(), "expires_in_ms", body.expires_in_ms)?,
         ..NewMessage::new(id, convert::message_from(body.message, new_id, "message")?)
     };
     let (mut accepted, follower) = app.exchange.messages.send_and_follow(&who, send).await?;

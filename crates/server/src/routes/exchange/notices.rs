@@ -6,18 +6,16 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use warren_api::{ChatMessage, Feed, FeedLine, Notify, Problem};
-use warren_exchange::{Line, Notice, Noticed, Once};
+use warren_exchange::Line;
 use warren_model as model;
-use warren_model::{ErrorCode, Part};
-use warren_operations::AttachedFile;
-use warren_service::Action;
 
-use super::{id_in_body, idempotency_key};
+use super::idempotency_key;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert::chat as convert;
 use crate::extract::{Json, PathId};
 use crate::problem::Failure;
+use crate::requests;
 
 /// Tell people something, with files of one's own workspace.
 ///
@@ -40,35 +38,10 @@ pub(crate) async fn notify(
     headers: HeaderMap,
     Json(body): Json<Notify>,
 ) -> Result<Response, Failure> {
-    app.fleet.workspaces.get(&who, Action::UseWorkspace, id).await?;
-    let conversation_id = id_in_body("conversation_id", body.conversation_id.as_deref())?;
-    if body.text.trim().is_empty() {
-        return Err(Failure::new(ErrorCode::InvalidMessage, "text: expected something to say"));
-    }
-    let once = once(&headers, &body)?;
-    if let Some(message) = app.exchange.notices.told_before(&who, id, &once).await? {
-        return Ok(answer(&Noticed { message, is_repeat: true }));
-    }
-    let mut parts = vec![Part::text(body.text)];
-    let files = body
-        .attachments
-        .into_iter()
-        .map(|file| AttachedFile { path: file.path, media_type: file.media_type });
-    parts.extend(app.operations.files.attach(&who, id, &files.collect::<Vec<_>>()).await?);
-    let notice = Notice { workspace_id: id, conversation_id, parts, once };
-    Ok(answer(&app.exchange.notices.tell(&who, notice).await?))
-}
-
-/// By what the notice is known: what it asks for, whatever ids it goes under.
-fn once(headers: &HeaderMap, body: &Notify) -> Result<Once, Failure> {
-    let key = idempotency_key(headers)?;
-    let asked = serde_json::json!(Notify { message_id: None, ..body.clone() });
-    Ok(Once::new(body.message_id.as_deref(), key.as_deref(), &asked)?)
-}
-
-fn answer(noticed: &Noticed) -> Response {
+    let key = idempotency_key(&headers)?;
+    let noticed = requests::notices::notify(&app, &who, id, body, key.as_deref()).await?;
     let status = if noticed.is_repeat { StatusCode::OK } else { StatusCode::CREATED };
-    (status, axum::Json(convert::chat_message(&noticed.message))).into_response()
+    Ok((status, axum::Json(convert::chat_message(&noticed.message))).into_response())
 }
 
 /// Watch what a workspace does: the last 20 lines, repeats folded into one.

@@ -14,8 +14,8 @@ use crate::App;
 use crate::auth::Caller;
 use crate::convert::exchange as convert;
 use crate::extract::{PathId, PathPair, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
-use crate::routes::paging::{cursor, page_size, unreadable};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -14,10 +14,11 @@ use warren_service::Identity;
 
 use crate::App;
 use crate::auth::Caller;
+use crate::convert;
 use crate::convert::sessions::{limits_from, session};
 use crate::extract::{Json, PathSession};
 use crate::problem::Failure;
-use crate::routes::{approvals, tool_rules};
+use crate::routes::tool_rules;
 
 /// Decide about a tool call that waits for a person. People only.
 ///
@@ -43,7 +44,7 @@ pub(crate) async fn decide(
     let remember = body.remember.map(tool_rules::remember_from);
     let answer = ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember };
     let decided = app.exchange.approvals.decide_in_session(&who, of.id, id, answer).await?;
-    Ok(axum::Json(approvals::to_wire(&decided)))
+    Ok(axum::Json(convert::approval(&decided)))
 }
 
 /// Hand in what a tool of the caller gave, or what the user answered. The same again is answered the same.

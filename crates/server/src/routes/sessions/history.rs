@@ -19,8 +19,8 @@ use crate::auth::Caller;
 use crate::convert::session_steps;
 use crate::convert::sessions::session;
 use crate::extract::{Json, PathSession, PathStep, Query};
+use crate::paging::page_size;
 use crate::problem::Failure;
-use crate::routes::paging::page_size;
 
 /// Go back to the end of a step, in place. Later steps stay stored and are not shown to the model.
 #[utoipa::path(

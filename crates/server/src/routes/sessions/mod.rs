@@ -17,15 +17,14 @@ use warren_api::{CreateSession, PendingWork, Problem, Session, SessionPage, Sess
 use warren_model::session::{PhaseKind, Session as SessionRow, SessionName};
 use warren_model::{AgentName, ErrorCode};
 
-use super::approvals;
 use super::exchange::idempotency_key;
-use super::paging::{cursor, page_size, unreadable};
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::convert::session_steps;
 use crate::convert::sessions::{session, session_message};
 use crate::extract::{Json, PathSession, Query};
+use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
 
 /// Begin a session with an agent in a workspace. It waits for its first message.
@@ -152,7 +151,7 @@ pub(super) async fn pending(
 ) -> Result<axum::Json<PendingWork>, Failure> {
     let pending = app.agents.sessions.pending(&who, &name).await?;
     Ok(axum::Json(PendingWork {
-        approvals: pending.approvals.iter().map(approvals::to_wire).collect(),
+        approvals: pending.approvals.iter().map(convert::approval).collect(),
         calls: pending.calls.iter().map(session_steps::call).collect(),
         messages: pending.messages.iter().map(session_message).collect(),
     }))

@@ -12,7 +12,9 @@ const MAJORS: [&str; 3] = ["5", "6", "7"];
 
 #[expect(clippy::disallowed_methods, reason = "the clients are started by the script that people use")]
 fn script() -> Command {
-    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/chat-peers.sh"))
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/peers.sh"));
+    command.arg("chat");
+    command
 }
 
 /// Runs a client against a session; what it saw.
@@ -30,10 +32,10 @@ async fn client_of(
 ) -> Value {
     let mut command = script();
     let url = format!("{}{session}", stage.warren.url);
-    command.args(["run", major, &url, token, scenario]).env("FOREIGN_APPROVAL", foreign);
+    command.args(["node", major, &url, token, scenario]).env("FOREIGN_APPROVAL", foreign);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let ended = tokio::task::spawn_blocking(move || command.output()).await.unwrap();
-    let ended = ended.expect("scripts/chat-peers.sh can be started");
+    let ended = ended.expect("scripts/peers.sh can be started");
     let said = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "ai {major}, {scenario}: {:?}: {said}", ended.status);
     let seen: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
@@ -483,7 +485,7 @@ async fn a_run_that_fails_is_an_error_of_the_chat() {
         let session = stage.session().await;
         let seen = client(&stage, &session, major, "fails").await;
         assert_eq!(seen["status"], "error", "{seen}");
-        assert!(seen["error"].as_str().unwrap().contains("scripted/tour"), "{seen}");
+        assert!(seen["error"].as_str().unwrap().contains("`ANTHROPIC_API_KEY`"), "{seen}");
     }
 }
 

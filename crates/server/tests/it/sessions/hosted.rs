@@ -68,7 +68,10 @@ turns:
     let id = hosted(&stage).await;
     let path = format!("/api/v1/workspaces/{id}/conversations");
     let chat = stage.warren.post(&path, &json!({})).await.json();
-    let path = format!("{path}/{}/messages", chat["id"].as_str().unwrap());
+    assert_eq!(chat.get("session_id"), None, "there is none before the first message: {chat}");
+    let list = path;
+    let chat = format!("{list}/{}", chat["id"].as_str().unwrap());
+    let path = format!("{chat}/messages");
     for (said, state, answer) in
         [("paint it", "input_required", "Which colour?"), ("blue", "completed", "it is blue")]
     {
@@ -79,6 +82,10 @@ turns:
     }
     let sessions = stage.warren.get(&format!("/api/v1/sessions?workspace_id={id}")).await.json();
     assert_eq!(sessions["items"].as_array().unwrap().len(), 1, "{sessions}");
+    let session = &sessions["items"][0]["id"];
+    assert!(session.is_string(), "{sessions}");
+    assert_eq!(&stage.warren.get(&chat).await.json()["session_id"], session);
+    assert_eq!(&stage.warren.get(&list).await.json()["items"][0]["session_id"], session);
     stage.warren.stop().await;
 }
 

@@ -7,11 +7,9 @@ mod messages;
 mod people;
 mod streams;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use warren_agent::ScriptedModels;
 use warren_llm::Script;
 use warren_testkit::{Answer, Warren};
 
@@ -26,8 +24,7 @@ struct Stage {
 impl Stage {
     /// The agent's model answers from this script.
     async fn set(script: &str, more: Value) -> Self {
-        let models = ScriptedModels::default().with("test", Script::read(script).unwrap());
-        let warren = Warren::builder().models(Arc::new(models)).start().await;
+        let warren = Warren::builder().script("test", Script::read(script).unwrap()).start().await;
         let workspace = warren.workspace(memory()).await.to_string();
         let stage = Self { warren, workspace };
         let mut agent = json!({ "model": "scripted/test" });
@@ -213,5 +210,5 @@ async fn a_model_without_a_key_fails_the_run_and_says_what_to_do() {
     stage.say(&session, "hello").await;
     let failed = stage.wait(&session, "failed").await;
     assert_eq!(failed["failure"]["kind"], "no_model");
-    assert!(failed["failure"]["message"].as_str().unwrap().contains("scripted/tour"), "{failed}");
+    assert!(failed["failure"]["message"].as_str().unwrap().contains("`ANTHROPIC_API_KEY`"), "{failed}");
 }

@@ -15,16 +15,16 @@ const DEFAULT_PAGE: u32 = 100;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct PageParams {
+pub(crate) struct PageParams {
     /// From `next_cursor` of the page before.
-    pub(super) cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
     /// At most so many; 100 unless told, 500 at most.
     #[param(minimum = 1, maximum = 500)]
-    pub(super) limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
 }
 
 /// Where a page begins; absent: at the start.
-pub(super) fn cursor<T: FromStr>(text: Option<String>) -> Result<Option<T>, Failure> {
+pub(crate) fn cursor<T: FromStr>(text: Option<String>) -> Result<Option<T>, Failure> {
     text.map(|text| text.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor))).transpose()
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn unreadable(rows: &[Unreadable]) -> Vec<String> {
 }
 
 /// A page size within the limits; nothing is cut in silence.
-pub(super) fn page_size(asked: Option<u32>, max: u32) -> Result<u32, Failure> {
+pub(crate) fn page_size(asked: Option<u32>, max: u32) -> Result<u32, Failure> {
     let limit = asked.unwrap_or(DEFAULT_PAGE.min(max));
     if (1..=max).contains(&limit) {
         return Ok(limit);

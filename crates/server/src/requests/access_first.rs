@@ -8,7 +8,7 @@ use crate::problem::Failure;
 
 /// What a handler read out of its request. Only where it could not be read, access is asked for here: what is well formed
 /// goes to a service, which asks before anything else.
-pub(super) async fn access_first<T>(
+pub(crate) async fn access_first<T>(
     app: &App,
     who: &Identity,
     action: Action,

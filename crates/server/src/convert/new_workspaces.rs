@@ -1,0 +1,79 @@
+//! New workspaces: from the wire to what the fleet is asked for.
+
+use warren_api as api;
+use warren_fleet::{CreateWorkspace, Import, WorkspaceOptions};
+use warren_model as model;
+use warren_model::ErrorCode;
+
+use super::{capabilities_from, id_from, runtime_from, tier_from};
+use crate::problem::Failure;
+
+pub(crate) fn new_workspace_from(body: api::CreateWorkspace) -> Result<CreateWorkspace, Failure> {
+    if !body.provided_env.is_empty() {
+        let detail = "provided_env: only a template requires variables";
+        return Err(Failure::new(ErrorCode::InvalidRequest, detail));
+    }
+    let missing = || Failure::new(ErrorCode::InvalidRequest, "missing field `provider`");
+    Ok(CreateWorkspace {
+        name: body.name.parse().map_err(|error| invalid("name", &error))?,
+        provider: provider_from(body.provider.ok_or_else(missing)?)?,
+        capabilities: body.capabilities.as_deref().map(capabilities_from),
+        parent_id: body.parent_id.as_deref().map(|id| id_from("parent_id", id)).transpose()?,
+        runtime: body.runtime.map_or(model::Runtime::Hosted, runtime_from),
+        tier: body.tier.map(tier_from),
+        options: WorkspaceOptions {
+            role: body.role,
+            provision_timeout_seconds: body.provision_timeout_seconds,
+            hibernate_after_seconds: body.hibernate_after_seconds,
+            max_concurrent_tasks: body.max_concurrent_tasks,
+        },
+        agent: model::AgentSpec {
+            name: agent_name_from(body.agent.as_deref())?,
+            model: body.model,
+            prompts: body.prompts,
+            command: body.command.unwrap_or_default(),
+            wedge_signs: body.wedge_signs.unwrap_or_default(),
+            ..model::AgentSpec::default()
+        },
+        template: None,
+    })
+}
+
+/// The template with what the request says over it.
+pub(crate) fn template_import_from(body: api::CreateWorkspace) -> Result<Import, Failure> {
+    let template = body.template.as_deref().unwrap_or_default();
+    let name: model::WorkspaceName = body.name.parse().map_err(|error| invalid("name", &error))?;
+    let root = model::Blueprint {
+        name: Some(name.to_string()),
+        template: Some(template.parse().map_err(|error| invalid("template", &error))?),
+        runtime: body.runtime.map(runtime_from),
+        provider: body.provider.map(provider_from).transpose()?,
+        capabilities: body.capabilities.as_deref().map(capabilities_from),
+        tier: body.tier.map(tier_from),
+        role: body.role,
+        provision_timeout_seconds: body.provision_timeout_seconds,
+        hibernate_after_seconds: body.hibernate_after_seconds,
+        max_concurrent_tasks: body.max_concurrent_tasks,
+        agent: agent_name_from(body.agent.as_deref())?,
+        model: body.model,
+        prompts: body.prompts,
+        command: body.command,
+        wedge_signs: body.wedge_signs,
+        ..model::Blueprint::default()
+    };
+    let parent_id = body.parent_id.as_deref().map(|id| id_from("parent_id", id)).transpose()?;
+    Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
+}
+
+pub(crate) fn agent_name_from(text: Option<&str>) -> Result<Option<model::AgentName>, Failure> {
+    text.map(str::parse).transpose().map_err(|error| invalid("agent", &error))
+}
+
+fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
+    serde_json::from_value(value)
+        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("provider.{error}")))
+}
+
+fn invalid(field: &str, problem: &dyn std::fmt::Display) -> Failure {
+    Failure::new(ErrorCode::InvalidRequest, format!("{field}: {problem}"))
+}
