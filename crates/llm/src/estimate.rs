@@ -1,5 +1,6 @@
 //! What a request will take, before it is sent: four bytes a token. What a provider tells afterwards is better.
 
+use serde_json::Value;
 use warren_model::session::{Block, ModelRequest, Turn};
 use warren_model::{Content, Part};
 
@@ -18,13 +19,46 @@ pub(crate) fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }
 
-pub(crate) fn request_bytes(request: &ModelRequest) -> usize {
+fn request_bytes(request: &ModelRequest) -> usize {
+    bytes_without_results(request) + request.turns.iter().map(result_bytes).sum::<usize>()
+}
+
+/// For whoever has the results as text already.
+pub(crate) fn bytes_without_results(request: &ModelRequest) -> usize {
     let tools = request
         .tools
         .iter()
-        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
-    let schema = request.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+        .map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.input_schema));
+    let schema = request.output_schema.as_ref().map_or(0, json_bytes);
     request.system.len() + schema + tools.sum::<usize>() + request.turns.iter().map(turn_bytes).sum::<usize>()
+}
+
+/// How long a value is when it is written, without writing it.
+fn json_bytes(value: &Value) -> usize {
+    let mut counted = Counted(0);
+    // Nothing can fail here.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
+}
+
+struct Counted(usize);
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn result_bytes(turn: &Turn) -> usize {
+    match turn {
+        Turn::User(_) => 0,
+        Turn::Assistant { calls, .. } => calls.iter().map(|call| result_text(&call.outcome).text.len()).sum(),
+    }
 }
 
 fn turn_bytes(turn: &Turn) -> usize {
@@ -34,16 +68,13 @@ fn turn_bytes(turn: &Turn) -> usize {
             let blocks = blocks.iter().map(|block| match block {
                 Block::Text { text } => text.len(),
                 Block::Reasoning { text, opaque } => match opaque {
-                    Some(opaque) => opaque.data.to_string().len(),
+                    Some(opaque) => json_bytes(&opaque.data),
                     None => text.len(),
                 },
                 Block::Call { .. } => 0,
-                Block::Other { opaque } => opaque.data.to_string().len(),
+                Block::Other { opaque } => json_bytes(&opaque.data),
             });
-            let calls = calls.iter().map(|call| {
-                let arguments = call.arguments.to_string().len();
-                call.tool.len() + arguments + result_text(&call.outcome).text.len()
-            });
+            let calls = calls.iter().map(|call| call.tool.len() + json_bytes(&call.arguments));
             blocks.sum::<usize>() + calls.sum::<usize>()
         }
     }
@@ -55,6 +86,6 @@ fn part_bytes(part: &Part) -> usize {
         Content::Text(text) => text.len(),
         Content::Raw(_) | Content::Url(_) if is_image => IMAGE_BYTES,
         Content::Raw(text) | Content::Url(text) => text.len(),
-        Content::Data(data) => data.to_string().len(),
+        Content::Data(data) => json_bytes(data),
     }
 }
