@@ -9,7 +9,8 @@ use warren_service::{Action, Error, Identity};
 use warren_workspace::Workspace;
 use warren_workspace::shell::CommandKey;
 use warren_workspace::tools::{
-    self, CommandStart, OutputSink, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent, ToolOutput,
+    self, CommandStart, OutputSink, ToolCall, ToolContext, ToolDefinition, ToolEffect, ToolError, ToolIntent,
+    ToolOutput,
 };
 
 use crate::journal::{self, CommandRecord};

@@ -19,8 +19,8 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::shell::{
-    Command, CommandKey, Dialog, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult, RunStream,
-    Shell, Signal, Start,
+    Command, CommandKey, Dialog, Output, Poll, Polled, ProcessId, ProcessInfo, PtySize, RunEvent, RunResult,
+    RunStream, Shell, Signal, Start,
 };
 
 /// The opened secrets of one workspace, for as long as they are needed. Cheap to clone; wiped with the last clone.

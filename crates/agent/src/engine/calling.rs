@@ -152,7 +152,8 @@ async fn in_workspace(work: &Work, call: &ToolCall, attempt: u32, sink: OutputSi
     let called = tools.call_with(&who, work.session.workspace_id, &call.tool, arguments, options).await;
     match called {
         Err(error)
-            if error.code == ErrorCode::ProcessNotFound && matches!(work.effect, Effect::AttachCall { .. }) =>
+            if error.code == ErrorCode::ProcessNotFound
+                && matches!(work.effect, Effect::AttachCall { .. }) =>
         {
             let evidence = "its owner was lost, and so was its box before its end was heard of".to_owned();
             (CallOutcome::Unknown { evidence }, None)

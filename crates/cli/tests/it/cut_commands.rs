@@ -58,7 +58,8 @@ impl House {
         let scripts = machine.path().join("scripts");
         std::fs::create_dir(&scripts).unwrap();
         std::fs::write(scripts.join("patient.yaml"), SCRIPT).unwrap();
-        let config = format!("[docker]\nhost = {host:?}\n\n[models]\nscripts_folder = {:?}\n", scripts.display());
+        let config =
+            format!("[docker]\nhost = {host:?}\n\n[models]\nscripts_folder = {:?}\n", scripts.display());
         std::fs::create_dir_all(machine.data()).unwrap();
         std::fs::write(machine.data().join("warren.toml"), config).unwrap();
         let server = machine.start();
@@ -188,7 +189,8 @@ async fn a_command_whose_container_is_gone_is_not_begun_again() {
 #[expect(clippy::disallowed_methods, reason = "removed behind Warren's back, as an operator may")]
 fn remove_container(host: &str, workspace: &str) {
     let docker = |arguments: &[&str]| {
-        let output = std::process::Command::new("docker").args(["--host", host]).args(arguments).output().unwrap();
+        let output =
+            std::process::Command::new("docker").args(["--host", host]).args(arguments).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let filter = format!("label=dev.warren.workspace={workspace}");

@@ -7,8 +7,8 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use warren_init::{
-    Call, CallAnswer, Failure, FailureKind, Greeting, MAX_KEY_BYTES, PROTOCOL_VERSION, ProcessSummary, Request,
-    Spawn, TerminalSize,
+    Call, CallAnswer, Failure, FailureKind, Greeting, MAX_KEY_BYTES, PROTOCOL_VERSION, ProcessSummary,
+    Request, Spawn, TerminalSize,
 };
 
 use super::clock;

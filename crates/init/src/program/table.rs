@@ -7,9 +7,7 @@ use std::time::Instant;
 
 use super::job::{Job, Stage};
 use super::kept::Kept;
-use super::limits::{
-    MAX_ENDED, MAX_ENDED_BYTES, MAX_KEPT_BYTES, MAX_KEPT_RUNS, MAX_PROCESSES, MAX_RUNS,
-};
+use super::limits::{MAX_ENDED, MAX_ENDED_BYTES, MAX_KEPT_BYTES, MAX_KEPT_RUNS, MAX_PROCESSES, MAX_RUNS};
 
 #[derive(Debug, Default)]
 pub(super) struct Table {

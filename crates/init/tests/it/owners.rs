@@ -176,7 +176,8 @@ fn of_much_output_without_an_owner_the_end_is_kept_and_the_rest_is_counted() {
     let (root, mut launcher, socket) = Inside::listening(&["--linger-ms", "60000"]);
     let mut owner = Connection::to(&socket);
     owner.greet();
-    let script = "until [ -e go ]; do sleep 0.01; done; head -c 3000000 /dev/zero; echo; echo last; touch done";
+    let script =
+        "until [ -e go ]; do sleep 0.01; done; head -c 3000000 /dev/zero; echo; echo last; touch done";
     owner.send(Call::Run(keyed("k", script)));
     assert_eq!(owner.call(Call::Ping), CallAnswer::Done);
     drop(owner);
@@ -239,8 +240,9 @@ fn ended_commands_with_keys_are_forgotten_in_their_order() {
         let run = lasting.owner.send(Call::Run(keyed(&format!("k{number}"), "true")));
         assert_eq!(lasting.owner.outcome(run).unwrap().exit.exit_code, Some(0));
     }
-    let mut is_known =
-        |number: u32| lasting.owner.call(Call::FindRun { key: format!("k{number}").into() }) == CallAnswer::Done;
+    let mut is_known = |number: u32| {
+        lasting.owner.call(Call::FindRun { key: format!("k{number}").into() }) == CallAnswer::Done
+    };
     let known: Vec<u32> = (0..70).filter(|number| is_known(*number)).collect();
     assert_eq!(known, (6..70).collect::<Vec<_>>());
 }

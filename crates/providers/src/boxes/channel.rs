@@ -163,8 +163,7 @@ impl Channel {
         let (sender, replies) = mpsc::unbounded_channel();
         let unread = Arc::new(AtomicUsize::new(0));
         let id = self.shared.requests().add(Inbox { replies: sender, unread: Arc::clone(&unread) });
-        let active =
-            ActiveCall { channel: self.clone(), id, replies, unread, has_ended: false, leave: None };
+        let active = ActiveCall { channel: self.clone(), id, replies, unread, has_ended: false, leave: None };
         if let Err(error) = self.shared.send(id, call) {
             self.shared.requests().under_way.remove(&id);
             return Err(error);

@@ -22,8 +22,8 @@ use warren_init::{
 };
 use warren_model::{ErrorCode, Timestamp};
 use warren_workspace::shell::{
-    Command, CommandKey, Dialog, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, RunEvent,
-    RunResult, RunStream, Shell, Signal, Start,
+    Command, CommandKey, Dialog, Invocation, Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize,
+    RunEvent, RunResult, RunStream, Shell, Signal, Start,
 };
 use warren_workspace::{Error, WorkspacePath};
 
@@ -420,7 +420,9 @@ impl Shell for BoxShell {
             // Nothing was taken up, so that there is nothing to end.
             call.has_ended = true;
             return match answer {
-                Ok(Some(CallAnswer::Failed(failure))) if failure.kind == FailureKind::UnknownNumber => Ok(None),
+                Ok(Some(CallAnswer::Failed(failure))) if failure.kind == FailureKind::UnknownNumber => {
+                    Ok(None)
+                }
                 Ok(Some(CallAnswer::Failed(_))) => {
                     let detail = "somebody else waits for this command";
                     Err(Error::operation(ErrorCode::TransitionRefused, detail))

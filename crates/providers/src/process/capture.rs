@@ -115,7 +115,10 @@ mod tests {
         capture.skip(10);
         capture.push(b"abc");
         let output = capture.finish();
-        assert_eq!((&output.bytes[..], output.total_bytes, output.truncated), (&b"\n[10 bytes left out]\nabc"[..], 13, true));
+        assert_eq!(
+            (&output.bytes[..], output.total_bytes, output.truncated),
+            (&b"\n[10 bytes left out]\nabc"[..], 13, true)
+        );
     }
 
     proptest! {

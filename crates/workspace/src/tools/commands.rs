@@ -11,8 +11,8 @@ use warren_rules::boxes::command_policy::{CommandRefusal, Decision, Request, che
 use super::arguments::{DEFAULT_READ_BYTES, KillSignal, ProcessKill, ProcessOutput, Run, RunBackground};
 use super::shown;
 use super::{CommandStart, ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::{Error, WorkspacePath};
 use crate::shell::{Command, Poll, ProcessId, ProcessState, Shell, Signal, Start};
+use crate::{Error, WorkspacePath};
 
 type ToolResult = Result<ToolOutput, ToolError>;
 

@@ -87,7 +87,8 @@ async fn a_command_with_a_key_is_taken_up_again_in_the_living_container() {
         let docker = Docker::new();
         let opened = docker.open_with(reconnecting()).await.unwrap();
         let key = CommandKey { name: "session/call".to_owned(), leave: CancellationToken::new() };
-        let script = "echo begun; until [ -e go ]; do sleep 0.05; done; echo went on; echo x >> times; exit 5";
+        let script =
+            "echo begun; until [ -e go ]; do sleep 0.05; done; echo went on; echo x >> times; exit 5";
         let command = Command { key: Some(key.clone()), ..Command::script(script) };
         let mut events = opened.shell().stream(command).await.unwrap();
         assert_eq!(events.next().await.unwrap().unwrap(), RunEvent::Stdout("begun\n".into()));
