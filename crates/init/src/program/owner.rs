@@ -52,6 +52,7 @@ pub(super) enum OwnerDescriptors {
 }
 
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "it lives for a moment, on the stack")]
 pub(super) enum Received {
     Request(Request),
     /// Nothing whole has come.
