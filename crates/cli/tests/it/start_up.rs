@@ -7,8 +7,9 @@ use crate::warren::{Machine, Server};
 /// The goals of S3: from the start of the binary to the first page, and what an idle server holds.
 const GOAL: Duration = Duration::from_millis(100);
 const GOAL_KB: u64 = 40_000;
-/// A build for tests works this many times as long for the same. With `--release` the goal is judged as it stands.
-const UNOPTIMISED: u32 = if cfg!(debug_assertions) { 3 } else { 1 };
+/// A build for tests works many times as long for the same, and longer where the machine is busy: this catches what is out of
+/// all proportion. With `--release` the goal is judged as it stands.
+const UNOPTIMISED: u32 = if cfg!(debug_assertions) { 12 } else { 1 };
 /// What `/proc` counts processor time in: a hundredth of a second on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 
