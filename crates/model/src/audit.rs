@@ -78,6 +78,9 @@ audit_words! {
         /// A rule about tool calls was made, by itself or with an approval.
         ToolRuleCreated = "tool_rule.created",
         ToolRuleRevoked = "tool_rule.revoked",
+        /// A template was stored, new or in place of another.
+        TemplateStored = "template.stored",
+        TemplateRemoved = "template.removed",
         /// Somebody reached for what is not theirs and was told that it does not exist.
         AccessRefused = "access.refused",
     }
@@ -98,6 +101,8 @@ audit_words! {
         Schedule = "schedule",
         Approval = "approval",
         ToolRule = "tool_rule",
+        /// By name.
+        Template = "template",
     }
 }
 

@@ -9,6 +9,7 @@ mod audit;
 mod backoff;
 mod bundle;
 mod capability;
+mod ceilings;
 mod conversation;
 mod delegation;
 mod document;
@@ -17,6 +18,7 @@ pub mod event;
 mod failure;
 mod id;
 mod limits;
+mod made_with;
 mod memory;
 mod message;
 mod principal;
@@ -53,6 +55,7 @@ pub use audit::{
 pub use backoff::Backoff;
 pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
+pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
@@ -68,6 +71,7 @@ pub use id::{
     WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
+pub use made_with::MadeWithToken;
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
 pub use principal::{Principal, PrincipalKind};

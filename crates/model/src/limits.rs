@@ -45,7 +45,7 @@ pub struct Limits {
     pub max_attachments_bytes: u64,
     /// Bytes of all files in one workspace that came with messages and are still there.
     pub max_uploads_bytes: u64,
-    /// Requests a minute of one principal; a minute's worth may come at once. Operators are not limited. 0: nobody is.
+    /// Requests a minute of one `user` token, and of one agent; a minute's worth may come at once. Operators are not limited. 0: nobody is.
     pub max_requests_per_minute: u32,
     /// Event streams (SSE and WebSocket) open at once.
     pub max_event_streams: u32,

@@ -100,6 +100,8 @@ text_enum! {
         Unreadable = "unreadable",
         /// It was paused, since its workspace is gone.
         Stopped = "stopped",
+        /// It was paused, since the token that it was made with was revoked.
+        Revoked = "revoked",
     }
 }
 

@@ -43,6 +43,8 @@ text_enum! {
         Asked = "asked",
         /// Its receiver says that it is gone.
         Gone = "gone",
+        /// The token that it was made with was revoked.
+        Revoked = "revoked",
     }
 }
 

@@ -1,11 +1,13 @@
 //! Who acts, as the audit log names them. An entry is made here and written in the transaction of what it records (F35).
 
 use warren_model::{
-    AuditAction, AuditDetails, AuditOutcome, AuditTargetKind, NewAuditEntry, OrgId, Principal, Timestamp,
-    TokenId, WorkspaceId,
+    AuditAction, AuditDetails, AuditOutcome, AuditTargetKind, MadeWithToken, NewAuditEntry, OrgId, Principal,
+    Timestamp, TokenId, WorkspaceId,
 };
 
-use crate::Identity;
+use warren_store::WriteTx;
+
+use crate::{Error, Identity};
 
 /// Who does something, as the log will name them.
 #[derive(Debug, Clone)]
@@ -29,6 +31,14 @@ impl Actor {
     /// A part of Warren itself.
     pub fn system(part: &str, org_id: OrgId) -> Self {
         Self { org_id, principal: Principal::system(part), token: None, request_id: None }
+    }
+
+    /// Notes what is made with the token that is used, so that it is found when the token is revoked.
+    pub fn note_made(&self, tx: &mut dyn WriteTx, made: MadeWithToken) -> Result<(), Error> {
+        match &self.token {
+            Some((token_id, _)) => Ok(tx.note_made_with(*token_id, made)?),
+            None => Ok(()),
+        }
     }
 
     /// Something that is done in the transaction at hand.

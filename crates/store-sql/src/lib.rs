@@ -39,6 +39,7 @@ mod delegations;
 mod deliveries;
 mod events;
 mod leases;
+mod made_with;
 mod many;
 mod memory;
 pub mod migrations;

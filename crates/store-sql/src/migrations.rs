@@ -61,6 +61,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     25 "0025_tool_rules",
     26 "0026_tool_rules_of_org",
     27 "0027_request_heads",
+    28 "0028_made_with",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -91,6 +92,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     25 "0025_tool_rules",
     26 "0026_tool_rules_of_org",
     27 "0027_request_heads",
+    28 "0028_made_with",
 );
 
 /// The table that records what was applied; the same text on both engines.

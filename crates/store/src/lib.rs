@@ -22,6 +22,7 @@ mod deliveries;
 mod error;
 mod events;
 mod leases;
+mod made_with;
 mod memory;
 mod pages;
 mod positions;

@@ -47,5 +47,6 @@ transactions! {
     request_heads: RequestHeadReads, RequestHeadWrites;
     session_keys: SessionKeyReads, SessionKeyWrites;
     tool_rules: ToolRuleReads, ToolRuleWrites;
+    made_with: MadeWithReads, MadeWithWrites;
     box_holders: BoxHolderReads, BoxHolderWrites;
 }

@@ -13,6 +13,7 @@ pub mod delegations;
 pub mod deliveries;
 pub mod events;
 pub mod leases;
+pub mod made_with;
 pub mod memory;
 pub mod positions;
 pub mod push_configs;
@@ -260,6 +261,9 @@ macro_rules! contract_tests {
             tool_rules {
                 the_rules_in_force_come_from_the_narrowest_scope_to_the_widest
                 rules_are_listed_newest_first_and_go_with_what_they_are_for
+            }
+            made_with {
+                what_was_made_is_found_by_its_token_until_nothing_is_left_of_it
             }
             box_holders {
                 a_box_has_one_holder_and_a_late_claim_is_refused

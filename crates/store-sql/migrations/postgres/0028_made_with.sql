@@ -1,0 +1,10 @@
+-- What was made with which token, so that a revocation can end what acts in its name. Entries outlive their token: it may
+-- have made another, which made others. They are cleared away when nothing is left of what they lead to.
+CREATE TABLE made_with (
+    kind      text COLLATE "C" NOT NULL,
+    target_id uuid             NOT NULL,
+    token_id  uuid             NOT NULL,
+    PRIMARY KEY (kind, target_id)
+);
+
+CREATE INDEX made_with_by_token ON made_with (token_id);
