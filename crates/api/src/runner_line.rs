@@ -1,6 +1,7 @@
 //! How a runner speaks to Warren where there is no network: one JSON document per line, on its output and input.
 //!
 //! ```text
+//!          ◀── the join token ──           the first line, as it is
 //!   runner ── RunnerRequest ──▶ Warren     what an HTTP request would say, to the same routes
 //!          ◀── RunnerAnswer ──             with the id of the request; others are ignored
 //! ```

@@ -1,9 +1,9 @@
 //! Agents that Warren itself runs in their boxes (F4, F18).
 //!
 //! ```text
-//!   place open ──▶ join token, into a file of the box ──▶ runner started ──▶ it registers ──▶ online
-//!                    ▲                                          │
-//!                    └──────── after a while ◀──── it ended ◀───┘
+//!   place open ──▶ runner started ──▶ join token, on its input ──▶ it registers ──▶ online
+//!                    ▲                                                  │
+//!                    └─────────── after a while ◀──── it ended ◀────────┘
 //! ```
 //!
 //! One task per workspace stays with its runner: starts it, hands what it says to the gateway, and starts it again when it
@@ -11,7 +11,8 @@
 //! is closed by the one that had it, and its runner ends with it.
 //!
 //! Surprise: a runner reaches Warren through its own input and output, which only Warren holds. There is no socket in the
-//! box and none on the host, so that there is none to reach from another box.
+//! box and none on the host, so that there is none to reach from another box. Its credentials are in its memory alone, and
+//! each start has its own: the programs of its box are the same user, and what they could read they could say for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,19 +26,15 @@ use tokio_util::sync::CancellationToken;
 use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
 use warren_rules::lifecycle::residents;
 use warren_service::{Actor, Context, Error};
-use warren_workspace::shell::{Command, Dialog, Shell};
+use warren_workspace::shell::{Command, Dialog, Shell as _};
 use warren_workspace::{Registry, SecretVariables};
 
 use crate::replicas::Replicas;
 use crate::secrets::SecretValues;
 use crate::tokens::{MintToken, Minter, Tokens};
 
-/// Where a runner finds its credentials: in memory that only its box has.
-const FOLDER: &str = "/tmp/.warren";
-const JOIN_TOKEN: &str = "/tmp/.warren/join-token";
 /// A runner registers at once, or not at all.
 const JOIN_LIFETIME_MS: i64 = 10 * 60_000;
-const PLACE_TIMEOUT_MS: u64 = 10_000;
 /// Until it is looked again whether the box is still another replica's.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -180,22 +177,29 @@ impl Residents {
         let runner = shell.runner().ok_or_else(no_box)?;
         let secrets = self.parts.values.variables(row).await?;
         let join = self.mint_join(row).await?;
-        // In place before the runner starts, and never in its arguments or variables.
-        place_token(shell, runner, &join).await?;
         let signs = row.spec.agent.wedge_signs.iter().flat_map(|sign| ["--wedge-sign", sign.as_str()]);
-        let words = [runner, "run", FOLDER].into_iter().chain(signs).chain(["--"]);
+        let words = [runner, "run"].into_iter().chain(signs).chain(["--"]);
         let command = Command::argv(words.chain(row.spec.agent.command.iter().map(String::as_str)));
         let talk = secrets.shell(shell).open_dialog(command).await?;
+        // Never in its arguments or variables, nor in a file of the box.
+        let line = Bytes::from(format!("{}\n", join.reveal()));
+        if talk.input.send(line).await.is_err() {
+            return Ok("it ended before it was told anything".to_owned());
+        }
         Ok(gateway.attend(row.id, talk, secrets).await)
     }
 
-    /// A fresh token; those of earlier starts end.
+    /// A fresh token; those of earlier starts end, and so do the credentials that they were exchanged for.
     async fn mint_join(&self, row: &Workspace) -> Result<TokenSecret, Error> {
         let (id, now) = (row.id, self.parts.context.now());
         self.parts
             .context
             .store()
-            .write(move |tx| tx.revoke_tokens_of(id, TokenKind::Join, now).map(drop).map_err(Error::from))
+            .write(move |tx| {
+                tx.revoke_tokens_of(id, TokenKind::Join, now)?;
+                tx.revoke_tokens_of(id, TokenKind::Runner, now)?;
+                Ok::<_, Error>(())
+            })
             .await?;
         let by = Minter {
             principal: Principal::system("reconciler"),
@@ -212,21 +216,6 @@ impl Residents {
         let minted = self.parts.tokens.mint_for(Principal::workspace(id), row.org_id, by, request).await?;
         Ok(minted.secret)
     }
-}
-
-async fn place_token(shell: &dyn Shell, runner: &str, token: &TokenSecret) -> Result<(), Error> {
-    let placing = Command {
-        stdin: Bytes::copy_from_slice(token.reveal().as_bytes()),
-        timeout_ms: Some(PLACE_TIMEOUT_MS),
-        ..Command::argv([runner, "place", JOIN_TOKEN])
-    };
-    let placed = shell.run(placing).await?;
-    if placed.exit_code == Some(0) {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&placed.stderr.bytes).trim().to_owned();
-    let detail = format!("the join token could not be put into the box: {said}");
-    Err(Error::with_detail(ErrorCode::WorkspaceFailed, detail))
 }
 
 fn no_box() -> Error {

@@ -17,6 +17,7 @@
 //!   warren-probe take ADDRESS          connects there, and lists the directory that it is handed
 //!   warren-probe map PATH              maps a file, makes it shorter, and reads on
 //!   warren-probe cores                 sets how large a core file may be, in every way, and tells what it is then
+//!   warren-probe steal NAME MS [end]   descriptors, memory and variables of processes of that name, as they come
 //!   warren-probe reserve PATH MB       space beyond the end of a file, which stays empty
 //! ```
 //!
@@ -37,6 +38,8 @@ mod memory;
 mod primitives;
 #[cfg(target_os = "linux")]
 mod system;
+#[cfg(target_os = "linux")]
+mod theft;
 #[cfg(target_os = "linux")]
 mod visibility;
 
@@ -65,6 +68,8 @@ fn main() -> std::process::ExitCode {
         ["execute-memory"] => memory::execute(),
         ["crowd", kind, count] => many_processes::gather(kind, number(count)),
         ["forge", process] => many_processes::forge(number(process)),
+        ["steal", name, milliseconds] => theft::steal(name, number(milliseconds), false),
+        ["steal", name, milliseconds, "end"] => theft::steal(name, number(milliseconds), true),
         ["hold", process] => many_processes::hold(number(process)),
         _ => return std::process::ExitCode::from(2),
     }

@@ -1,6 +1,7 @@
-//! The files that a runner proves itself with: a join token that somebody put there, and the credential that it got for it.
+//! What a runner proves itself with: a join token that somebody gave it, and the credential that it got for it.
 //!
-//! Readable by their owner alone. They never stand in arguments or variables, where a list of processes would show them.
+//! Files are readable by their owner alone. Neither ever stands in arguments or variables, where a list of processes would
+//! show them.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -8,26 +9,61 @@ use std::path::{Path, PathBuf};
 
 const MAX_BYTES: u64 = 4_096;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Credentials {
-    /// Used once.
-    pub join_token: PathBuf,
-    /// Of this boot.
-    pub credential: PathBuf,
+/// Where a runner has them.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// Of a runner outside of boxes, which somebody may start again by hand.
+    Files {
+        /// Used once.
+        join_token: PathBuf,
+        /// Of this boot.
+        credential: PathBuf,
+    },
+    /// Of a runner in a box: nowhere but in its memory, since the programs of its box are the same user and read its files.
+    InMemory { join_token: String },
+}
+
+/// The paths, never a token.
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Files { join_token, credential } => f
+                .debug_struct("Files")
+                .field("join_token", join_token)
+                .field("credential", credential)
+                .finish(),
+            Self::InMemory { .. } => f.debug_struct("InMemory").finish_non_exhaustive(),
+        }
+    }
 }
 
 impl Credentials {
     /// Absent: no such file, or nothing in it.
     pub(crate) fn read_join_token(&self) -> Option<String> {
-        read(&self.join_token)
+        match self {
+            Self::Files { join_token, .. } => read(join_token),
+            Self::InMemory { join_token } => Some(join_token.clone()).filter(|token| !token.is_empty()),
+        }
     }
 
+    /// One that was kept by an earlier start, or put there since.
     pub(crate) fn read_credential(&self) -> Option<String> {
-        read(&self.credential)
+        match self {
+            Self::Files { credential, .. } => read(credential),
+            Self::InMemory { .. } => None,
+        }
     }
 
+    /// The join token is used up: nothing that looks like a secret is left lying about.
     pub(crate) fn keep(&self, credential: &str) -> io::Result<()> {
-        place(&self.credential, credential.as_bytes())
+        match self {
+            Self::Files { join_token, credential: path } => {
+                place(path, credential.as_bytes())?;
+                let _ = std::fs::remove_file(join_token);
+                Ok(())
+            }
+            Self::InMemory { .. } => Ok(()),
+        }
     }
 }
 

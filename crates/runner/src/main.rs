@@ -1,47 +1,53 @@
 //! The runner as a program, for boxes: static, since a box may have nothing in it.
 //!
 //! ```text
-//!   warren-runner place PATH                                      puts its input there, for its owner alone
-//!   warren-runner run FOLDER [--wedge-sign TEXT]… -- COMMAND…     speaks to Warren on its input and output
+//!   warren-runner run [--wedge-sign TEXT]… -- COMMAND…     speaks to Warren on its input and output
 //! ```
 //!
-//! Warren starts it and nobody else does, so that it says little about itself: why it ended, in one line.
+//! The first line of its input is its join token. Warren starts it and nobody else does, so that it says little about
+//! itself: why it ended, in one line.
+//!
+//! Surprise: the programs of its box are the same user. What keeps them from its memory and its descriptors is that it is
+//! not *dumpable*. It asks for that itself, and has it from its first instruction on, since its file cannot be read by the
+//! user that executes it (`providers/src/boxes/program.rs`): whoever waits for it to start finds no moment in between.
 
 use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use warren_runner::{Credentials, LineApi, Settings, place, work};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use warren_runner::{Credentials, Error, LineApi, Settings, work};
 
-const MAX_PLACED_BYTES: u64 = 64 << 10;
+/// Of the line with the join token.
+const MAX_TOKEN_BYTES: u64 = 4 << 10;
 
 fn main() -> ExitCode {
+    if let Err(error) = hide_from_programs() {
+        return complain(&format!("it cannot be hidden from the programs of its box: {error}"));
+    }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let words: Vec<&str> = match words.iter().map(|word| word.to_str()).collect::<Option<_>>() {
         Some(words) => words,
         None => return complain("arguments must be UTF-8"),
     };
     match words.split_first() {
-        Some((&"place", [path])) => place_input(Path::new(path)),
-        Some((&"run", [folder, rest @ ..])) => match settings(Path::new(folder), rest) {
-            Some(settings) => run(&settings),
-            None => complain("usage: warren-runner run FOLDER [--wedge-sign TEXT]... -- COMMAND..."),
+        Some((&"run", rest)) => match arguments(rest) {
+            Some((command, wedge_signs)) => run(command, wedge_signs),
+            None => complain("usage: warren-runner run [--wedge-sign TEXT]... -- COMMAND..."),
         },
-        _ => complain("usage: warren-runner place PATH | warren-runner run FOLDER [...] -- COMMAND..."),
+        _ => complain("usage: warren-runner run [...] -- COMMAND..."),
     }
 }
 
-fn place_input(path: &Path) -> ExitCode {
-    let mut contents = Vec::new();
-    let read = std::io::stdin().take(MAX_PLACED_BYTES).read_to_end(&mut contents);
-    match read.and_then(|_| place(path, &contents)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&error.to_string()),
-    }
+/// Before anything secret is read: from now on nobody of its own user opens its descriptors or reads its memory.
+fn hide_from_programs() -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
 }
 
-fn settings(folder: &Path, rest: &[&str]) -> Option<Settings> {
+/// The command, and the signs of a wedge.
+fn arguments(rest: &[&str]) -> Option<(Vec<String>, Vec<String>)> {
     let end = rest.iter().position(|word| *word == "--")?;
     let (options, command) = (&rest[..end], &rest[end + 1..]);
     let mut wedge_signs = Vec::new();
@@ -52,19 +58,23 @@ fn settings(folder: &Path, rest: &[&str]) -> Option<Settings> {
         }
     }
     let command: Vec<_> = command.iter().map(|word| (*word).to_owned()).collect();
-    let file = |name: &str| -> PathBuf { folder.join(name) };
-    let credentials = Credentials { join_token: file("join-token"), credential: file("credential") };
-    (!command.is_empty()).then_some(Settings { command, credentials, wedge_signs })
+    (!command.is_empty()).then_some((command, wedge_signs))
 }
 
-fn run(settings: &Settings) -> ExitCode {
+fn run(command: Vec<String>, wedge_signs: Vec<String>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&error.to_string()),
     };
     let ended = runtime.block_on(async {
-        let api = LineApi::new(tokio::io::stdin(), tokio::io::stdout());
-        work(&api, settings).await
+        let mut input = BufReader::new(tokio::io::stdin());
+        let mut line = String::new();
+        if (&mut input).take(MAX_TOKEN_BYTES).read_line(&mut line).await.is_err() {
+            return Err(Error::NoJoinToken);
+        }
+        let credentials = Credentials::InMemory { join_token: line.trim().to_owned() };
+        let api = LineApi::new(input, tokio::io::stdout());
+        work(&api, &Settings { command, credentials, wedge_signs }).await
     });
     // A thread may still wait for input that will not come.
     runtime.shutdown_background();

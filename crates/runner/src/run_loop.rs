@@ -51,6 +51,8 @@ pub struct Settings {
 pub enum Error {
     #[error("there is neither a join token in {join} nor a credential in {credential}")]
     NoCredential { join: PathBuf, credential: PathBuf },
+    #[error("Warren gave it no join token")]
+    NoJoinToken,
     #[error("Warren does not accept the credential")]
     Unauthorized,
     #[error("Warren refused: {0}")]
@@ -152,8 +154,6 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
             match register(api, &join).await {
                 Ok(registered) => {
                     files.keep(&registered.token).map_err(Error::Keep)?;
-                    // It is used up; nothing that looks like a secret is left lying about.
-                    let _ = std::fs::remove_file(&files.join_token);
                     return Ok(Self::new(api, settings, registered));
                 }
                 Err(ApiError::Unauthorized) if kept.is_some() => {}
@@ -162,9 +162,11 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
                 Err(refusal) => return Err(Error::Refused(refusal)),
             }
         }
-        let token = kept.ok_or_else(|| Error::NoCredential {
-            join: files.join_token.clone(),
-            credential: files.credential.clone(),
+        let token = kept.ok_or_else(|| match files {
+            Credentials::Files { join_token, credential } => {
+                Error::NoCredential { join: join_token.clone(), credential: credential.clone() }
+            }
+            Credentials::InMemory { .. } => Error::NoJoinToken,
         })?;
         match api.heartbeat(&token, &Heartbeat::default()).await {
             Ok(answer) => {

@@ -13,7 +13,7 @@ pub(crate) async fn run(context: &Context, arguments: RunnerArguments) -> Outcom
     let api = HttpApi::new(context.url()?);
     let settings = Settings {
         command: arguments.command,
-        credentials: Credentials {
+        credentials: Credentials::Files {
             join_token: arguments.credentials.join("join-token"),
             credential: arguments.credentials.join("credential"),
         },
@@ -28,7 +28,7 @@ pub(crate) async fn run(context: &Context, arguments: RunnerArguments) -> Outcom
 
 fn report(error: &Error) -> Report {
     let (code, hint) = match error {
-        Error::NoCredential { .. } | Error::Unauthorized => (
+        Error::NoCredential { .. } | Error::NoJoinToken | Error::Unauthorized => (
             ErrorCode::Unauthenticated,
             "Make a join token with `warren token create NAME --kind join --workspace WORKSPACE`, and put it into \
              `join-token` of the folder.",

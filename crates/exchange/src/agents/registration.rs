@@ -21,9 +21,11 @@ impl Registrations {
         Self { fleet, connector }
     }
 
-    /// Takes in a runtime, as the fleet does, once every URL of its card was judged: a refused one costs no token.
+    /// Takes in a runtime, as the fleet does, once every URL of its card was judged: a refused one costs no token. For
+    /// who may not register nothing is judged, since that looks names up.
     #[tracing::instrument(name = "exchange.registrations.register", skip_all)]
     pub async fn register(&self, who: &Identity, register: Register) -> Result<Registered, Error> {
+        self.fleet.runtimes.check_registration(who, &register).await?;
         if let Some(card) = &register.agent_card {
             self.check_card(card).await?;
         }

@@ -8,13 +8,13 @@ pub use probes::{NoProbe, RuntimeProbe};
 use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::session::PhaseKind;
 use warren_model::{
-    AuditAction, AuditDetails, ErrorCode, NewEvent, Principal, Registration, ReportDoubt, Runtime,
-    RuntimeReport, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace,
+    AuditAction, AuditDetails, ErrorCode, MadeWithToken, NewEvent, Principal, Registration, ReportDoubt,
+    Runtime, RuntimeReport, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace,
     WorkspaceId, truncate_utf8,
 };
-use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::reconcile::is_well_again;
 use warren_rules::lifecycle::vitals::{after_report, after_sessions, is_news, mask_report};
+use warren_rules::lifecycle::{Signal, residents};
 use warren_service::{Actor, Context, Error, Identity, Redactors};
 use warren_store::{SessionQuery, WriteTx};
 
@@ -77,14 +77,22 @@ impl Runtimes {
         self.context.store().read(move |tx| tx.registration(id).map_err(Error::from)).await
     }
 
+    /// Whether this caller may register with what it says. Asked before the URLs of a card are judged: that looks their names
+    /// up, which is itself a way to tell somebody something (sec/S28).
+    pub async fn check_registration(&self, who: &Identity, register: &Register) -> Result<(), Error> {
+        let id = joining(who)?;
+        let Some(card) = &register.agent_card else { return Ok(()) };
+        check_card(Some(card))?;
+        let row = self.context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        check_may_have_card(&row, Some(card))
+    }
+
     /// Takes in the runtime of the workspace that the caller's join token was made for. The token is used up, the
     /// credential of an earlier boot ends, and the new one is handed out, in one transaction.
     #[tracing::instrument(name = "fleet.runtimes.register", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
     pub async fn register(&self, who: &Identity, mut register: Register) -> Result<Registered, Error> {
-        let (TokenKind::Join, Some(id)) = (who.token.kind, who.token.workspace_id) else {
-            let detail = "a runtime registers with a join token";
-            return Err(Error::with_detail(ErrorCode::Forbidden, detail));
-        };
+        let id = joining(who)?;
         check_card(register.agent_card.as_ref())?;
         self.mask_report(who, id, &mut register.report).await;
         let (inputs, actor) = (self.context.inputs(&Principal::workspace(id), self.config), Actor::of(who));
@@ -95,11 +103,13 @@ impl Runtimes {
             .context
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
+                check_may_have_card(&row, register.agent_card.as_ref())?;
                 if !tx.use_up_token(join_id, inputs.now)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
                 }
                 tx.revoke_tokens_of(id, TokenKind::Runner, inputs.now)?;
                 tx.insert_token(&row_token)?;
+                tx.note_made_with(join_id, MadeWithToken::Token(row_token.id))?;
                 let boots = tx.registration(id)?.map_or(0, |known| known.boots) + 1;
                 let version = register
                     .version
@@ -298,6 +308,26 @@ fn hear(
         row.version = tx.update_workspace(&row, row.version)?;
     }
     Ok(Heard { workspace: row, vitals, liveness_ms: expectations.liveness_ms, doubt })
+}
+
+/// The workspace that this caller may register a runtime for.
+fn joining(who: &Identity) -> Result<WorkspaceId, Error> {
+    match (who.token.kind, who.token.workspace_id) {
+        (TokenKind::Join, Some(id)) => Ok(id),
+        _ => {
+            let detail = "a runtime registers with a join token";
+            Err(Error::with_detail(ErrorCode::Forbidden, detail))
+        }
+    }
+}
+
+fn check_may_have_card(row: &Workspace, card: Option<&serde_json::Value>) -> Result<(), Error> {
+    if card.is_none() || residents::may_have_card(&row.spec) {
+        return Ok(());
+    }
+    let detail =
+        "agent_card: Warren runs this agent itself and reaches it through its runner; leave the card out";
+    Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
 }
 
 fn check_card(card: Option<&serde_json::Value>) -> Result<(), Error> {

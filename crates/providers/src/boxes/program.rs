@@ -32,6 +32,16 @@ impl Program {
             Self::Runner => "warren-runner",
         }
     }
+
+    /// Who may do what with its file. The runner has the user of the programs in its box, and holds what they must not
+    /// have: its file can be executed and not read, for then the kernel keeps its memory and its descriptors from its own
+    /// user from the first instruction on. One that asked for that itself would be open until it has asked.
+    pub(crate) const fn mode(self) -> u32 {
+        match self {
+            Self::Init => 0o555,
+            Self::Runner => 0o111,
+        }
+    }
 }
 
 /// Tells these programs from those of another version. It guards against mix-ups, not against anybody.
@@ -43,20 +53,24 @@ pub(crate) fn mark() -> String {
     format!("{hash:016x}")
 }
 
-/// Writes a program to `folder` unless it is there already, and tells where. Readable and executable by all, writable
-/// by nobody; a version that differs is replaced, which running boxes do not notice. Not forced to disk: half a file after
+/// Writes a program to `folder` unless it is there already, and tells where. Executable by all, writable by
+/// nobody; a version that differs is replaced, which running boxes do not notice. Not forced to disk: half a file after
 /// a power cut differs, and is replaced too.
 pub(crate) fn install(program: Program, folder: &Path) -> io::Result<PathBuf> {
     let (name, contents) = (program.file_name(), program.contents());
     let path = folder.join(name);
-    if std::fs::read(&path).is_ok_and(|there| there == contents) {
+    // Where Warren is not root it cannot read what nobody can, and writes it anew.
+    let has_mode = |facts: std::fs::Metadata| facts.permissions().mode() & 0o777 == program.mode();
+    if std::fs::metadata(&path).is_ok_and(has_mode)
+        && std::fs::read(&path).is_ok_and(|there| there == contents)
+    {
         return Ok(path);
     }
     let staged = folder.join(format!("{name}.{}", std::process::id()));
     let mut file =
         std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(&staged)?;
     file.write_all(contents)?;
-    file.set_permissions(std::fs::Permissions::from_mode(0o555))?;
+    file.set_permissions(std::fs::Permissions::from_mode(program.mode()))?;
     // Closed for writing before anybody executes it.
     drop(file);
     std::fs::rename(&staged, &path)?;
@@ -80,6 +94,17 @@ mod tests {
         install(Program::Init, folder.path()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), Program::Init.contents());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing staged is left");
+    }
+
+    // sec/S12: what an earlier version put there could be read
+    #[test]
+    fn the_runner_is_a_file_that_is_executed_and_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("warren-runner");
+        std::fs::write(&path, Program::Runner.contents()).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o555)).unwrap();
+        assert_eq!(install(Program::Runner, folder.path()).unwrap(), path);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o111);
     }
 
     // W77, F18: an image may have nothing in it, not even a loader.

@@ -18,7 +18,6 @@ use crate::boxes::program::{self, Program};
 
 /// Also a sign that they were given away: a new volume has another.
 const FILES_MODE: u32 = 0o700;
-const PROGRAM_MODE: u32 = 0o555;
 const ROOT: Owner = Owner { uid: 0, gid: 0 };
 
 impl Plan<'_> {
@@ -50,11 +49,11 @@ impl Plan<'_> {
             let contents = program.contents();
             let found = daemon.look_at(container, path).await.map_err(step)?;
             let is_there = found.is_some_and(|facts| {
-                facts.bytes == contents.len() as u64 && facts.permissions == PROGRAM_MODE
+                facts.bytes == contents.len() as u64 && facts.permissions == program.mode()
             });
             if !is_there {
                 let contents = Some(contents);
-                entries.push(Entry { name: relative(path), mode: PROGRAM_MODE, owner: ROOT, contents });
+                entries.push(Entry { name: relative(path), mode: program.mode(), owner: ROOT, contents });
             }
         }
         if !has_owner {

@@ -32,6 +32,12 @@ pub fn is_run_by_warren(spec: &WorkspaceSpec) -> bool {
     spec.runtime == Runtime::Resident && !spec.agent.command.is_empty()
 }
 
+/// Whether the agent may say where it is called. One that Warren runs is reached through its runner alone: a card from its
+/// box would have Warren call whatever address a program in there wrote into it.
+pub fn may_have_card(spec: &WorkspaceSpec) -> bool {
+    !is_run_by_warren(spec)
+}
+
 /// Whether what the spec says of its program can be.
 pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.agent.command.is_empty() {
@@ -105,7 +111,8 @@ mod tests {
         assert_eq!(check(&spec(Runtime::Resident, ProviderConfig::Docker(docker), &all)), Ok(()));
         let silent = WorkspaceSpec { agent: AgentSpec::default(), ..spec(Runtime::Resident, memory, &all) };
         assert_eq!(check(&silent), Ok(()), "one that somebody else starts may be anywhere");
-        assert!(!is_run_by_warren(&silent));
+        assert!(!is_run_by_warren(&silent) && may_have_card(&silent));
+        assert!(!may_have_card(&spec(Runtime::Resident, sandbox(), &all)));
     }
 
     proptest! {

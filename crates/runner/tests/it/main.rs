@@ -4,6 +4,7 @@
 
 mod fake_api;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
@@ -16,19 +17,23 @@ use crate::fake_api::{FakeApi, FakeState};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Home {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     settings: Settings,
 }
 
 fn home(script: &str) -> Home {
     let folder = tempfile::tempdir().unwrap();
-    let credentials = Credentials {
-        join_token: folder.path().join("join-token"),
-        credential: folder.path().join("credential"),
-    };
-    place(&credentials.join_token, b"join").unwrap();
+    let (join_token, credential) = (folder.path().join("join-token"), folder.path().join("credential"));
+    place(&join_token, b"join").unwrap();
     let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
-    Home { settings: Settings { command, credentials, wedge_signs: Vec::new() }, _folder: folder }
+    let credentials = Credentials::Files { join_token, credential };
+    Home { settings: Settings { command, credentials, wedge_signs: Vec::new() }, folder }
+}
+
+impl Home {
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
 }
 
 /// Works until the API has seen enough.
@@ -64,8 +69,8 @@ async fn a_message_is_given_to_the_program_and_its_output_is_the_answer() {
 async fn the_join_token_is_used_once_and_the_credential_is_kept_for_the_next_start() {
     let (fake, home) = (FakeApi::new(), home("true"));
     assert!(until(&fake, &home, |desk| desk.heartbeats.len() > 2).await.is_none());
-    assert!(!home.settings.credentials.join_token.exists());
-    assert_eq!(std::fs::read_to_string(&home.settings.credentials.credential).unwrap(), "credential-1");
+    assert!(!home.file("join-token").exists());
+    assert_eq!(std::fs::read_to_string(home.file("credential")).unwrap(), "credential-1");
     let before = fake.desk().heartbeats.len();
     assert!(until(&fake, &home, |desk| desk.heartbeats.len() > before + 1).await.is_none());
     assert_eq!(fake.desk().registrations, 1, "the second start had the credential");
@@ -75,20 +80,34 @@ async fn the_join_token_is_used_once_and_the_credential_is_kept_for_the_next_sta
 #[tokio::test]
 async fn without_any_credential_nothing_is_tried() {
     let (fake, home) = (FakeApi::new(), home("true"));
-    std::fs::remove_file(&home.settings.credentials.join_token).unwrap();
+    std::fs::remove_file(home.file("join-token")).unwrap();
     assert!(matches!(until(&fake, &home, |_| false).await, Some(Error::NoCredential { .. })));
+}
+
+// F18, sec/S12: in a box, whoever reads its files is the same user
+#[tokio::test]
+async fn a_token_that_was_handed_over_is_written_nowhere() {
+    let (fake, mut home) = (FakeApi::new(), home("true"));
+    std::fs::remove_file(home.file("join-token")).unwrap();
+    home.settings.credentials = Credentials::InMemory { join_token: "join".to_owned() };
+    assert!(!format!("{:?}", home.settings).contains("\"join\""), "nor does it show");
+    assert!(until(&fake, &home, |desk| desk.heartbeats.len() > 2).await.is_none());
+    assert_eq!(fake.desk().registrations, 1);
+    assert_eq!(std::fs::read_dir(home.folder.path()).unwrap().count(), 0);
+    home.settings.credentials = Credentials::InMemory { join_token: String::new() };
+    assert!(matches!(until(&fake, &home, |_| false).await, Some(Error::NoJoinToken)));
 }
 
 // F18: a 401 makes it read the credential again and retry once
 #[tokio::test]
 async fn a_credential_that_changes_under_way_costs_one_repeated_call_and_no_failure() {
     let (fake, home) = (FakeApi::new(), home("cat"));
-    let files = home.settings.credentials.clone();
+    let credential = home.file("credential");
     let rotated = std::cell::Cell::new(false);
     let rotate = |desk: &FakeState| {
         if !rotated.get() && desk.heartbeats.len() > 1 {
             rotated.set(true);
-            place(&files.credential, b"credential-2").unwrap();
+            place(&credential, b"credential-2").unwrap();
             fake.accept_only("credential-2");
             fake.queue("after");
         }

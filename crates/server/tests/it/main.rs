@@ -15,6 +15,7 @@ mod exchange;
 mod files;
 mod fleet;
 mod heartbeats;
+mod hostile_runners;
 mod identity;
 mod image_watcher;
 mod images;

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use warren_doors::{Environment, OsEntropy, SystemClock};
 use warren_fleet::Config as FleetConfig;
-use warren_model::{Status, WorkspaceId};
+use warren_model::{Status, Token, TokenId, TokenKind, WorkspaceId};
 use warren_providers::{DockerProvider, DockerSettings, SandboxProvider, SandboxSettings};
+use warren_store::TokenQuery;
 use warren_testkit::{Faults, Warren};
 use warren_workspace::Provider;
 
@@ -96,7 +97,7 @@ async fn in_box(warren: &Warren, id: WorkspaceId, script: &str) -> String {
     ran["stdout"].as_str().unwrap().trim().to_owned()
 }
 
-async fn registrations(warren: &Warren, id: WorkspaceId) -> usize {
+pub(crate) async fn registrations(warren: &Warren, id: WorkspaceId) -> usize {
     let all = events(warren, Some(id)).await;
     all.iter().filter(|event| event["kind"] == "workspace.runtime.registered").count()
 }
@@ -172,18 +173,31 @@ async fn a_wedge_is_set_by_its_first_sign_and_lasts_until_a_reply_with_content()
     assert_eq!(show(warren, id).await["vitals"]["runtime_state"], "");
 }
 
+/// The credentials of its runner that are good, by their ids.
+async fn credentials(warren: &Warren, id: WorkspaceId) -> Vec<TokenId> {
+    let query = TokenQuery { org_id: None, owner: None, includes_ended: false, after: None, limit: 1_000 };
+    let all = warren.store.read(move |tx| tx.tokens(&query)).await.unwrap().rows;
+    let of_it = |token: &Token| token.kind == TokenKind::Runner && token.workspace_id == Some(id);
+    all.into_iter().filter(of_it).filter(|token| token.revoked_at.is_none()).map(|token| token.id).collect()
+}
+
 // F18
 #[tokio::test]
-async fn a_rotated_credential_is_read_again_and_the_runner_goes_on() {
-    let house = house().await;
+async fn a_runner_whose_credential_was_ended_is_started_again_with_one_of_its_own() {
+    let mut config = FleetConfig::default();
+    // It asks three times in that, and so learns of it.
+    config.expectations.liveness_ms = 9_000;
+    let house = house_with(config).await;
     let warren = &house.warren;
     let id = resident(warren).await;
     let first = in_box(warren, id, "runner").await;
-    let fresh = register(warren, id).await;
-    in_box(warren, id, &format!("umask 077; echo {fresh} > /tmp/.warren/credential")).await;
+    let ours = register(warren, id).await;
+    eventually("it is started again", async || registrations(warren, id).await >= 3).await;
     assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
-    assert_eq!(in_box(warren, id, "runner").await, first, "the same process");
-    assert_eq!(registrations(warren, id).await, 2, "its own, and ours");
+    assert_ne!(in_box(warren, id, "runner").await, first, "another process");
+    assert_eq!(credentials(warren, id).await.len(), 1, "one run, one credential");
+    let beat = warren.call("POST", "/api/v1/registry/heartbeat").token(&ours).json(&json!({})).send().await;
+    assert_eq!(beat.status, 401, "{}", beat.text());
 }
 
 // F18, F16
@@ -192,12 +206,12 @@ async fn a_runner_that_is_killed_is_started_again_with_a_new_credential() {
     let house = house().await;
     let warren = &house.warren;
     let id = resident(warren).await;
-    let old = in_box(warren, id, "cat /tmp/.warren/credential").await;
+    let old = credentials(warren, id).await;
     in_box(warren, id, "kill -9 $(runner)").await;
     eventually("it registers again", async || registrations(warren, id).await == 2).await;
     assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
-    let beat = warren.call("POST", "/api/v1/registry/heartbeat").token(&old).json(&json!({})).send().await;
-    assert_eq!(beat.status, 401, "{}", beat.text());
+    let new = credentials(warren, id).await;
+    assert!((old.len(), new.len()) == (1, 1) && old != new, "one run, one credential: {old:?} {new:?}");
     assert_eq!(status(warren, id).await, "online");
 }
 
@@ -228,11 +242,11 @@ async fn a_restart_and_a_rest_end_the_runner_and_bring_a_new_one() {
     let house = house().await;
     let warren = &house.warren;
     let id = resident(warren).await;
-    let old = in_box(warren, id, "cat /tmp/.warren/credential").await;
+    let old = credentials(warren, id).await;
     assert_eq!(ask(warren, id, "restart").await.status, 200);
     eventually("it registers again", async || registrations(warren, id).await == 2).await;
     warren.wait_for_status(id, Status::Online).await;
-    assert_ne!(in_box(warren, id, "cat /tmp/.warren/credential").await, old);
+    assert_ne!(credentials(warren, id).await, old);
     assert_eq!(ask(warren, id, "pause").await.status, 200);
     warren.wait_for_status(id, Status::Paused).await;
     assert_eq!(ask(warren, id, "resume").await.status, 200);
@@ -261,52 +275,8 @@ async fn an_agent_has_its_secrets_and_neither_they_nor_its_tokens_are_seen_anywh
     assert_eq!(processes.json()["items"], json!([]), "nobody can listen to the runner");
     let told = serde_json::to_string(&events(warren, None).await).unwrap();
     assert!(!told.contains("wrn_join_") && !told.contains("wrn_runner_") && !told.contains(secret));
-    let files = in_box(warren, id, "ls -a /workspace; stat -c %a /tmp/.warren /tmp/.warren/credential").await;
-    assert_eq!(files, ".\n..\n700\n600", "nothing of it is among the workspace's files");
-    assert_eq!(
-        in_box(warren, id, "ls /tmp/.warren").await,
-        "credential",
-        "the join token is used up and gone"
-    );
-}
-
-// F18, sec/S11, sec/S12
-#[tokio::test]
-async fn out_of_a_box_without_network_only_its_own_workspace_speaks() {
-    let house = house().await;
-    let warren = &house.warren;
-    let id = resident(warren).await;
-    let network = say(warren, id, "network").await;
-    assert_eq!(answer_of(&network), "lo", "there is no network to speak through");
-    let other = warren.workspace(json!({ "kind": "memory" })).await;
-    let theirs = json!({ "kind": "workspace", "name": "theirs", "workspace_id": other.to_string() });
-    let theirs = warren.post("/api/v1/tokens", &theirs).await.json()["secret"].as_str().unwrap().to_owned();
-    // Programs in a box are one user with the runner: they can write where it writes.
-    let speak = async |token: &str, method: &str, path: &str, body: Value| {
-        let line = json!({ "id": 900, "method": method, "path": path, "token": token, "body": body });
-        in_box(warren, id, &format!("printf '%s\\n' '{line}' > /proc/$(runner)/fd/1")).await;
-    };
-    speak(&warren.token, "DELETE", &format!("/api/v1/workspaces/{other}"), Value::Null).await;
-    speak(
-        &theirs,
-        "POST",
-        &format!("/api/v1/workspaces/{other}/messages"),
-        json!({ "message": { "parts": [{ "text": "x" }] } }),
-    )
-    .await;
-    speak(&warren.token, "POST", "/api/v1/tokens", json!({ "kind": "admin", "name": "stolen" })).await;
-    // The control: its own credential is let through, and comes after the others on the same line.
-    let own = in_box(warren, id, "cat /tmp/.warren/credential").await;
-    let memory = format!("/api/v1/workspaces/{id}/memory/local/voice");
-    speak(&own, "PUT", &memory, json!({ "value": "heard" })).await;
-    // What the runner asks for next comes after all of this, and so does its answer.
-    assert_eq!(answer_of(&say(warren, id, "hello").await), "hello back");
-    assert_eq!(warren.get(&memory).await.json()["value"], "heard", "its own voice is heard");
-    assert_eq!(status(warren, other).await, "online");
-    let tokens = warren.get("/api/v1/tokens").await.text();
-    assert!(!tokens.contains("stolen"), "{tokens}");
-    let queue = warren.get(&format!("/api/v1/workspaces/{other}/queue")).await.json();
-    assert_eq!(queue["items"], json!([]));
+    let files = in_box(warren, id, "ls -a /workspace; find /tmp -mindepth 1").await;
+    assert_eq!(files, ".\n..", "nothing of it is among the files of the box");
 }
 
 // F4, F5: what is fetched takes nothing of the time to boot

@@ -1,4 +1,4 @@
-//! The security cases `sec/S01`–`sec/S28`, `sec/B01`–`sec/B14` and those of `sec/T` that need a box, on both providers that
+//! The security cases `sec/S01`–`sec/S28`, `sec/B01`–`sec/B15` and those of `sec/T` that need a box, on both providers that
 //! isolate.
 //!
 //! ```text
@@ -31,6 +31,7 @@ mod limits;
 mod neighbours;
 mod network;
 mod preconditions;
+mod runner;
 mod secrets;
 mod shell_tool;
 mod side_doors;
