@@ -197,6 +197,9 @@ pub struct ImportedNode {
     pub path: String,
     pub name: String,
     pub workspace_id: Option<String>,
+    /// What it was given beyond its own box; absent where it was not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
     pub problem: Option<Problem>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use warren_model::Ceilings;
 use warren_rules::lifecycle::sweeps::Retention;
 use warren_rules::lifecycle::vitals::Expectations;
 
@@ -12,6 +13,8 @@ pub struct Config {
     /// A time for provisioning that holds for all (F5).
     pub provision_timeout_ms: Option<i64>,
     pub retention: Retention,
+    /// How much those who are no operators may give a workspace.
+    pub ceilings: Ceilings,
     /// How long the caller of a removal waits to hear how it went. What is not done by then goes on (F8).
     pub removal_patience: Duration,
     /// Whether images are looked at without anybody's asking (F52).
@@ -26,6 +29,7 @@ impl Default for Config {
             expectations: Expectations::default(),
             provision_timeout_ms: None,
             retention: Retention::default(),
+            ceilings: Ceilings::default(),
             removal_patience: Duration::from_secs(10),
             watches_images: false,
             sweeps_unasked: true,

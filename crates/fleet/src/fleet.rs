@@ -165,7 +165,7 @@ impl Fleet {
             positions: Positions::new(context.clone(), access.clone()),
             runtimes: Runtimes::new(context.clone(), config, redactors.clone()),
             secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
-            templates: Templates::new(context.clone()),
+            templates: Templates::new(context.clone(), config),
             event_log: EventLog::new(context.clone()),
             throttle: Throttle::new(context.clone()),
             tool_refusals: ToolRefusals::new(context.clone()),

@@ -12,7 +12,7 @@ use warren_rules::lifecycle::templates as template_rules;
 use warren_rules::lifecycle::templates::Library;
 
 use super::cursors::all_pages;
-use super::workspace::age;
+use super::workspace::{age, note_tier};
 use crate::arguments::{ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -96,6 +96,9 @@ pub(super) fn tell_report(context: &Context, report: &ImportReport) -> Outcome<E
         };
         let rows: Vec<_> = report.nodes.iter().map(row).collect();
         context.output.table(&["workspace", "id", "problem"], &rows)?;
+        for node in &report.nodes {
+            node.tier.iter().for_each(|tier| note_tier(context, &node.path, *tier));
+        }
         if report.failed > 0 {
             context.output.note(&format!("{} of {} could not be made.", report.failed, report.nodes.len()));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
 use warren_api::{
-    Capability, CreateWorkspace, RemovedWorkspace, Runtime, Status, Workspace, WorkspaceHealth,
+    Capability, CreateWorkspace, RemovedWorkspace, Runtime, Status, Tier, Workspace, WorkspaceHealth,
 };
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
@@ -49,10 +49,23 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
     } else {
         context.output.line(&workspace.id)?;
     }
+    if request.template.is_some() {
+        note_tier(context, &workspace.name, workspace.tier);
+    }
     if workspace.status == Status::Failed {
         return Err(failed_to_open(&workspace).into());
     }
     Ok(Exit::OK)
+}
+
+/// Says so where a template gave a workspace more than its own box: whoever made it named the template alone.
+pub(super) fn note_tier(context: &Context, name: &str, tier: Tier) {
+    let given = match tier {
+        Tier::Basic => return,
+        Tier::Extended => "folders or variables of the host are passed into its box",
+        Tier::Privileged => "its box is relaxed, or it has none",
+    };
+    context.output.note(&format!("By its template {name} is of the tier `{}`: {given}.", word(tier)));
 }
 
 fn runtime(name: Option<&str>) -> Outcome<Option<Runtime>> {

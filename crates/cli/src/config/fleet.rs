@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use warren_fleet::Expectations;
 use warren_fleet::{Config as FleetConfig, Retention};
+use warren_model::Ceilings;
 
 /// What is expected of workspaces and their runtimes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,12 +23,14 @@ pub struct FleetSection {
     pub keep_events_days: u32,
     /// Days that tokens are kept after they ended. 0: for ever.
     pub keep_ended_tokens_days: u32,
+    /// How much those who are no operators may give a workspace.
+    pub ceilings: Ceilings,
 }
 
 impl Default for FleetSection {
     fn default() -> Self {
         let seconds = |ms: i64| u32::try_from(ms / 1_000).unwrap_or(u32::MAX);
-        let FleetConfig { expectations, retention, .. } = FleetConfig::default();
+        let FleetConfig { expectations, retention, ceilings, .. } = FleetConfig::default();
         Self {
             liveness_seconds: seconds(expectations.liveness_ms),
             idle_timeout_seconds: seconds(expectations.idle_timeout_ms),
@@ -35,6 +38,7 @@ impl Default for FleetSection {
             watch_images: FleetConfig::default().watches_images,
             keep_events_days: retention.events_days.unwrap_or(0),
             keep_ended_tokens_days: retention.ended_tokens_days.unwrap_or(0),
+            ceilings,
         }
     }
 }
@@ -53,6 +57,7 @@ impl FleetSection {
                 events_days: Some(self.keep_events_days).filter(|days| *days > 0),
                 ended_tokens_days: Some(self.keep_ended_tokens_days).filter(|days| *days > 0),
             },
+            ceilings: self.ceilings,
             ..FleetConfig::default()
         }
     }

@@ -71,9 +71,16 @@ fn key_sources(config: &Config) -> Vec<Complaint> {
 /// A limit of nothing would refuse everything; nobody means that.
 fn zero_limits(config: &Config) -> Vec<Complaint> {
     let tree = serde_json::to_value(config).expect("the tree is JSON");
-    let sections = ["limits", "registry"].into_iter();
-    let fields = sections.flat_map(|section| {
-        let fields = tree[section].as_object().into_iter().flatten();
+    let sections = [
+        "limits",
+        "registry",
+        "fleet.ceilings.basic",
+        "fleet.ceilings.extended",
+        "fleet.ceilings.privileged",
+    ];
+    let fields = sections.into_iter().flat_map(|section| {
+        let table = tree.pointer(&format!("/{}", section.replace('.', "/")));
+        let fields = table.and_then(serde_json::Value::as_object).into_iter().flatten();
         fields.map(move |(name, value)| (format!("{section}.{name}"), value))
     });
     fields

@@ -11,10 +11,17 @@ pub use positions::Positions;
 use std::collections::BTreeSet;
 
 use warren_model::event::{TemplateRemoved, TemplateStored};
-use warren_model::{Blueprint, ErrorCode, EventData, NewEvent, OrgId, Template, TemplateName};
+use warren_model::{
+    AuditAction, AuditDetails, AuditTargetKind, Blueprint, Ceilings, ErrorCode, EventData, NewEvent, OrgId,
+    Template, TemplateName, Tier,
+};
+use warren_rules::boxes::ceilings;
+use warren_rules::lifecycle::template_tiers::{self, AllTemplates, TemplateFacts};
 use warren_rules::lifecycle::templates::{self, Entry, Library, MAX_TEMPLATES, Problem};
-use warren_service::{Action, Context, Error, Identity, TxInputs};
+use warren_service::{Action, Actor, Context, Error, Identity, TxInputs};
 use warren_store::{Page, ReadTx};
+
+use crate::Config;
 
 /// Templates in one page of a list: each may be a megabyte, and a list reads them whole.
 pub const MAX_TEMPLATE_PAGE: u32 = 50;
@@ -41,11 +48,12 @@ pub struct StoredTemplate {
 #[derive(Debug, Clone)]
 pub struct Templates {
     context: Context,
+    config: Config,
 }
 
 impl Templates {
-    pub(crate) fn new(context: Context) -> Self {
-        Self { context }
+    pub(crate) fn new(context: Context, config: Config) -> Self {
+        Self { context, config }
     }
 
     #[tracing::instrument(name = "fleet.templates.get", skip_all)]
@@ -75,11 +83,31 @@ impl Templates {
         Ok(self.context.listed(page))
     }
 
+    /// Whether this caller may write this template: what leads above the tier `basic`, or beyond its ceilings, is
+    /// operators' (F9).
+    async fn check_tiers(
+        &self,
+        who: &Identity,
+        name: &TemplateName,
+        written: Option<&Blueprint>,
+    ) -> Result<(), Error> {
+        if who.is_operator() {
+            return Ok(());
+        }
+        written.map_or(Ok(()), |written| check_ceilings(written, &self.config.ceilings))?;
+        let org_id = who.token.org_id;
+        let all = self.context.store().read(move |tx| tier_facts(tx, org_id)).await?;
+        template_tiers::check_write(name, written, &all)
+            .map_err(|refusal| Error::with_detail(ErrorCode::Forbidden, refusal.sentence()))
+    }
+
     /// Stores a template, in place of what has its name. The same content again changes nothing.
     #[tracing::instrument(name = "fleet.templates.put", skip_all)]
     pub async fn put(&self, who: &Identity, put: PutTemplate) -> Result<StoredTemplate, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
+        self.check_tiers(who, &put.name, Some(&put.blueprint)).await?;
         let (org_id, inputs) = (who.token.org_id, self.context.inputs(&who.principal, ()));
+        let actor = Actor::of(who);
         let max = u64::from(self.context.limits().max_templates_per_org);
         self.context
             .write_with_retries(put.expected_hash.is_none(), move |tx| {
@@ -111,7 +139,11 @@ impl Templates {
                     None => tx.insert_template(&template)?,
                 }
                 let data = TemplateStored { name: template.name.clone(), hash: template.hash.clone() };
-                tx.append_event(&template_event(&template, data, &inputs))?;
+                let event = template_event(&template, data, &inputs);
+                tx.append_event(&event)?;
+                let (action, kind) = (AuditAction::TemplateStored, AuditTargetKind::Template);
+                let details = AuditDetails::Event(event.data);
+                tx.append_audit(&actor.did(inputs.now, action, kind, template.name.as_str(), &details))?;
                 Ok(StoredTemplate { template, is_new: stored.is_none() })
             })
             .await
@@ -121,8 +153,10 @@ impl Templates {
     #[tracing::instrument(name = "fleet.templates.remove", skip_all)]
     pub async fn remove(&self, who: &Identity, name: &TemplateName) -> Result<(), Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
+        self.check_tiers(who, name, None).await?;
         let (org_id, name, inputs) =
             (who.token.org_id, name.clone(), self.context.inputs(&who.principal, ()));
+        let actor = Actor::of(who);
         self.context
             .store()
             .write(move |tx| {
@@ -130,7 +164,11 @@ impl Templates {
                     tx.template(org_id, &name)?.ok_or_else(|| Error::new(ErrorCode::TemplateNotFound))?;
                 tx.delete_template(org_id, &name)?;
                 let data = TemplateRemoved { name: stored.name.clone(), hash: stored.hash.clone() };
-                tx.append_event(&template_event(&stored, data, &inputs))?;
+                let event = template_event(&stored, data, &inputs);
+                tx.append_event(&event)?;
+                let (action, kind) = (AuditAction::TemplateRemoved, AuditTargetKind::Template);
+                let details = AuditDetails::Event(event.data);
+                tx.append_audit(&actor.did(inputs.now, action, kind, stored.name.as_str(), &details))?;
                 Ok(())
             })
             .await
@@ -155,6 +193,28 @@ pub(crate) fn load(tx: &mut dyn ReadTx, org_id: OrgId, roots: &[Blueprint]) -> R
         }
     }
     Ok(library)
+}
+
+/// An operator who makes a workspace from a template is not held to the ceilings: its writer is.
+fn check_ceilings(blueprint: &Blueprint, ceilings: &Ceilings) -> Result<(), Error> {
+    if let Some(provider) = &blueprint.provider {
+        ceilings::check(provider, Tier::Basic, ceilings, false)
+            .map_err(|refusal| Error::with_detail(ErrorCode::Forbidden, refusal.sentence()))?;
+    }
+    blueprint.children.iter().try_for_each(|child| check_ceilings(child, ceilings))
+}
+
+/// What every template of an org has to do with tiers.
+fn tier_facts(tx: &mut dyn ReadTx, org_id: OrgId) -> Result<AllTemplates, Error> {
+    let (mut all, mut after) = (AllTemplates::new(), None);
+    loop {
+        let page = tx.templates(org_id, after.as_ref(), MAX_TEMPLATE_PAGE)?;
+        all.extend(page.rows.into_iter().map(|row| (row.name, TemplateFacts::of(&row.blueprint))));
+        after = page.next;
+        if after.is_none() {
+            return Ok(all);
+        }
+    }
 }
 
 fn check_hash(stored: Option<&Template>, expected: Option<&str>) -> Result<(), Error> {

@@ -1,8 +1,10 @@
 //! Schedules that workspaces are made with (F50). What becomes of them afterwards is the exchange's business.
 
-use warren_model::{ErrorCode, Limits, OrgId, Principal, ScheduleSpec, Timestamp, Workspace, WorkspaceId};
+use warren_model::{
+    ErrorCode, Limits, MadeWithToken, OrgId, Principal, ScheduleSpec, Timestamp, Workspace, WorkspaceId,
+};
 use warren_rules::messages::schedules::{self, Making, NewSchedule, template_schedule_id};
-use warren_service::Error;
+use warren_service::{Actor, Error};
 use warren_store::WriteTx;
 
 /// Whether all of them can be made.
@@ -33,6 +35,7 @@ pub(crate) fn insert(
     tx: &mut dyn WriteTx,
     row: &Workspace,
     by: &Principal,
+    actor: &Actor,
     max_per_org: u64,
 ) -> Result<(), Error> {
     let specs = &row.spec.agent.schedules;
@@ -51,6 +54,7 @@ pub(crate) fn insert(
         };
         let schedule = schedules::draft(NewSchedule::of_spec(spec), making)?;
         tx.insert_schedule(&schedule)?;
+        actor.note_made(tx, MadeWithToken::Schedule(schedule.id))?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use warren_model::{
     WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
-use warren_rules::boxes::tier;
+use warren_rules::boxes::{ceilings, tier};
 use warren_rules::lifecycle::{self, hosted, residents};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
@@ -145,6 +145,8 @@ impl Workspaces {
             };
             Error::with_detail(code, refusal.sentence())
         })?;
+        ceilings::check(&request.provider, tier, &self.config.ceilings, who.is_operator())
+            .map_err(|refusal| Error::with_detail(ErrorCode::Forbidden, refusal.sentence()))?;
         let now = self.context.now();
         let mut workspace = Workspace {
             id: self.context.entropy().id(now),
@@ -199,7 +201,7 @@ pub(crate) fn insert_drafted(
     max_schedules: u64,
 ) -> Result<(), Error> {
     tx.insert_workspace(row)?;
-    initial_schedules::insert(tx, row, by, max_schedules)?;
+    initial_schedules::insert(tx, row, by, actor, max_schedules)?;
     let now = row.created_at;
     let data = WorkspaceCreated {
         name: row.name.as_str().to_owned(),

@@ -352,3 +352,54 @@ async fn a_position_is_each_principals_own() {
         assert_eq!(of(&bed.operator).await, None);
     }
 }
+
+// F9, F50, F35: the tier is judged by who makes a workspace, so that others must not choose what an operator makes
+#[tokio::test]
+async fn an_operators_privileged_template_is_changed_by_operators_only_and_all_writes_are_audited() {
+    for bed in Bed::on_each_store().await {
+        let templates = &bed.fleet.templates;
+        let user = bed.user(ScopeSet::all()).await;
+        let local = || json!({ "provider": { "kind": "local" } });
+        templates.put(&bed.operator, put("coder", local())).await.unwrap();
+        templates.put(&bed.operator, put("plain", memory("plain"))).await.unwrap();
+        templates
+            .put(&bed.operator, put("team", json!({ "template": "plain", "tier": "extended" })))
+            .await
+            .unwrap();
+        let coder = "coder".parse().unwrap();
+        for refused in [
+            templates.put(&user, put("coder", memory("coder"))).await.map(drop),
+            templates.put(&user, put("coder", local())).await.map(drop),
+            templates.put(&user, put("mine", local())).await.map(drop),
+            templates.put(&user, put("mine", json!({ "template": "coder" }))).await.map(drop),
+            templates.put(&user, put("plain", memory("plain"))).await.map(drop),
+            templates.remove(&user, &coder).await,
+        ] {
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Forbidden);
+            assert!(refused.detail.unwrap().contains("written by operators only"));
+        }
+        assert_eq!(templates.get(&user, &coder).await.unwrap().version, 1, "it is as it was");
+        // The control: one that gives nothing is anybody's to write.
+        templates.put(&user, put("mine", memory("mine"))).await.unwrap();
+        templates.remove(&user, &"mine".parse().unwrap()).await.unwrap();
+        templates.remove(&bed.operator, &coder).await.unwrap();
+        let entries = bed.audit().await;
+        let of_templates: Vec<_> = entries
+            .iter()
+            .filter(|entry| entry.action.starts_with("template."))
+            .map(|entry| {
+                (entry.action.as_str(), entry.target_id.as_str(), entry.token_id == Some(user.token.id))
+            })
+            .collect();
+        let expected = [
+            ("template.stored", "coder", false),
+            ("template.stored", "plain", false),
+            ("template.stored", "team", false),
+            ("template.stored", "mine", true),
+            ("template.removed", "mine", true),
+            ("template.removed", "coder", false),
+        ];
+        assert_eq!(of_templates, expected);
+    }
+}

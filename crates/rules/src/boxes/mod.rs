@@ -2,6 +2,7 @@
 //! registry that opens and closes boxes.
 
 pub mod capabilities;
+pub mod ceilings;
 pub mod command_policy;
 pub mod refusals;
 pub mod registry;

@@ -22,6 +22,7 @@ pub mod replicas;
 pub mod residents;
 pub mod startup;
 pub mod sweeps;
+pub mod template_tiers;
 pub mod templates;
 #[cfg(test)]
 mod tests;

@@ -274,11 +274,17 @@ fn tell(status: StatusCode, row: &model::Template) -> Response {
 pub(super) fn tell_report(report: warren_fleet::ImportReport, request: &CurrentRequest) -> Response {
     let status = if report.is_complete() { StatusCode::CREATED } else { StatusCode::MULTI_STATUS };
     let node = |node: warren_fleet::ImportedNode| {
-        let (workspace_id, problem) = match node.outcome {
-            Ok(row) => (Some(row.id.to_string()), None),
-            Err(error) => (None, Some(Failure::from(error).to_problem(&request.0))),
-        };
-        ImportedNode { path: node.path, name: node.name.to_string(), workspace_id, problem }
+        let (path, name) = (node.path, node.name.to_string());
+        match node.outcome {
+            Ok(row) => {
+                let (workspace_id, tier) = (Some(row.id.to_string()), Some(convert::tier(row.spec.tier)));
+                ImportedNode { path, name, workspace_id, tier, problem: None }
+            }
+            Err(error) => {
+                let problem = Some(Failure::from(error).to_problem(&request.0));
+                ImportedNode { path, name, workspace_id: None, tier: None, problem }
+            }
+        }
     };
     let nodes: Vec<_> = report.nodes.into_iter().map(node).collect();
     let count = |is_made: bool| {

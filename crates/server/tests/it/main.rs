@@ -9,6 +9,7 @@ mod approvals;
 mod audit;
 mod bad_input;
 mod bundles;
+mod ceilings;
 mod commands;
 mod events;
 mod exchange;
