@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +87,35 @@ pub struct CreatedToken {
     /// Shown once, stored nowhere.
     pub secret: String,
     pub token: Token,
+}
+
+/// Something that was made with a token and is still active.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MadeWithToken {
+    /// `token`, `schedule`, `webhook` or `channel`.
+    pub kind: String,
+    pub id: String,
+    pub name: String,
+    pub workspace_id: Option<String>,
+}
+
+/// What was made with a token and is still active, by itself or with tokens that were made with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MadeWithTokenList {
+    /// How many there are of each kind.
+    pub counts: BTreeMap<String, u64>,
+    /// The first thousand of them.
+    pub items: Vec<MadeWithToken>,
+}
+
+/// A token that is revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RevokedToken {
+    pub id: String,
+    /// Whether what was made with it was ended with it: tokens are revoked, schedules paused, webhooks stopped, channels
+    /// removed.
+    pub ended: bool,
+    pub made: MadeWithTokenList,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

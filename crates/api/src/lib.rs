@@ -56,8 +56,8 @@ pub use exchange::{
 };
 pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
 pub use identity::{
-    CreateToken, CreatedToken, MintableKind, Principal, PrincipalKind, SignIn, SignInLink, Token, TokenKind,
-    TokenPage, UseSignInLink,
+    CreateToken, CreatedToken, MadeWithToken, MadeWithTokenList, MintableKind, Principal, PrincipalKind,
+    RevokedToken, SignIn, SignInLink, Token, TokenKind, TokenPage, UseSignInLink,
 };
 pub use info::{
     Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,

@@ -61,7 +61,7 @@ pub use templates::{
     Bundles, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions, PutTemplate,
     StoredTemplate, Templates,
 };
-pub use tokens::{MintToken, Minted, Throttle, Tokens, TooFast};
+pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, count_kinds};
 pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
 pub use warren_rules::lifecycle::sweeps::Retention;

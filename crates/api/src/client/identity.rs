@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Client, Error};
-use crate::{CreateToken, CreatedToken, SignIn, SignInLink, TokenPage};
+use crate::{CreateToken, CreatedToken, MadeWithTokenList, RevokedToken, SignIn, SignInLink, TokenPage};
 
 impl Client {
     pub async fn create_token(&self, token: &CreateToken) -> Result<CreatedToken, Error> {
@@ -19,8 +19,15 @@ impl Client {
         self.answer(request).await
     }
 
-    pub async fn revoke_token(&self, id: &str) -> Result<(), Error> {
-        self.no_answer(self.request(Method::DELETE, &["tokens", id])).await
+    /// What was made with a token and is still active.
+    pub async fn made_with_token(&self, id: &str) -> Result<MadeWithTokenList, Error> {
+        self.answer(self.request(Method::GET, &["tokens", id, "made"])).await
+    }
+
+    /// Ends a token, and what was made with it unless it is kept.
+    pub async fn revoke_token(&self, id: &str, keeps_made: bool) -> Result<RevokedToken, Error> {
+        let request = self.request(Method::DELETE, &["tokens", id]);
+        self.answer(request.query(&[("keep", keeps_made)])).await
     }
 
     /// Who this client speaks as.

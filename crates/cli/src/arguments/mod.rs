@@ -246,8 +246,16 @@ pub(crate) enum TokenCommand {
     },
     /// List tokens
     Ls,
-    /// End a token at once
+    /// End a token at once, and what was made with it: tokens, schedules, webhooks, channels
     Revoke {
+        /// As `warren token ls` shows it
+        id: String,
+        /// Leave what was made with it as it is
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Show what was made with a token and would end with it
+    Made {
         /// As `warren token ls` shows it
         id: String,
     },

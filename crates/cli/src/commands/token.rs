@@ -1,7 +1,9 @@
 //! `warren token`: who may speak to the server.
 
+use std::collections::BTreeMap;
+
 use warren_api::client::Client;
-use warren_api::{CreateToken, Token};
+use warren_api::{CreateToken, MadeWithTokenList, Token};
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::Timestamp;
 
@@ -30,13 +32,60 @@ pub(crate) async fn run(context: &Context, command: TokenCommand) -> Outcome<Exi
             create(context, &client, &request).await?;
         }
         TokenCommand::Ls => list(context, &client).await?,
-        TokenCommand::Revoke { id } => {
-            client.revoke_token(&id).await?;
-            context.output.note("The token is revoked.");
-        }
+        TokenCommand::Revoke { id, keep } => revoke(context, &client, &id, keep).await?,
+        TokenCommand::Made { id } => made(context, &client, &id).await?,
         TokenCommand::Link => link(context, &client).await?,
     }
     Ok(Exit::OK)
+}
+
+async fn revoke(context: &Context, client: &Client, id: &str, keeps_made: bool) -> Outcome<()> {
+    let revoked = client.revoke_token(id, keeps_made).await?;
+    if context.output.is_json {
+        return context.output.json(&revoked);
+    }
+    context.output.note("The token is revoked.");
+    let Some(counted) = counted(&revoked.made.counts) else { return Ok(()) };
+    if revoked.ended {
+        context.output.note(&format!("Ended with it, since they were made with it: {counted}."));
+    } else {
+        context.output.note(&format!("Made with it, and left as they are: {counted}."));
+    }
+    made_table(context, &revoked.made)
+}
+
+async fn made(context: &Context, client: &Client, id: &str) -> Outcome<()> {
+    let made = client.made_with_token(id).await?;
+    if context.output.is_json {
+        return context.output.json(&made);
+    }
+    match counted(&made.counts) {
+        Some(counted) => context.output.note(&format!(
+            "{counted} were made with it, and end when it is revoked (unless with `--keep`)."
+        )),
+        None => context.output.note("Nothing that was made with it is active."),
+    }
+    made_table(context, &made)
+}
+
+fn made_table(context: &Context, made: &MadeWithTokenList) -> Outcome<()> {
+    if made.items.is_empty() {
+        return Ok(());
+    }
+    let row = |thing: &warren_api::MadeWithToken| {
+        let workspace = thing.workspace_id.clone().unwrap_or_else(|| "-".to_owned());
+        vec![thing.kind.clone(), thing.id.clone(), thing.name.clone(), workspace]
+    };
+    let rows: Vec<_> = made.items.iter().map(row).collect();
+    context.output.table(&["kind", "id", "name", "workspace"], &rows)
+}
+
+/// Such as `3 schedules, 1 webhook`; absent: nothing.
+fn counted(counts: &BTreeMap<String, u64>) -> Option<String> {
+    let one =
+        |(kind, count): (&String, &u64)| format!("{count} {kind}{}", if *count == 1 { "" } else { "s" });
+    let words: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).map(one).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 const fn wire_kind(kind: TokenKind) -> warren_api::MintableKind {

@@ -148,7 +148,7 @@ impl Writer {
             return Ok(());
         };
         token.is_revoked.on_its_way = Some(true);
-        client.revoke_token(&token.id).await?;
+        client.revoke_token(&token.id, false).await?;
         token.is_revoked.acknowledge();
         Ok(())
     }

@@ -8,9 +8,9 @@ pub use scheduler::{Rest, Scheduler};
 use warren_fleet::Fleet;
 use warren_model::event::ScheduleChanged;
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MissedPolicy, NewEvent, OverlapPolicy,
-    Principal, RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun, ScheduleRunId, Status,
-    Timestamp, Timing, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MadeWithToken, MissedPolicy, NewEvent,
+    OverlapPolicy, Principal, RunCause, RunState, Schedule, ScheduleChange, ScheduleId, ScheduleRun,
+    ScheduleRunId, Status, Timestamp, Timing, WorkspaceId,
 };
 use warren_rules::messages::schedules::{self as schedule_rules, Clockwork, FIRE_LEASE_MS, Making};
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -82,6 +82,7 @@ impl Schedules {
                     warren_store::Error::AlreadyExists => Error::new(ErrorCode::ScheduleExists),
                     other => other.into(),
                 })?;
+                changed.actor.note_made(tx, MadeWithToken::Schedule(row.id))?;
                 changed.tell(tx, &row, AuditAction::ScheduleCreated)
             })
             .await?;

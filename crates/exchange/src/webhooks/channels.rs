@@ -4,8 +4,8 @@
 use warren_fleet::Fleet;
 use warren_model::event::{ChannelCreated, ChannelRemoved};
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, Channel, ChannelId, ErrorCode, Network, Principal,
-    WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, Channel, ChannelId, ErrorCode, MadeWithToken, Network,
+    Principal, WorkspaceId,
 };
 use warren_rules::messages::webhooks::MAX_INCOMING_BYTES;
 use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
@@ -68,6 +68,7 @@ impl Channels {
                     return Err(Error::new(ErrorCode::WebhookLimit));
                 }
                 tx.insert_channel(&row)?;
+                actor.note_made(tx, MadeWithToken::Channel(row.id))?;
                 tx.insert_secret(&sealed)?;
                 let data = ChannelCreated { channel_id: row.id, name: row.name.clone() };
                 let event = event(row.org_id, Some(workspace_id), &row.created_by, now, data);

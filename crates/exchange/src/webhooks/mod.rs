@@ -20,9 +20,9 @@ use std::sync::Arc;
 use url::Url;
 use warren_model::event::{WebhookCreated, WebhookRemoved, WebhookResumed, WebhookStopped};
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, EventKind, Id, IdKind, Network,
-    NewEvent, OrgId, Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook, WebhookCall,
-    WebhookCallId, WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, EventKind, Id, IdKind, MadeWithToken,
+    Network, NewEvent, OrgId, Principal, SealedSecret, SecretName, SecretValue, Timestamp, Webhook,
+    WebhookCall, WebhookCallId, WebhookCallState, WebhookId, WebhookStopReason, WorkspaceId,
 };
 use warren_outbound::Connector;
 use warren_service::{Action, Actor, Context, Error, Identity, Sealer};
@@ -258,6 +258,7 @@ fn insert(
     webhook.since = tx.newest_event_seq()?;
     skip_what_nobody_is_owed(tx)?;
     tx.insert_webhook(&webhook)?;
+    actor.note_made(tx, MadeWithToken::Webhook(webhook.id))?;
     tx.insert_secret(sealed)?;
     let origin = Url::parse(&webhook.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let data = WebhookCreated { webhook_id: webhook.id, name: webhook.name.clone(), origin };

@@ -17,7 +17,10 @@ impl Sweeps {
         let (now, kept) = (self.parts.context.now(), self.parts.config.retention);
         let tables: [(Option<u32>, Prune); 2] = [
             (kept.events_days, |tx, before, limit| tx.prune_events(before, limit)),
-            (kept.ended_tokens_days, |tx, before, limit| tx.prune_tokens(before, limit)),
+            (kept.ended_tokens_days, |tx, before, limit| {
+                tx.prune_made_with(limit)?;
+                tx.prune_tokens(before, limit)
+            }),
         ];
         let lease = match self.leases.take(Sweep::Retention).await? {
             Ok(lease) => lease,

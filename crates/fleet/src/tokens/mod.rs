@@ -1,20 +1,24 @@
 //! Tokens: making, checking and revoking them (F30, F31). How a browser signs in is in `sign_in`.
 
+mod made_with;
 mod sign_in;
 mod throttle;
 
+pub use made_with::{Made, MadeThing, count_kinds};
 pub use throttle::{Throttle, TooFast};
 
 use warren_model::event::{TokenCreated, TokenRevoked};
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, NewAuditEntry, NewEvent, OrgId,
-    Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MadeWithToken, NewAuditEntry, NewEvent,
+    OrgId, Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId,
+    WorkspaceId,
 };
 use warren_rules::access::{self, MintRefusal, MintRequest};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, ReadTx, TokenQuery};
 
 use crate::access::WorkspaceAccess;
+use made_with::Ending;
 
 /// How long a join token waits for its runtime, unless told.
 const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
@@ -189,6 +193,7 @@ impl Tokens {
                     return Err(Error::new(ErrorCode::TokenLimit));
                 }
                 tx.insert_token(&row)?;
+                by.actor.note_made(tx, MadeWithToken::Token(row.id))?;
                 let data = TokenCreated { token_id: row.id, kind: row.kind, name: row.name.clone() };
                 tx.append_event(&token_event(&row, data, &by.principal, now))?;
                 tx.append_audit(&token_entry(&row, AuditAction::TokenCreated, &by.actor, now))?;
@@ -198,9 +203,10 @@ impl Tokens {
         Ok(Minted { token, secret })
     }
 
-    /// Revokes a token; doing it twice is fine. A `user` sees its own org's tokens only.
+    /// Revokes a token, and ends what acts in its name unless that is to stay; returns what there was of it. Doing it
+    /// twice is fine. A `user` sees its own org's tokens only.
     #[tracing::instrument(name = "fleet.tokens.revoke", skip_all, fields(token.id = %id))]
-    pub async fn revoke(&self, who: &Identity, id: TokenId) -> Result<(), Error> {
+    pub async fn revoke(&self, who: &Identity, id: TokenId, made: Made) -> Result<Vec<MadeThing>, Error> {
         who.may_in_own_org(Action::WriteTokens)?;
         let (visible_org, by, caller) = (who.visible_org(), who.principal.clone(), who.caller());
         let actor = Actor::of(who);
@@ -223,7 +229,12 @@ impl Tokens {
                     tx.append_event(&token_event(&token, revoked(&token), &by, now))?;
                     tx.append_audit(&token_entry(&token, AuditAction::TokenRevoked, &actor, now))?;
                 }
-                Ok(())
+                let things = made_with::active_things(tx, id, now)?;
+                if made == Made::Ends {
+                    let ending = Ending { by: &by, actor: &actor, now };
+                    things.iter().try_for_each(|thing| made_with::end(tx, thing, &ending))?;
+                }
+                Ok(things)
             })
             .await
     }

@@ -2,7 +2,7 @@
 
 use warren_model::event::SignedIn;
 use warren_model::{
-    AuditAction, ErrorCode, OrgId, Principal, ScopeSet, Token, TokenKind, TokenSecret, UserId,
+    AuditAction, ErrorCode, MadeWithToken, OrgId, Principal, ScopeSet, Token, TokenKind, TokenSecret, UserId,
 };
 use warren_rules::access;
 use warren_service::{Actor, Error, Identity};
@@ -50,6 +50,7 @@ impl Tokens {
                 if access::has_ended(&link, now) || !tx.use_up_token(link.id, now)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
                 }
+                let link_id = link.id;
                 let browser = Token {
                     id: browser_id,
                     kind: TokenKind::SignIn,
@@ -61,6 +62,7 @@ impl Tokens {
                     ..link
                 };
                 tx.insert_token(&browser)?;
+                tx.note_made_with(link_id, MadeWithToken::Token(browser.id))?;
                 let data = SignedIn { token_id: browser.id, kind: browser.kind, name: browser.name.clone() };
                 tx.append_event(&token_event(&browser, data, &browser.owner, now))?;
                 let identity = Identity { request_id: request_id.clone(), ..Identity::new(browser.clone()) };

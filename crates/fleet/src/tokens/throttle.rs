@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warren_model::Principal;
+use warren_model::{Principal, TokenId, TokenKind};
 use warren_rules::access::FailureWindow;
 use warren_rules::access::rate::{Bucket, RateLimit};
 use warren_service::{Context, Identity};
@@ -23,7 +23,29 @@ pub struct Throttle {
 #[derive(Debug, Default)]
 struct Counts {
     failures: Mutex<FailureWindow>,
-    buckets: Mutex<HashMap<Principal, Bucket>>,
+    buckets: Mutex<HashMap<Payer, Bucket>>,
+}
+
+/// Whose pace a request counts against. Each `user` token has its own: they belong to different programs, and one that
+/// hurries must not stop the others. Those of a workspace are one agent's.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Payer {
+    Token(TokenId),
+    Principal(Principal),
+}
+
+impl Payer {
+    fn of(who: &Identity) -> Self {
+        match who.token.kind {
+            TokenKind::User => Self::Token(who.token.id),
+            TokenKind::Admin
+            | TokenKind::Workspace
+            | TokenKind::Join
+            | TokenKind::Runner
+            | TokenKind::Login
+            | TokenKind::SignIn => Self::Principal(who.principal.clone()),
+        }
+    }
 }
 
 /// A caller asks too fast.
@@ -47,7 +69,7 @@ impl Throttle {
         is_too_many
     }
 
-    /// Counts a request (F36). By principal, so that many tokens of one owner are no faster than one.
+    /// Counts a request (F36). By token or by principal.
     pub fn admit(&self, who: &Identity) -> Result<(), TooFast> {
         let per_minute = self.context.limits().max_requests_per_minute;
         if per_minute == 0 || who.is_operator() {
@@ -58,7 +80,7 @@ impl Throttle {
         if buckets.len() >= MAX_PRINCIPALS {
             buckets.retain(|_, bucket| !bucket.is_idle(limit, now));
         }
-        let bucket = buckets.entry(who.principal.clone()).or_insert_with(|| Bucket::full(limit, now));
+        let bucket = buckets.entry(Payer::of(who)).or_insert_with(|| Bucket::full(limit, now));
         match bucket.take(limit, now) {
             Ok(left) => {
                 *bucket = left;

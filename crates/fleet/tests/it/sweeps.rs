@@ -109,7 +109,7 @@ async fn a_sweep_that_fails_halfway_tells_what_it_did_until_then() {
     let bed = Bed::on_sqlite(BedOptions::default()).await;
     bed.workspace().await;
     let spare = bed.token(TokenKind::Admin, ScopeSet::EMPTY, None).await;
-    bed.fleet.tokens.revoke(&bed.operator, spare.token.id).await.unwrap();
+    bed.fleet.tokens.revoke(&bed.operator, spare.token.id, warren_fleet::Made::Ends).await.unwrap();
     bed.clock.advance_ms(400 * 24 * 3_600_000);
     let database = rusqlite::Connection::open(bed.folder().join("warren.db")).unwrap();
     database.busy_timeout(std::time::Duration::from_secs(20)).unwrap();

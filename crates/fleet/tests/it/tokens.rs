@@ -1,6 +1,6 @@
 //! Tokens: who gets which, and when they end.
 
-use warren_fleet::{MintToken, TooFast};
+use warren_fleet::{Made, MintToken, TooFast};
 use warren_model::{ErrorCode, EventKind, Limits, Scope, ScopeSet, TokenKind};
 use warren_testkit::{Bed, BedOptions};
 
@@ -16,10 +16,10 @@ async fn nobody_makes_or_ends_a_token_that_may_do_more_than_their_own() {
         let (user, wide) = (bed.user(narrow).await, bed.user(ScopeSet::all()).await);
         let refused = bed.fleet.tokens.mint(&user, user_token(ScopeSet::all())).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden);
-        let refused = bed.fleet.tokens.revoke(&user, wide.token.id).await.unwrap_err();
+        let refused = bed.fleet.tokens.revoke(&user, wide.token.id, Made::Ends).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden);
         let own = bed.fleet.tokens.mint(&user, user_token(narrow)).await.unwrap();
-        bed.fleet.tokens.revoke(&user, own.token.id).await.unwrap();
+        bed.fleet.tokens.revoke(&user, own.token.id, Made::Ends).await.unwrap();
         let ended = bed.fleet.tokens.identify(own.secret.reveal()).await.unwrap_err();
         assert_eq!(ended.code, ErrorCode::TokenExpired);
         assert!(!bed.fleet.tokens.is_still_valid(own.token.id).await.unwrap());
@@ -73,17 +73,25 @@ async fn the_tokens_of_a_workspace_end_with_it() {
 
 // F36
 #[tokio::test]
-async fn a_user_is_held_to_their_pace_over_all_their_tokens_and_an_operator_is_not() {
+async fn each_user_token_is_held_to_its_own_pace_an_agent_to_one_over_all_of_its_own_and_an_operator_to_none()
+{
     let limits = Limits { max_requests_per_minute: 2, ..Limits::default() };
     for bed in Bed::with_limits(limits).await {
         let (one, other) = (bed.user(ScopeSet::all()).await, bed.user(ScopeSet::all()).await);
         assert_eq!(one.principal, other.principal);
-        assert_eq!(bed.fleet.throttle.admit(&one), Ok(()));
-        assert_eq!(bed.fleet.throttle.admit(&other), Ok(()));
+        for _ in 0..2 {
+            assert_eq!(bed.fleet.throttle.admit(&one), Ok(()));
+        }
         let TooFast { retry_after_seconds, per_minute } = bed.fleet.throttle.admit(&one).unwrap_err();
         assert_eq!((retry_after_seconds, per_minute), (30, 2));
+        assert_eq!(bed.fleet.throttle.admit(&other), Ok(()), "one that hurries stops no other");
         bed.clock.advance_ms(30_000);
         assert_eq!(bed.fleet.throttle.admit(&one), Ok(()));
+        let of = bed.workspace().await.id;
+        let (first, second) = (bed.agent_of(of).await, bed.agent_of(of).await);
+        assert_eq!(bed.fleet.throttle.admit(&first), Ok(()));
+        assert_eq!(bed.fleet.throttle.admit(&second), Ok(()));
+        assert!(bed.fleet.throttle.admit(&first).is_err(), "many tokens of an agent are no faster than one");
         for _ in 0..10 {
             assert_eq!(bed.fleet.throttle.admit(&bed.operator), Ok(()));
         }

@@ -67,7 +67,7 @@ async fn a_stream_ends_soon_after_its_token_is_revoked() {
     let who = desk.user([Scope::WorkspacesRead, Scope::WorkspacesUse].into_iter().collect()).await;
     let command = Command::script("while :; do echo tick; sleep 0.05; done");
     let stream = desk.operations.commands.stream(&who, desk.id, command).await.unwrap();
-    desk.bed.fleet.tokens.revoke(&desk.who, who.token.id).await.unwrap();
+    desk.bed.fleet.tokens.revoke(&desk.who, who.token.id, warren_fleet::Made::Ends).await.unwrap();
     let events: Vec<_> = tokio::time::timeout(PATIENCE, stream.collect()).await.expect("it ends");
     let last = events.last();
     assert!(

@@ -3,8 +3,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use http::StatusCode;
-use warren_api::{CreateToken, CreatedToken, Problem, TokenPage};
-use warren_fleet::MintToken;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use warren_api::{
+    CreateToken, CreatedToken, MadeWithToken, MadeWithTokenList, Problem, RevokedToken, TokenPage,
+};
+use warren_fleet::{Made, MadeThing, MintToken, count_kinds};
 use warren_model as model;
 use warren_model::ErrorCode;
 
@@ -15,6 +19,8 @@ use crate::extract::{Json, PathId, Query};
 use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
+/// Of what was made with a token; the rest is counted.
+const MAX_LISTED: usize = 1_000;
 const MAX_LIFETIME_SECONDS: u64 = 10 * 365 * 24 * 3_600;
 
 /// Make a token. Its secret is in this answer and nowhere else.
@@ -73,17 +79,59 @@ pub(super) async fn list(
     }))
 }
 
-/// Revoke a token. Streams opened with it end within seconds. Revoking twice is fine.
+/// List what was made with a token and is still active: tokens, schedules, webhooks and channels, also those that were made
+/// with tokens that it made. This is what ends when it is revoked.
+#[utoipa::path(
+    get, path = "/api/v1/tokens/{id}/made", operation_id = "list_made_with_token", tag = "tokens",
+    params(("id" = String, Path)),
+    responses((status = 200, body = MadeWithTokenList), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn made(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::TokenIdKind>,
+) -> Result<axum::Json<MadeWithTokenList>, Failure> {
+    let things = app.fleet.tokens.made_with(&who, id).await?;
+    Ok(axum::Json(made_list(&things)))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RevokeParams {
+    /// Whether what was made with it goes on. Unless told, it ends too.
+    #[serde(default)]
+    keep: bool,
+}
+
+/// Revoke a token, and end what was made with it.
+///
+/// Tokens that were made with it are revoked too, schedules paused, webhooks stopped and channels removed. Streams opened
+/// with it end within seconds. Revoking twice is fine.
 #[utoipa::path(
     delete, path = "/api/v1/tokens/{id}", operation_id = "revoke_token", tag = "tokens",
-    params(("id" = String, Path)),
-    responses((status = 204), (status = "default", body = Problem, content_type = "application/problem+json"))
+    params(("id" = String, Path), RevokeParams),
+    responses((status = 200, body = RevokedToken), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn revoke(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::TokenIdKind>,
-) -> Result<StatusCode, Failure> {
-    app.fleet.tokens.revoke(&who, id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Query(params): Query<RevokeParams>,
+) -> Result<axum::Json<RevokedToken>, Failure> {
+    let made = if params.keep { Made::Stays } else { Made::Ends };
+    let things = app.fleet.tokens.revoke(&who, id, made).await?;
+    let made = made_list(&things);
+    Ok(axum::Json(RevokedToken { id: id.to_string(), ended: !params.keep, made }))
+}
+
+fn made_list(things: &[MadeThing]) -> MadeWithTokenList {
+    let counts = count_kinds(things).into_iter().map(|(kind, count)| (kind.to_owned(), count as u64));
+    let item = |thing: &MadeThing| MadeWithToken {
+        kind: thing.made.kind().to_owned(),
+        id: thing.made.id(),
+        name: thing.name.clone(),
+        workspace_id: thing.workspace_id.map(|id| id.to_string()),
+    };
+    MadeWithTokenList { counts: counts.collect(), items: things.iter().take(MAX_LISTED).map(item).collect() }
 }

@@ -34,6 +34,7 @@ mod removal;
 mod replicas;
 mod request_lengths;
 mod residents;
+mod revocation;
 mod schedules;
 mod secrets;
 mod sessions;

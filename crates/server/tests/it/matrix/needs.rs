@@ -71,6 +71,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("list_tokens", Need::InOrg(Scope::TokensRead)),
     ("create_token", Need::InOrg(Scope::TokensWrite)),
     ("revoke_token", Need::OnToken(Scope::TokensWrite)),
+    ("list_made_with_token", Need::OnToken(Scope::TokensRead)),
     ("sign_in", Need::Public),
     ("show_sign_in", Need::Oneself),
     ("sign_out", Need::Oneself),
