@@ -4,7 +4,7 @@ use warren_fleet::Fleet;
 use warren_model::event::{MemoryForgotten, MemoryWritten};
 use warren_model::{
     ErrorCode, EventData, Memory, MemoryId, MemoryScope, NewEvent, Principal, Status, TaskId, Timestamp,
-    Workspace, WorkspaceId,
+    TokenKind, Workspace, WorkspaceId,
 };
 use warren_rules::messages::memory::{self, MAX_QUERY_WORDS, Scrubbed, Standpoint};
 use warren_service::Action;
@@ -55,6 +55,7 @@ impl Memories {
         request: Remember,
     ) -> Result<(Memory, bool), Error> {
         let row = self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        check_may_write(who, &row, request.scope)?;
         self.check(&request)?;
         let known = self.fleet.redactors.of_workspace(&row).await?;
         if memory::scrub(&request.key, &known).masked > 0 {
@@ -187,7 +188,8 @@ impl Memories {
         scope: MemoryScope,
         key: String,
     ) -> Result<(), Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        check_may_write(who, &row, scope)?;
         let (now, by) = (self.context.now(), who.principal.clone());
         self.context
             .store()
@@ -204,6 +206,17 @@ impl Memories {
             })
             .await
     }
+}
+
+/// People write where they may use a workspace; an agent, where its policy lets it.
+fn check_may_write(who: &Identity, row: &Workspace, scope: MemoryScope) -> Result<(), Error> {
+    let is_agent = matches!(who.token.kind, TokenKind::Workspace | TokenKind::Runner);
+    if !is_agent || memory::may_agent_write(scope, row.spec.peers.as_ref()) {
+        return Ok(());
+    }
+    let detail = "scope: an agent writes for its org only where its workspace's peer policy has the circle `org`; use \
+                  `team`, or ask a person";
+    Err(Error::with_detail(ErrorCode::Forbidden, detail))
 }
 
 /// A workspace with its way to the root.

@@ -8,7 +8,7 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, TokenKind};
 use warren_service::Identity;
 
 use crate::App;
@@ -74,20 +74,42 @@ fn is_public(request: &Request) -> bool {
 
 /// A bearer token, or else the page's cookie. A request that changes something by cookie must also carry a
 /// header that no other site can send without asking first.
+///
+/// The cookie is for sign-ins alone: a browser sends it to every port of the host, and an admin's token has no business
+/// there. And a sign-in is for browsers: one that was read out of a cookie does not pass for a token elsewhere, unless
+/// whoever sends it says that it is the page.
 pub(crate) async fn identify(
     app: &App,
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<Identity, AuthFailure> {
     if let Some(secret) = bearer(headers)? {
-        return Ok(app.fleet.tokens.identify(secret).await?);
+        let identity = app.fleet.tokens.identify(secret).await?;
+        if identity.token.kind == TokenKind::SignIn && !headers.contains_key(CSRF_HEADER) {
+            return Err(ErrorCode::CsrfFailed.into());
+        }
+        return Ok(identity);
     }
     let secret = sign_in_cookie(headers).ok_or(ErrorCode::Unauthenticated)?;
     let changes_something = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     if changes_something && !headers.contains_key(CSRF_HEADER) {
         return Err(ErrorCode::CsrfFailed.into());
     }
-    Ok(app.fleet.tokens.identify(secret).await?)
+    let identity = app.fleet.tokens.identify(secret).await?;
+    if identity.token.kind != TokenKind::SignIn {
+        return Err(ErrorCode::Unauthenticated.into());
+    }
+    Ok(identity)
+}
+
+/// A page's cookie travels with every connection that any page opens. The guard refuses a wrong Origin; where a GET starts
+/// something that stays open, it must not be missing either (sec/W01).
+pub(crate) fn refuse_cookie_without_origin(headers: &HeaderMap) -> Result<(), Failure> {
+    let is_by_cookie = !headers.contains_key(header::AUTHORIZATION);
+    if is_by_cookie && !headers.contains_key(header::ORIGIN) {
+        return Err(ErrorCode::OriginNotAllowed.into());
+    }
+    Ok(())
 }
 
 /// A failure to prove who one is.

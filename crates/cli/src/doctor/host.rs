@@ -66,7 +66,7 @@ fn user_namespaces() -> Check {
     let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let check = |finding: &str| {
         Check::ok(AREA, "user namespaces", finding)
-            .effect("Needed to isolate boxes; the providers of this version do without.")
+            .effect("The provider `sandbox` makes its boxes with them, and starts nothing without.")
     };
     if number("/proc/sys/user/max_user_namespaces") == Some(0) {
         return check("forbidden: user.max_user_namespaces is 0")
@@ -89,13 +89,11 @@ fn user_namespaces() -> Check {
 }
 
 fn control_groups() -> Check {
-    let effect = "Version 2 is needed to limit memory and processes of boxes.";
+    let effect = "Limit memory, processors and processes of boxes, in version 1 or 2; without them single processes are limited.";
     let check = |finding: String| Check::ok(AREA, "cgroups", finding).effect(effect);
     match fs::read_to_string("/sys/fs/cgroup/cgroup.controllers") {
         Ok(controllers) => check(format!("version 2 ({})", controllers.trim())),
-        Err(_) if fs::exists("/sys/fs/cgroup/memory").unwrap_or(false) => {
-            check("version 1".into()).warn("Boot with `systemd.unified_cgroup_hierarchy=1`.")
-        }
+        Err(_) if fs::exists("/sys/fs/cgroup/memory").unwrap_or(false) => check("version 1".into()),
         Err(_) => check("not mounted".into()).warn("Mount cgroup2 on /sys/fs/cgroup."),
     }
 }

@@ -2,7 +2,9 @@
 
 use warren_exchange::{Error, Remember};
 use warren_fleet::SecretScope;
-use warren_model::{ErrorCode, Memory, MemoryPlace, MemoryScope, Principal, SecretValue, WorkspaceId};
+use warren_model::{
+    ErrorCode, Memory, MemoryPlace, MemoryScope, PeerCircle, PeerPolicy, Principal, SecretValue, WorkspaceId,
+};
 use warren_testkit::{ExchangeBed, ExchangeOptions, eventually};
 
 const SCOPES: [MemoryScope; 3] = [MemoryScope::Local, MemoryScope::Team, MemoryScope::Org];
@@ -70,6 +72,32 @@ async fn memory_is_read_by_oneself_the_team_or_the_org_and_by_nobody_else() {
         let (own, is_new) = memories.remember(&agent, two, hello).await.unwrap();
         assert_eq!((own.author, is_new), (Principal::workspace(two), true));
         assert_eq!(read(&bed, one, MemoryScope::Team, "from-two").await.as_deref(), Some("hello"));
+    }
+}
+
+// X50, X3: one agent that was talked into something does not speak to all
+#[tokio::test]
+async fn an_agent_writes_for_its_org_only_where_its_policy_says_so() {
+    for bed in ExchangeBed::on_each_store().await {
+        let of = bed.workspace().await.id;
+        let (agent, memories) = (bed.agent_of(of).await, &bed.exchange.memories);
+        for scope in [MemoryScope::Local, MemoryScope::Team] {
+            memories.remember(&agent, of, remember(scope, "k", "mine")).await.unwrap();
+        }
+        write(&bed, of, remember(MemoryScope::Org, "k", "a person's")).await.unwrap();
+        for refused in [
+            memories.remember(&agent, of, remember(MemoryScope::Org, "k", "obey me")).await.map(drop),
+            memories.forget(&agent, of, MemoryScope::Org, "k".into()).await,
+        ] {
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Forbidden);
+            assert!(refused.detail.unwrap().contains("circle `org`"));
+        }
+        assert_eq!(read(&bed, of, MemoryScope::Org, "k").await.as_deref(), Some("a person's"));
+        let policy = PeerPolicy { circle: PeerCircle::Org, ..PeerPolicy::default() };
+        bed.fleet.workspaces.set_peer_policy(&bed.operator, of, policy).await.unwrap();
+        memories.remember(&agent, of, remember(MemoryScope::Org, "k", "now it may")).await.unwrap();
+        memories.forget(&agent, of, MemoryScope::Org, "k".into()).await.unwrap();
     }
 }
 

@@ -9,7 +9,7 @@ mod scrub;
 
 pub use scrub::{Scrubbed, scrub};
 
-use warren_model::{Memory, MemoryPlace, MemoryScope, OrgId, Timestamp, WorkspaceId};
+use warren_model::{Memory, MemoryPlace, MemoryScope, OrgId, PeerCircle, PeerPolicy, Timestamp, WorkspaceId};
 
 /// Words of one query.
 pub const MAX_QUERY_WORDS: usize = 16;
@@ -32,6 +32,16 @@ pub fn place_of(scope: MemoryScope, from: Standpoint<'_>) -> MemoryPlace {
         MemoryScope::Local => MemoryPlace::Local(from.id),
         MemoryScope::Team => MemoryPlace::Team(from.above.first().copied().unwrap_or(from.id)),
         MemoryScope::Org => MemoryPlace::Org(from.org_id),
+    }
+}
+
+/// Whether an agent may change what is remembered there. What it tells its org reaches agents that it could not talk to, so
+/// that it takes the same policy: one that was talked into something speaks to its family at most, unless its circle is
+/// the org.
+pub fn may_agent_write(scope: MemoryScope, peers: Option<&PeerPolicy>) -> bool {
+    match scope {
+        MemoryScope::Local | MemoryScope::Team => true,
+        MemoryScope::Org => peers.is_some_and(|policy| policy.circle == PeerCircle::Org),
     }
 }
 

@@ -17,7 +17,7 @@ use warren_model::ErrorCode;
 use warren_service::Identity;
 
 use crate::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, refuse_cookie_without_origin};
 use crate::convert;
 use crate::event_feed::{Feed, Subscription};
 use crate::event_text;
@@ -80,7 +80,8 @@ pub(super) async fn stream(
     Ok((headers, Body::from_stream(texts)).into_response())
 }
 
-/// Follow events over a WebSocket: each text message is an `EventFrame`.
+/// Follow events over a WebSocket: each text message is an `EventFrame`. A browser's request must carry an `Origin` that is
+/// served.
 #[utoipa::path(
     get, path = "/api/v1/events/ws", operation_id = "follow_events_by_websocket", tag = "events",
     params(StreamParams),
@@ -89,9 +90,11 @@ pub(super) async fn stream(
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
+    headers: HeaderMap,
     Query(params): Query<StreamParams>,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Result<Response, Failure> {
+    refuse_cookie_without_origin(&headers)?;
     let upgrade = upgrade.map_err(|error| Failure::new(ErrorCode::InvalidRequest, error.to_string()))?;
     let subscription = subscribe(&app, who, &params).await?;
     let place = place(&app)?;

@@ -35,7 +35,7 @@ async fn a_token_works_until_it_is_revoked_and_is_never_shown_again() {
     let shown = warren.get("/api/v1/tokens").await.text();
     assert!(shown.contains(&id) && !shown.contains(&secret), "{shown}");
     for _ in 0..2 {
-        assert_eq!(warren.delete(&format!("/api/v1/tokens/{id}")).await.status, 204, "twice is fine");
+        assert_eq!(warren.delete(&format!("/api/v1/tokens/{id}")).await.status, 200, "twice is fine");
     }
     let refused = warren.call("GET", "/api/v1/workspaces").token(&secret).send().await;
     assert_eq!((refused.status, refused.code()), (401, "token_expired".into()));
@@ -99,6 +99,52 @@ async fn a_link_that_was_not_used_ends_after_ten_minutes_and_opens_no_other_door
     assert_eq!(sign_in(&warren, &secret).await.code(), "token_expired");
     assert_eq!(sign_in(&warren, "wrn_login_nonsense").await.code(), "unauthenticated");
     assert_eq!(sign_in(&warren, &warren.token).await.code(), "unauthenticated", "an admin token is no link");
+}
+
+// F31, sec/W01: cookies know no ports, so that only what is made for a browser belongs there
+#[tokio::test]
+async fn the_cookie_takes_sign_ins_alone_and_a_sign_in_is_no_bearer_token_without_the_pages_header() {
+    let warren = Warren::start().await;
+    let signed_in = sign_in(&warren, &link(&warren).await).await;
+    let pair = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let (name, session) = pair.split_once('=').unwrap();
+    let user = json!({ "kind": "user", "name": "u", "scopes": ["workspaces:read"] });
+    let user = warren.post("/api/v1/tokens", &user).await.json()["secret"].as_str().unwrap().to_owned();
+    let list = || warren.call("GET", "/api/v1/workspaces");
+    for token in [&warren.token, &user] {
+        let refused = list().header("cookie", &format!("{name}={token}")).send().await;
+        assert_eq!((refused.status, refused.code()), (401, "unauthenticated".into()));
+        assert_eq!(list().token(token).send().await.status, 200, "the control: it is good as a bearer token");
+    }
+    let refused = list().token(session).send().await;
+    assert_eq!((refused.status, refused.code()), (403, "csrf_failed".into()));
+    assert_eq!(list().token(session).header("x-warren-csrf", "1").send().await.status, 200);
+    assert_eq!(
+        list().header("cookie", &pair).send().await.status,
+        200,
+        "the control: it is good in the cookie"
+    );
+}
+
+// F41, sec/W01: a page's cookie travels with every connection that any page opens
+#[tokio::test]
+async fn events_by_websocket_are_refused_to_a_cookie_without_an_origin() {
+    let warren = Warren::start().await;
+    let signed_in = sign_in(&warren, &link(&warren).await).await;
+    let pair = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let socket = || {
+        let call = warren.call("GET", "/api/v1/events/ws").header("connection", "upgrade");
+        let call = call.header("upgrade", "websocket").header("sec-websocket-version", "13");
+        call.header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+    };
+    let refused = socket().header("cookie", &pair).send().await;
+    assert_eq!((refused.status, refused.code()), (403, "origin_not_allowed".into()));
+    let strange = socket().header("cookie", &pair).header("origin", "http://evil.example").send().await;
+    assert_eq!((strange.status, strange.code()), (403, "origin_not_allowed".into()));
+    // The controls: the page itself, and a program with a token.
+    let page = socket().header("cookie", &pair).header("origin", &warren.url).open().await;
+    let program = socket().token(&warren.token).open().await;
+    assert_eq!((page.status().as_u16(), program.status().as_u16()), (101, 101));
 }
 
 // F31: CSRF

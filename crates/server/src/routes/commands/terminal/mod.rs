@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::StreamExt as _;
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
@@ -26,7 +26,7 @@ use warren_workspace::shell::{ProcessId, PtySize};
 use self::connection::Connection;
 use super::stream_place;
 use crate::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, refuse_cookie_without_origin};
 use crate::convert;
 use crate::extract::{PathId, Query};
 use crate::problem::Failure;
@@ -90,16 +90,6 @@ pub(in crate::routes) async fn socket(
         .max_write_buffer_size(MAX_WAITING_BYTES);
     let span = tracing::info_span!("server.terminal", workspace.id = %id, process = terminal.process().id.0);
     Ok(upgrade.on_upgrade(move |socket| serve(app, socket, terminal, place).instrument(span)))
-}
-
-/// A page's cookie travels with every connection that any page opens. The guard refuses a wrong Origin; here, where a
-/// GET starts something, it must not be missing either (sec/W01).
-fn refuse_cookie_without_origin(headers: &HeaderMap) -> Result<(), Failure> {
-    let is_by_cookie = !headers.contains_key(header::AUTHORIZATION);
-    if is_by_cookie && !headers.contains_key(header::ORIGIN) {
-        return Err(ErrorCode::OriginNotAllowed.into());
-    }
-    Ok(())
 }
 
 fn request(params: TerminalParams) -> Result<TerminalRequest, Failure> {
