@@ -1361,8 +1361,32 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a token. Streams opened with it end within seconds. Revoking twice is fine. */
+        /**
+         * Revoke a token, and end what was made with it.
+         * @description Tokens that were made with it are revoked too, schedules paused, webhooks stopped and channels removed. Streams opened
+         *     with it end within seconds. Revoking twice is fine.
+         */
         delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}/made": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was made with a token and is still active: tokens, schedules, webhooks and channels, also those that were made
+         *     with tokens that it made. This is what ends when it is revoked.
+         */
+        get: operations["list_made_with_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1556,7 +1580,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow events over a WebSocket: each text message is an `EventFrame`. */
+        /**
+         * Follow events over a WebSocket: each text message is an `EventFrame`. A browser's request must carry an `Origin` that is
+         *     served.
+         */
         get: operations["follow_events_by_websocket"];
         put?: never;
         post?: never;
@@ -3522,6 +3549,7 @@ export interface components {
             path: string;
             name: string;
             workspace_id?: string | null;
+            tier?: components["schemas"]["Tier"] | null;
             problem?: components["schemas"]["Problem"] | null;
         };
         /**
@@ -3593,6 +3621,23 @@ export interface components {
             max_output_bytes?: number | null;
             run?: components["schemas"]["RunPolicy"] | null;
             share?: components["schemas"]["Sharing"] | null;
+        };
+        /** @description Something that was made with a token and is still active. */
+        MadeWithToken: {
+            /** @description `token`, `schedule`, `webhook` or `channel`. */
+            kind: string;
+            id: string;
+            name: string;
+            workspace_id?: string | null;
+        };
+        /** @description What was made with a token and is still active, by itself or with tokens that were made with it. */
+        MadeWithTokenList: {
+            /** @description How many there are of each kind. */
+            counts: {
+                [key: string]: number;
+            };
+            /** @description The first thousand of them. */
+            items: components["schemas"]["MadeWithToken"][];
         };
         /** @description Something remembered. */
         Memory: {
@@ -4298,6 +4343,16 @@ export interface components {
          * @enum {string}
          */
         Reuse: "recreate" | "reconnect";
+        /** @description A token that is revoked. */
+        RevokedToken: {
+            id: string;
+            /**
+             * @description Whether what was made with it was ended with it: tokens are revoked, schedules paused, webhooks stopped, channels
+             *     removed.
+             */
+            ended: boolean;
+            made: components["schemas"]["MadeWithTokenList"];
+        };
         RewindSession: {
             /**
              * Format: int32
@@ -4459,7 +4514,7 @@ export interface components {
         ScheduleChangedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
-                change: "created" | "changed" | "paused" | "resumed" | "removed" | "set_aside" | "unreadable" | "stopped";
+                change: "created" | "changed" | "paused" | "resumed" | "removed" | "set_aside" | "unreadable" | "stopped" | "revoked";
                 name: string;
                 problem?: string;
                 /** Format: uuid */
@@ -5817,7 +5872,7 @@ export interface components {
         WebhookStoppedEvent: components["schemas"]["EventHeader"] & {
             data: {
                 /** @enum {string} */
-                reason: "asked" | "gone";
+                reason: "asked" | "gone" | "revoked";
                 /** Format: uuid */
                 webhook_id: string;
             };
@@ -9288,6 +9343,38 @@ export interface operations {
     };
     revoke_token: {
         parameters: {
+            query?: {
+                /** @description Whether what was made with it goes on. Unless told, it ends too. */
+                keep?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokedToken"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_made_with_token: {
+        parameters: {
             query?: never;
             header?: never;
             path: {
@@ -9297,11 +9384,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["MadeWithTokenList"];
+                };
             };
             default: {
                 headers: {
