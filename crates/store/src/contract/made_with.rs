@@ -31,12 +31,13 @@ pub async fn what_was_made_is_found_by_its_token_until_nothing_is_left_of_it(sto
             Ok::<_, Error>(())
         })
         .await
-        .unwrap();
+        .expect("it is written");
     assert_eq!(made_with(&*store, maker).await.len(), 5);
     assert_eq!(made_with(&*store, gone).await, [MadeWithToken::Token(grandchild)]);
     assert_eq!(made_with(&*store, id()).await, []);
     // First what is gone and led to nothing; then the one through which another was found.
-    let prune = async |limit: u32| store.write(move |tx| tx.prune_made_with(limit)).await.unwrap();
+    let prune =
+        async |limit: u32| store.write(move |tx| tx.prune_made_with(limit)).await.expect("it is cleared");
     assert_eq!(prune(100).await, 4);
     assert_eq!(made_with(&*store, maker).await.len(), 2);
     assert_eq!((prune(1).await, prune(1).await), (1, 0));
