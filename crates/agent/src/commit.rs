@@ -21,11 +21,11 @@ use warren_model::{
     AgentDefinition, AgentVersion, Approval, ApprovalState, ApprovalSubject, ErrorCode, NewEvent, OrgId,
     PolicyRule, Principal, SessionId, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
+use warren_operations::PlaceTraits;
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_rules::lifecycle::{Usability, usability};
 use warren_rules::sessions::{
-    self, Advanced, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance,
-    effects,
+    self, Effect, Facts, Input, OpenSession, Outputs, Question, Refusal, TokenPrice, advance, effects,
 };
 use warren_service::{Context, Error};
 use warren_store::WriteTx;
@@ -127,6 +127,8 @@ impl Change {
 pub(crate) struct Changed {
     pub(crate) open: OpenSession,
     pub(crate) agent: Arc<AgentDefinition>,
+    /// Of its workspace; nothing where that is gone.
+    pub(crate) place: Option<PlaceTraits>,
     /// What was told, with its numbers.
     pub(crate) entries: Vec<StreamEntry>,
     /// Steps that were closed.
@@ -163,6 +165,7 @@ pub(crate) fn apply(
         workspace: workspace.as_ref().map_or(Usability::Gone, |row| usability(row.status)),
         is_owner: change.epoch.is_some(),
     };
+    let place = workspace.as_ref().map(PlaceTraits::of);
     let mut open = before.clone();
     // What an answer said of a step that somebody closed meanwhile is nobody's any more.
     let open_step = before.session.open_step.filter(|_| before.session.phase == Phase::Active);
@@ -178,8 +181,8 @@ pub(crate) fn apply(
         let advanced =
             advance(&facts, open, with_marks(input, before.session.latest_sequence, &outputs.told))
                 .map_err(|refusal| of_refusal(&refusal))?;
-        open = advanced.open.clone();
-        merge(&mut outputs, advanced);
+        merge(&mut outputs, advanced.outputs);
+        open = advanced.open;
     }
     let mut has_tasks = false;
     if outputs.has_changed || has_deltas {
@@ -197,7 +200,7 @@ pub(crate) fn apply(
     let entries = number(first, change.now, outputs.told);
     let effects = if change.epoch.is_some() { effects(&open) } else { Vec::new() };
     let has_moved = (before.session.phase == Phase::Active) != (open.session.phase == Phase::Active);
-    Ok(Changed { open, agent, entries, closed: outputs.closed, effects, has_moved, has_tasks })
+    Ok(Changed { open, agent, place, entries, closed: outputs.closed, effects, has_moved, has_tasks })
 }
 
 /// Rules that people made. Where one of them cannot be read, nothing is allowed (A23).
@@ -268,8 +271,8 @@ fn with_marks(input: &Input, latest: u64, told: &[StreamItem]) -> Input {
     input
 }
 
-fn merge(all: &mut Outputs, advanced: Advanced) {
-    let Outputs { told, closed, settled, questions, void, spending, has_changed } = advanced.outputs;
+fn merge(all: &mut Outputs, more: Outputs) {
+    let Outputs { told, closed, settled, questions, void, spending, has_changed } = more;
     all.told.extend(told);
     all.closed.extend(closed);
     all.settled.extend(settled);

@@ -29,8 +29,8 @@ impl CallDecisions for Decisions {
     /// The same check that the model's own arguments went through.
     async fn check_edited(&self, approval: &Approval, arguments: &Value) -> Result<(), Error> {
         let Some(subject) = &approval.subject else { return Ok(()) };
-        let tools = self.engine.tools_of(subject.session_id).await?;
-        match tools.problem(&subject.tool, arguments, &self.engine.surroundings().schemas) {
+        let offer = self.engine.offer_to(subject.session_id).await?;
+        match offer.tools.problem(&subject.tool, arguments, &self.engine.surroundings().schemas) {
             Some(problem) => {
                 let detail = format!("the edited arguments cannot be used: {problem}");
                 Err(Error::with_detail(ErrorCode::InvalidRequest, detail))

@@ -25,6 +25,7 @@ mod engine;
 mod hosted;
 mod model_catalog;
 mod models;
+mod offers;
 mod provider_models;
 mod request_heads;
 mod schemas;

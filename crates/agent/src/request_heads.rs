@@ -44,12 +44,12 @@ pub(crate) fn head_of(request: &ModelRequest) -> Option<StoredHead> {
     // Every field by name, so that a new one is not forgotten here.
     let ModelRequest { model, system, turns: _, tools, max_output_tokens, effort, output_schema, extra } =
         request.clone();
-    let tool = |offer: ToolOffer| Tool {
-        name: offer.name,
-        description: offer.description,
-        input_schema: offer.input_schema,
+    let tool = |offer: &ToolOffer| Tool {
+        name: offer.name.clone(),
+        description: offer.description.clone(),
+        input_schema: offer.input_schema.clone(),
     };
-    let tools = tools.into_iter().map(tool).collect();
+    let tools = tools.iter().map(tool).collect();
     let head = Head { model, system, tools, max_output_tokens, effort, output_schema, extra };
     let value = serde_json::to_value(head).ok()?;
     let hash: String = fingerprint(&value).chars().take(HASH_CHARACTERS).collect();

@@ -527,15 +527,18 @@ impl Sessions {
         let tools = Tools::new(&agent, Some(&catalog));
         let model = agent.models().nth(step.model_index as usize).unwrap_or(&agent.model);
         let system = tools.system(&agent);
-        let built = request::build(RequestParts {
-            agent: &agent,
-            model,
-            system,
-            tools: tools.offers(),
-            history: &history.steps,
-            asking: &step,
-            messages: &history.parts,
-        });
+        let build = |conversation| {
+            request::build(RequestParts {
+                agent: &agent,
+                model,
+                system,
+                tools: tools.offers().into(),
+                conversation,
+                asking: &step,
+                messages: &history.parts,
+            })
+        };
+        let built = history.conversation.as_ref().map_err(Clone::clone).and_then(build);
         let built = built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))?;
         // Tools and instructions may be others by now: what the model saw was kept with its answer.
         match head {

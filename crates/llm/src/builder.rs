@@ -4,6 +4,7 @@
 //! finished answer.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 use warren_model::session::{Block, ModelOrigin, ModelRequest, Opaque, StopReason, TokenUsage, Turn};
@@ -34,6 +35,8 @@ pub(crate) struct AnswerBuilder {
     origin: ModelOrigin,
     blocks: Vec<Block>,
     calls: Vec<CallText>,
+    /// What was said before: a call's id is unlike those of earlier calls.
+    earlier: Vec<Arc<Turn>>,
     taken_ids: HashSet<String>,
     content_bytes: usize,
     argument_bytes: usize,
@@ -50,16 +53,13 @@ struct CallText {
 
 impl AnswerBuilder {
     pub(crate) fn new(origin: ModelOrigin, request: &ModelRequest, limits: AnswerLimits) -> Self {
-        let calls = request.turns.iter().flat_map(|turn| match turn {
-            Turn::User(_) => &[][..],
-            Turn::Assistant { calls, .. } => calls,
-        });
         Self {
             limits,
             origin,
             blocks: Vec::new(),
             calls: Vec::new(),
-            taken_ids: calls.map(|call| call.id.clone()).collect(),
+            earlier: request.turns.clone(),
+            taken_ids: HashSet::new(),
             content_bytes: 0,
             argument_bytes: 0,
             notes: Vec::new(),
@@ -199,11 +199,18 @@ impl AnswerBuilder {
         let id = if id.is_empty() { "call" } else { id };
         let mut made = id.to_owned();
         let mut number = 2;
-        while !self.taken_ids.insert(made.clone()) {
+        while self.was_named(&made) || !self.taken_ids.insert(made.clone()) {
             made = format!("{id}_{number}");
             number += 1;
         }
         made
+    }
+
+    fn was_named(&self, id: &str) -> bool {
+        self.earlier.iter().any(|turn| match &**turn {
+            Turn::User(_) => false,
+            Turn::Assistant { calls, .. } => calls.iter().any(|call| call.id == id),
+        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a request will take, before it is sent: four bytes a token. What a provider tells afterwards is better.
 
+use std::sync::Arc;
+
 use serde_json::Value;
-use warren_model::session::{Block, ModelRequest, Turn};
+use warren_model::session::{Block, CallOutcome, ModelRequest, Turn};
 use warren_model::{Content, Part};
 
 use crate::turns::result_text;
@@ -19,18 +21,14 @@ pub(crate) fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }
 
-fn request_bytes(request: &ModelRequest) -> usize {
-    bytes_without_results(request) + request.turns.iter().map(result_bytes).sum::<usize>()
-}
-
-/// For whoever has the results as text already.
-pub(crate) fn bytes_without_results(request: &ModelRequest) -> usize {
+pub(crate) fn request_bytes(request: &ModelRequest) -> usize {
     let tools = request
         .tools
         .iter()
         .map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.input_schema));
     let schema = request.output_schema.as_ref().map_or(0, json_bytes);
-    request.system.len() + schema + tools.sum::<usize>() + request.turns.iter().map(turn_bytes).sum::<usize>()
+    let turns = request.turns.iter().map(|turn| turn_bytes(turn) + result_bytes(turn));
+    request.system.len() + schema + tools.sum::<usize>() + turns.sum::<usize>()
 }
 
 /// How long a value is when it is written, without writing it.
@@ -54,15 +52,26 @@ impl std::io::Write for Counted {
     }
 }
 
-fn result_bytes(turn: &Turn) -> usize {
-    match turn {
+fn result_bytes(turn: &Arc<Turn>) -> usize {
+    match &**turn {
         Turn::User(_) => 0,
-        Turn::Assistant { calls, .. } => calls.iter().map(|call| result_text(&call.outcome).text.len()).sum(),
+        Turn::Assistant { calls, .. } => calls.iter().map(|call| outcome_bytes(&call.outcome)).sum(),
     }
 }
 
-fn turn_bytes(turn: &Turn) -> usize {
-    match turn {
+/// Of the usual outcomes without writing them.
+fn outcome_bytes(outcome: &CallOutcome) -> usize {
+    match outcome {
+        CallOutcome::Done { result } | CallOutcome::Failed { result } => match &result.value {
+            Value::String(text) => text.len(),
+            other => json_bytes(other),
+        },
+        CallOutcome::Denied { .. } | CallOutcome::Unknown { .. } => result_text(outcome).text.len(),
+    }
+}
+
+fn turn_bytes(turn: &Arc<Turn>) -> usize {
+    match &**turn {
         Turn::User(parts) => parts.iter().map(part_bytes).sum(),
         Turn::Assistant { blocks, calls, .. } => {
             let blocks = blocks.iter().map(|block| match block {

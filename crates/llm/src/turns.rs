@@ -166,7 +166,7 @@ pub(crate) fn sides(request: &ModelRequest) -> Vec<Side<'_>> {
     let mut ids = CallIds::default();
     let mut sides: Vec<Side<'_>> = Vec::new();
     for turn in &request.turns {
-        match turn {
+        match &**turn {
             Turn::User(parts) => {
                 let mut said: Vec<UserPart> = parts.iter().filter_map(user_part).collect();
                 if said.is_empty() {

@@ -51,7 +51,7 @@ impl FromStr for Capability {
 }
 
 /// A set of capabilities; written as a sorted list without repetition.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Capability>", into = "Vec<Capability>")]
 pub struct CapabilitySet(u8);
 

@@ -34,7 +34,7 @@ pub use commands::{CommandEvent, CommandStream, Commands};
 pub use files::{FileOrListing, Files};
 pub use processes::{ProcessEvent, ProcessStream, Processes};
 pub use terminals::{Terminal, TerminalAccess, TerminalRequest, Terminals};
-pub use tools::{CallOptions, ToolCatalog, ToolOutcome, ToolRefusal, Tools};
+pub use tools::{CallOptions, PlaceTraits, ToolCatalog, ToolOutcome, ToolRefusal, Tools};
 pub use warren_workspace::shell::CommandKey;
 pub use warren_workspace::tools::{CommandStart, OutputSink};
 

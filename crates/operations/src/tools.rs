@@ -31,6 +31,32 @@ pub struct ToolCatalog {
     pub keeps_commands: bool,
 }
 
+/// What the tools of a workspace depend on: two workspaces of which this is the same have the same tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PlaceTraits {
+    pub capabilities: CapabilitySet,
+    /// Whether its commands go on when Warren ends and can be taken up afterwards.
+    pub keeps_commands: bool,
+}
+
+impl PlaceTraits {
+    pub fn of(row: &Row) -> Self {
+        Self { capabilities: row.spec.capabilities, keeps_commands: row.spec.provider.keeps_commands() }
+    }
+}
+
+impl ToolCatalog {
+    pub fn of(place: PlaceTraits) -> Self {
+        let PlaceTraits { capabilities, keeps_commands } = place;
+        Self {
+            capabilities,
+            tools: tools::catalog(capabilities),
+            system_prompt: tools::system_prompt(capabilities),
+            keeps_commands,
+        }
+    }
+}
+
 /// How a call is carried out, for those who may lose sight of it.
 #[derive(Debug, Clone, Default)]
 pub struct CallOptions {
@@ -67,13 +93,7 @@ impl Tools {
     #[tracing::instrument(name = "operations.tools.catalog", skip_all, fields(workspace.id = %id))]
     pub async fn catalog(&self, who: &Identity, id: WorkspaceId) -> Result<ToolCatalog, Error> {
         let row = self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?;
-        let capabilities = row.spec.capabilities;
-        Ok(ToolCatalog {
-            capabilities,
-            tools: tools::catalog(capabilities),
-            system_prompt: tools::system_prompt(capabilities),
-            keeps_commands: row.spec.provider.keeps_commands(),
-        })
+        Ok(ToolCatalog::of(PlaceTraits::of(&row)))
     }
 
     /// Calls a tool. It leaves the same events as when a person does it, so that a page that shows files or processes

@@ -192,7 +192,7 @@ impl Bed {
     }
 
     pub(crate) async fn on(database: Option<PostgresDatabase>, options: BedOptions) -> Self {
-        Self::start(Ground::new(database, options)).await
+        Box::pin(Self::start(Ground::new(database, options))).await
     }
 
     async fn start(ground: Ground) -> Self {
@@ -229,14 +229,14 @@ impl Bed {
     /// Stops and starts again on the same store and folder.
     pub async fn restart(self) -> Self {
         self.fleet.stop(VERSION).await;
-        Self::start(self.into_ground()).await
+        Box::pin(Self::start(self.into_ground())).await
     }
 
     /// Cuts everything off where it is, and starts again on the same store and folder. What the test began outside
     /// [`Bed::inside`] would go on.
     pub async fn crash(self) -> Self {
         assert!(self.runtime.is_some(), "only a bed with `is_crashable` can crash");
-        Self::start(self.into_ground()).await
+        Box::pin(Self::start(self.into_ground())).await
     }
 
     /// Lets go of all but what outlives a process.

@@ -1,5 +1,6 @@
 //! Asking a model for the answer of a step, and showing it as it comes (A10, A62).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -13,7 +14,7 @@ use warren_store::{ReadTx, WriteTx};
 use super::history::{History, SharedHistory};
 use super::owner::Work;
 use crate::models::ModelCaller;
-use crate::request_heads::{StoredHead, head_of};
+use crate::offers::Offer;
 use crate::tools::Tools;
 
 /// Events of an answer that may wait to be packed.
@@ -28,12 +29,12 @@ pub(super) async fn ask(work: Work, shared: SharedHistory) {
     let model = work.agent.models().nth(model_index as usize).cloned();
     let Some(model) = model else { return };
     let (deltas, outcome) = match prepare(&work, &shared, &model).await {
-        Ok((request, tools)) => {
-            let head = keep_head(&work, &request).await;
+        Ok((request, offer)) => {
+            let head = keep_head(&work, &offer, &request).await;
             let mut packer = Packer::new(&work, step, attempt);
             let was_resumed = work.step.resume_token.is_some();
             match packer.receive(&work, &request).await {
-                Ok(answer) => (packer.take(), Ok((answer, tools, head))),
+                Ok(answer) => (packer.take(), Ok((answer, offer, head))),
                 Err(error) => {
                     let (usage, cost_micros) = booked(&work, &model, &error);
                     let failure = ModelFailure { was_resumed, usage, cost_micros, ..failure_of(&error) };
@@ -44,8 +45,8 @@ pub(super) async fn ask(work: Work, shared: SharedHistory) {
         Err(failure) => (Vec::new(), Err(failure)),
     };
     let input = match outcome {
-        Ok((answer, tools, request_head)) => {
-            let answer = ReceivedAnswer { request_head, ..received(&work, &model, answer, &tools) };
+        Ok((answer, offer, request_head)) => {
+            let answer = ReceivedAnswer { request_head, ..received(&work, &model, answer, &offer.tools) };
             Input::Answered { step, attempt, answer }
         }
         Err(failure) => Input::AskFailed { step, attempt, failure },
@@ -53,49 +54,54 @@ pub(super) async fn ask(work: Work, shared: SharedHistory) {
     work.end(deltas, None, input).await;
 }
 
-/// The request and the tools that it offers.
+/// The request, and what it offers.
 async fn prepare(
     work: &Work,
     shared: &SharedHistory,
     model: &ModelName,
-) -> Result<(ModelRequest, Tools), ModelFailure> {
+) -> Result<(ModelRequest, Arc<Offer>), ModelFailure> {
     let failed = |error: Error| {
         tracing::warn!(%error, "what a model is to be shown could not be read");
         passing("what the model is to be shown could not be read")
     };
-    let tools = work.tools().await.map_err(failed)?;
-    let history = history(work, shared).await.map_err(failed)?;
-    let system = tools.system(&work.agent);
-    let built = request::build(request::RequestParts {
-        agent: &work.agent,
-        model,
-        system,
-        tools: tools.offers(),
-        history: &history.steps,
-        asking: &work.step,
-        messages: &history.parts,
-    });
-    shared.put(history);
+    let offer = work.offer().map_err(failed)?;
+    let (taken, kept) = shared.take();
+    let history = history(work, kept).await.map_err(failed)?;
+    let build = |conversation| {
+        request::build(request::RequestParts {
+            agent: &work.agent,
+            model,
+            system: offer.system.clone(),
+            tools: Arc::clone(&offer.offered),
+            conversation,
+            asking: &work.step,
+            messages: &history.parts,
+        })
+    };
+    let built = history.conversation.as_ref().map_err(Clone::clone).and_then(build);
+    shared.put(taken, history);
     let request = built.map_err(|broken| {
         tracing::error!(%broken, "the history of a session cannot be shown to a model");
         ModelFailure { trouble: ModelTrouble::Refused, ..passing("the session's history is damaged") }
     })?;
-    Ok((request, tools))
+    Ok((request, offer))
 }
 
 /// What the model is asked with is on disk before it is asked. Returns its hash.
-async fn keep_head(work: &Work, request: &ModelRequest) -> Option<String> {
-    let StoredHead { hash, bytes } = head_of(request)?;
+async fn keep_head(work: &Work, offer: &Offer, request: &ModelRequest) -> Option<String> {
+    let head = offer.head_of(request)?;
     let (org_id, engine) = (work.session.org_id, &work.engine);
-    if engine.0.kept_heads.contains(org_id, &hash) {
-        return Some(hash);
+    if engine.0.kept_heads.contains(org_id, &head.hash) {
+        return Some(head.hash.clone());
     }
-    let asked = hash.clone();
-    let write = move |tx: &mut dyn WriteTx| tx.put_request_head(org_id, &asked, &bytes).map_err(Error::from);
+    let written = Arc::clone(&head);
+    let write = move |tx: &mut dyn WriteTx| {
+        tx.put_request_head(org_id, &written.hash, &written.bytes).map_err(Error::from)
+    };
     match engine.context().store().write(write).await {
         Ok(()) => {
-            engine.0.kept_heads.add(org_id, &hash);
-            Some(hash)
+            engine.0.kept_heads.add(org_id, &head.hash);
+            Some(head.hash.clone())
         }
         // The answer counts more than that it can be looked into later.
         Err(error) => {
@@ -106,9 +112,9 @@ async fn keep_head(work: &Work, request: &ModelRequest) -> Option<String> {
 }
 
 /// The owner's history, read when it is first needed.
-async fn history(work: &Work, shared: &SharedHistory) -> Result<History, Error> {
+async fn history(work: &Work, kept: Option<History>) -> Result<History, Error> {
     let store = work.engine.context().store();
-    let Some(mut history) = shared.take() else {
+    let Some(mut history) = kept else {
         let (lineage, step) = (work.session.lineage.clone(), work.step.clone());
         let read = move |tx: &mut dyn ReadTx| {
             let mut history = History::read(tx, &lineage)?;

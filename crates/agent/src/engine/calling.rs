@@ -13,7 +13,7 @@ use warren_service::Error;
 
 use super::identity_of;
 use super::owner::Work;
-use crate::tools::{READ_RESULT, Tools, UPDATE_STATE};
+use crate::tools::{READ_RESULT, UPDATE_STATE};
 
 /// What `read_result` hands out at most, unless asked for less.
 const MAX_READ_BYTES: u64 = 32 << 10;
@@ -27,13 +27,6 @@ const WAITING_PIECES: usize = 64;
 
 /// A result, and the whole of it where only its beginning is shown.
 type Ended = (CallOutcome, Option<Vec<u8>>);
-
-impl Work {
-    /// The tools of the session, with those of its workspace.
-    pub(super) async fn tools(&self) -> Result<Tools, Error> {
-        self.engine.offered(&self.session, &self.agent).await
-    }
-}
 
 /// Carries a call out and ends with its outcome.
 pub(super) async fn call(work: Work) {

@@ -28,7 +28,7 @@ use warren_exchange::QueueWaker;
 use warren_fleet::Fleet;
 use warren_model::session::Session;
 use warren_model::{AgentDefinition, ErrorCode, Principal, SessionId, Timestamp, WorkspaceId};
-use warren_operations::Operations;
+use warren_operations::{Operations, PlaceTraits};
 use warren_rules::sessions::Input;
 use warren_service::{Context, Error, Identity};
 use warren_store::{Store, WriteTx};
@@ -36,8 +36,8 @@ use warren_store::{Store, WriteTx};
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
 use crate::hosted::has_tasks;
+use crate::offers::{Offer, Offers};
 use crate::streams::Streams;
-use crate::tools::Tools;
 pub(crate) use calling::bounded;
 pub(crate) use history::History;
 use kept_heads::KeptHeads;
@@ -73,6 +73,7 @@ struct Inner {
     queues: OnceLock<QueueWaker>,
     told: ToldOnce,
     kept_heads: KeptHeads,
+    offers: Offers,
 }
 
 impl Engine {
@@ -98,6 +99,7 @@ impl Engine {
             queues: OnceLock::new(),
             told: ToldOnce::default(),
             kept_heads: KeptHeads::default(),
+            offers: Offers::default(),
         }))
     }
 
@@ -188,25 +190,24 @@ impl Engine {
         &self.0.context
     }
 
-    /// The tools that a session's model is offered.
-    pub(crate) async fn tools_of(&self, id: SessionId) -> Result<Tools, Error> {
+    /// What a session's model is offered.
+    pub(crate) async fn offer_to(&self, id: SessionId) -> Result<Arc<Offer>, Error> {
         let surroundings = self.0.surroundings.clone();
-        let (session, agent) = self
+        let (session, agent, place) = self
             .store()
             .write(move |tx| {
                 let session = tx.session(id)?.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?;
                 let agent = surroundings.agent(tx, session.org_id, &session.agent)?;
-                Ok::<_, Error>((session, agent))
+                let workspace = tx.workspace(session.workspace_id)?;
+                let workspace = workspace.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+                Ok::<_, Error>((session, agent, PlaceTraits::of(&workspace)))
             })
             .await?;
-        self.offered(&session, &agent).await
+        Ok(self.offered(&session, &agent, place))
     }
 
-    /// The tools of a session, with those of its workspace.
-    async fn offered(&self, session: &Session, agent: &AgentDefinition) -> Result<Tools, Error> {
-        let who = identity_of(session);
-        let catalog = self.0.operations.tools.catalog(&who, session.workspace_id).await?;
-        Ok(Tools::new(agent, Some(&catalog)))
+    fn offered(&self, session: &Session, agent: &AgentDefinition, place: PlaceTraits) -> Arc<Offer> {
+        self.0.offers.of(session.org_id, &session.agent, agent, place)
     }
 
     fn store(&self) -> &Arc<dyn Store> {

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::Instrument as _;
 use warren_model::session::{DeltaMark, Phase, Session, Step, StreamEntry, StreamItem};
 use warren_model::{AgentDefinition, ErrorCode};
+use warren_operations::PlaceTraits;
 use warren_rules::sessions::{Effect, Input, OpenSession};
 use warren_service::Error;
 use warren_store::WriteTx;
@@ -16,6 +17,7 @@ use warren_store::WriteTx;
 use super::history::SharedHistory;
 use super::{Engine, asking, calling};
 use crate::commit::{self, Change, Changed};
+use crate::offers::Offer;
 
 /// What a piece of work tells its owner.
 #[derive(Debug)]
@@ -36,6 +38,7 @@ pub(super) struct Owner {
     bell: Arc<Notify>,
     open: OpenSession,
     agent: Arc<AgentDefinition>,
+    place: Option<PlaceTraits>,
     /// Read when the model is first asked, and kept up to date from then on.
     history: SharedHistory,
     /// Which entries of the stream held which piece of the answer that is being given.
@@ -53,6 +56,7 @@ impl Owner {
             bell,
             open: changed.open.clone(),
             agent: Arc::clone(&changed.agent),
+            place: changed.place,
             history: SharedHistory::default(),
             marks: Vec::new(),
             under_way: HashMap::new(),
@@ -97,11 +101,11 @@ impl Owner {
                 // What was dropped may have told something in its last moment. It is no part of what was begun since.
                 Report::Deltas { effect, .. } | Report::Ended { effect, .. }
                     if !self.under_way.contains_key(&effect) => {}
-                Report::Deltas { deltas: more, .. } => deltas.extend(more),
+                Report::Deltas { deltas: more, .. } => join(&mut deltas, more),
                 Report::Noted(input) => inputs.push(*input),
                 Report::Ended { effect, deltas: more, result, input } => {
                     self.under_way.remove(&effect);
-                    deltas.extend(more);
+                    join(&mut deltas, more);
                     results.extend(result);
                     inputs.push(self.with_marks(*input));
                 }
@@ -156,6 +160,7 @@ impl Owner {
         self.mark(&changed.entries);
         self.open = changed.open.clone();
         self.agent = Arc::clone(&changed.agent);
+        self.place = changed.place;
         self.reconcile(changed);
         Ok(())
     }
@@ -183,7 +188,7 @@ impl Owner {
 
     /// Begins what has to be under way, and drops what has not.
     fn reconcile(&mut self, changed: Changed) {
-        self.history.add(changed.closed);
+        self.history.add(&changed.closed);
         let wanted = changed.effects;
         self.under_way.retain(|effect, work| {
             let is_wanted = wanted.contains(effect);
@@ -205,6 +210,7 @@ impl Owner {
             session: self.open.session.clone(),
             step: self.open.step.clone().expect("work belongs to the open step"),
             agent: Arc::clone(&self.agent),
+            place: self.place,
             effect: effect.clone(),
             reporter: self.reporter.clone(),
         };
@@ -288,17 +294,43 @@ impl Owner {
     }
 }
 
+/// Adds pieces to those that wait. What came while the database was busy is one entry, so that a database that falls behind
+/// has less to write, not more.
+fn join(waiting: &mut Vec<StreamItem>, more: Vec<StreamItem>) {
+    for item in more {
+        match (waiting.last_mut(), item) {
+            (
+                Some(StreamItem::TextDelta { step, block, text }),
+                StreamItem::TextDelta { step: same, block: of, text: more },
+            ) if (*step, *block) == (same, of) => text.push_str(&more),
+            (
+                Some(StreamItem::ReasoningDelta { step, block, text }),
+                StreamItem::ReasoningDelta { step: same, block: of, text: more },
+            ) if (*step, *block) == (same, of) => text.push_str(&more),
+            (_, item) => waiting.push(item),
+        }
+    }
+}
+
 /// One piece of work, with what it needs.
 pub(super) struct Work {
     pub(super) engine: Engine,
     pub(super) session: Session,
     pub(super) step: Step,
     pub(super) agent: Arc<AgentDefinition>,
+    /// Nothing where the workspace is gone.
+    pub(super) place: Option<PlaceTraits>,
     pub(super) effect: Effect,
     reporter: mpsc::Sender<Report>,
 }
 
 impl Work {
+    /// What the session's model is offered.
+    pub(super) fn offer(&self) -> Result<Arc<Offer>, Error> {
+        let place = self.place.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        Ok(self.engine.offered(&self.session, &self.agent, place))
+    }
+
     /// Tells pieces that can be shown already.
     pub(super) async fn show(&self, deltas: Vec<StreamItem>) {
         if !deltas.is_empty() {
@@ -314,5 +346,26 @@ impl Work {
     pub(super) async fn end(self, deltas: Vec<StreamItem>, result: Option<(String, Vec<u8>)>, input: Input) {
         let report = Report::Ended { effect: self.effect, deltas, result, input: Box::new(input) };
         let _ = self.reporter.send(report).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(step: u32, block: u32, text: &str) -> StreamItem {
+        StreamItem::TextDelta { step, block, text: text.to_owned() }
+    }
+
+    // A62, P18
+    #[test]
+    fn pieces_that_wait_together_are_one_entry_and_nothing_is_lost() {
+        let reasoning = |text: &str| StreamItem::ReasoningDelta { step: 1, block: 0, text: text.to_owned() };
+        let mut waiting = Vec::new();
+        join(&mut waiting, vec![reasoning("so "), reasoning("what"), text(1, 1, "one ")]);
+        join(&mut waiting, vec![text(1, 1, "two"), text(1, 2, "other"), text(2, 2, "step")]);
+        let expected =
+            vec![reasoning("so what"), text(1, 1, "one two"), text(1, 2, "other"), text(2, 2, "step")];
+        assert_eq!(waiting, expected);
     }
 }

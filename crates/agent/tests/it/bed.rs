@@ -88,7 +88,7 @@ pub(crate) fn config() -> Config {
 impl AgentBed {
     /// One model, named `x/main`.
     pub(crate) async fn start(engine: Engine, script: &str) -> Self {
-        Self::with(engine, &[("main", script)]).await
+        Box::pin(Self::with(engine, &[("main", script)])).await
     }
 
     pub(crate) async fn with(engine: Engine, scripts: &[(&str, &str)]) -> Self {

@@ -1,6 +1,7 @@
 //! What a script looks at: the same whether it came as a request of ours or over a wire.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use warren_model::Content;
 use warren_model::session::{ModelRequest, Turn};
@@ -23,14 +24,13 @@ pub(crate) struct Conversation {
     pub(crate) calls: Vec<SeenCall>,
     /// How many of `calls`, from the end, are the last answer's.
     pub(crate) latest_calls: usize,
-    /// Bytes of everything, for an estimate of its tokens.
-    pub(crate) bytes: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SeenCall {
     pub(crate) id: String,
     pub(crate) tool: String,
+    /// Of earlier answers than the last one with calls, nobody asks for it, and it may be empty.
     pub(crate) result: String,
     pub(crate) is_error: bool,
 }
@@ -40,11 +40,13 @@ impl Conversation {
         let mut conversation = Self {
             system: request.system.clone(),
             offered: request.tools.iter().map(|tool| tool.name.clone()).collect(),
-            bytes: crate::estimate::bytes_without_results(request),
             ..Self::default()
         };
-        for turn in &request.turns {
-            match turn {
+        let has_calls =
+            |turn: &Arc<Turn>| matches!(&**turn, Turn::Assistant { calls, .. } if !calls.is_empty());
+        let last_with_calls = request.turns.iter().rposition(has_calls).unwrap_or(0);
+        for (at, turn) in request.turns.iter().enumerate() {
+            match &**turn {
                 Turn::User(parts) => {
                     let texts = parts.iter().filter_map(|part| match &part.content {
                         Content::Text(text) => Some(text.as_str()),
@@ -54,17 +56,15 @@ impl Conversation {
                 }
                 Turn::Assistant { calls, .. } => {
                     let calls = calls.iter().map(|call| {
-                        let result = result_text(&call.outcome);
-                        SeenCall {
-                            id: call.id.clone(),
-                            tool: call.tool.clone(),
-                            result: result.text,
-                            is_error: result.is_error,
+                        let seen =
+                            SeenCall { id: call.id.clone(), tool: call.tool.clone(), ..SeenCall::default() };
+                        if at < last_with_calls {
+                            return seen;
                         }
+                        let result = result_text(&call.outcome);
+                        SeenCall { result: result.text, is_error: result.is_error, ..seen }
                     });
-                    let calls: Vec<_> = calls.collect();
-                    conversation.bytes += calls.iter().map(|call| call.result.len()).sum::<usize>();
-                    conversation.answered(calls);
+                    conversation.answered(calls.collect());
                 }
             }
         }
@@ -89,11 +89,15 @@ impl Conversation {
 
     /// Tells this conversation from every other, and from itself a turn later.
     pub(crate) fn digest(&self) -> String {
-        // A script has no enemies: what counts is that a long conversation costs little.
+        // A script has no enemies: what counts is that a long conversation costs little. An earlier result is part of the id
+        // of the call that followed it.
         let mut hasher = DefaultHasher::new();
         (&self.system, &self.last_user, self.answers).hash(&mut hasher);
         for call in &self.calls {
-            (&call.id, &call.tool, &call.result).hash(&mut hasher);
+            (&call.id, &call.tool).hash(&mut hasher);
+        }
+        for call in self.latest() {
+            call.result.hash(&mut hasher);
         }
         let mut text = format!("{:016x}", hasher.finish());
         text.truncate(12);

@@ -56,10 +56,15 @@ impl ScriptPlayer {
         Self { script, faults: Mutex::new(HashMap::new()) }
     }
 
-    /// Nothing where the script has no answer.
-    pub(crate) fn plan(&self, conversation: &Conversation) -> Option<Plan> {
+    /// Nothing where the script has no answer. How many bytes were asked with is found out where the script does not say what
+    /// an answer used.
+    pub(crate) fn plan(
+        &self,
+        conversation: &Conversation,
+        asked_bytes: impl FnOnce() -> usize,
+    ) -> Option<Plan> {
         let (place, turn) = self.find(conversation)?;
-        Some(self.plan_turn(place, turn, conversation))
+        Some(self.plan_turn(place, turn, conversation, asked_bytes))
     }
 
     fn find(&self, conversation: &Conversation) -> Option<(usize, &ScriptTurn)> {
@@ -71,7 +76,13 @@ impl ScriptPlayer {
             .or_else(|| self.script.otherwise.as_ref().map(|turn| (usize::MAX, turn)))
     }
 
-    fn plan_turn(&self, place: usize, turn: &ScriptTurn, conversation: &Conversation) -> Plan {
+    fn plan_turn(
+        &self,
+        place: usize,
+        turn: &ScriptTurn,
+        conversation: &Conversation,
+        asked_bytes: impl FnOnce() -> usize,
+    ) -> Plan {
         let size = turn.chunk_characters.unwrap_or(CHUNK_CHARACTERS).max(1);
         let mut pieces = Vec::new();
         if let Some(reasoning) = &turn.reasoning {
@@ -92,7 +103,7 @@ impl ScriptPlayer {
         let bytes: usize = pieces.iter().map(Piece::bytes).sum();
         let usage = turn.usage.map_or_else(
             || TokenUsage {
-                input_tokens: crate::estimate::tokens(conversation.bytes),
+                input_tokens: crate::estimate::tokens(asked_bytes()),
                 output_tokens: crate::estimate::tokens(bytes),
                 ..TokenUsage::default()
             },
@@ -219,7 +230,7 @@ impl ScriptedModel {
 impl ModelClient for ScriptedModel {
     async fn start(&self, request: &ModelRequest, _options: CallOptions) -> Result<AnswerStream, ModelError> {
         let conversation = Conversation::of(request);
-        let plan = self.player.plan(&conversation);
+        let plan = self.player.plan(&conversation, || crate::estimate::request_bytes(request));
         let plan = plan.ok_or_else(|| ModelError::refused("the script has no answer to this"))?;
         match &plan.fault {
             Some(fault) if fault.kind == FaultKind::Status => return Err(status_error(fault)),

@@ -16,7 +16,7 @@ fn request(tools: &[&str]) -> ModelRequest {
     ModelRequest {
         model: "scripted/tour".parse().unwrap(),
         system: String::new(),
-        turns: vec![Turn::User(vec![Part::text("Show me around")])],
+        turns: vec![Turn::User(vec![Part::text("Show me around")]).into()],
         tools: tools.iter().map(offer).collect(),
         max_output_tokens: None,
         effort: None,
@@ -37,11 +37,12 @@ fn go_on(request: &mut ModelRequest, answer: &ModelAnswer, outcome: impl Fn(&str
         arguments: call.arguments.clone().unwrap(),
         outcome: outcome(&call.tool),
     });
-    request.turns.push(Turn::Assistant {
+    let turn = Turn::Assistant {
         origin: Some(answer.origin.clone()),
         blocks: answer.blocks.clone(),
         calls: calls.collect(),
-    });
+    };
+    request.turns.push(turn.into());
 }
 
 fn done(_: &str) -> CallOutcome {
@@ -80,7 +81,7 @@ async fn the_tour_writes_runs_asks_and_finishes_in_any_session() {
         let expected = if denies { "stays where it is" } else { "is gone" };
         assert!(last.text().contains(expected), "{}", last.text());
         go_on(&mut request, &last, done);
-        request.turns.push(Turn::User(vec![Part::text("again")]));
+        request.turns.push(Turn::User(vec![Part::text("again")]).into());
         assert!(ask(&model, &request).await.unwrap().text().contains("tour is over"));
     }
 }
@@ -105,7 +106,7 @@ async fn echo_says_what_it_was_told_in_pieces() {
     let model = ScriptedModel::new(Script::built_in("echo").unwrap());
     let mut request = request(&[]);
     let said = "ü{last_user}".repeat(20);
-    request.turns = vec![Turn::User(vec![Part::text(said.clone())])];
+    request.turns = vec![Turn::User(vec![Part::text(said.clone())]).into()];
     let mut stream = model.start(&request, CallOptions::default()).await.unwrap();
     let mut pieces = Vec::new();
     while let Some(event) = stream.next().await.unwrap() {

@@ -72,7 +72,7 @@ pub(super) fn check(body: &Value) -> Result<Conversation, Problem> {
         return Err(Problem::bad("The 'stream_options' parameter is only allowed when 'stream' is enabled."));
     }
     let offered = super::responses::check_tools(body, |tool| &tool["function"])?;
-    let mut conversation = Conversation { offered, bytes: body.to_string().len(), ..Conversation::default() };
+    let mut conversation = Conversation { offered, ..Conversation::default() };
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     if messages.is_empty() {
         return Err(Problem::bad("[] is too short - 'messages'"));

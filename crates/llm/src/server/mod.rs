@@ -146,7 +146,8 @@ async fn post(
         Wire::Responses => responses::check(body)?,
         Wire::Chat | Wire::Scripted => chat::check(body)?,
     };
-    let plan = state.plan(&conversation).ok_or_else(|| Problem::bad("the script has no answer to this"))?;
+    let plan = state.plan(&conversation, body);
+    let plan = plan.ok_or_else(|| Problem::bad("the script has no answer to this"))?;
     if let Some(fault) = &plan.fault {
         problem::before_the_answer(fault).await?;
     }

@@ -59,8 +59,8 @@ impl State {
         }
     }
 
-    pub(super) fn plan(&self, conversation: &Conversation) -> Option<Plan> {
-        self.player.plan(conversation)
+    pub(super) fn plan(&self, conversation: &Conversation, body: &Value) -> Option<Plan> {
+        self.player.plan(conversation, || body.to_string().len())
     }
 
     pub(super) fn next_id(&self, conversation: &Conversation) -> String {

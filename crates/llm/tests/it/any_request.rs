@@ -109,15 +109,16 @@ fn request() -> impl Strategy<Value = ModelRequest> {
         |(turns, system, has_tools, effort, max_output_tokens)| ModelRequest {
             model: "x/y".parse().unwrap(),
             system,
-            turns,
+            turns: turns.into_iter().map(Into::into).collect(),
             tools: if has_tools {
                 vec![ToolOffer {
                     name: "t".to_owned(),
                     description: String::new(),
                     input_schema: json!({ "type": "object" }),
                 }]
+                .into()
             } else {
-                Vec::new()
+                Default::default()
             },
             max_output_tokens,
             effort,

@@ -98,7 +98,7 @@ async fn every_stream_that_llmock_breaks_is_an_error_that_may_be_retried() {
         let models = models.with_timers(quick());
         for (wire, model) in WIRES {
             let mut talk = request(wire, model, "Tell me something long.");
-            talk.tools.clear();
+            talk.tools = Default::default();
             let outcome = async { models.start(&talk, options()).await?.answer().await }.await;
             let error = outcome.expect_err(&format!("{wire} {fault}"));
             assert!(error.may_be_retried(), "{wire} {fault}: {error:?}");

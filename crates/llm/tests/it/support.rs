@@ -101,12 +101,13 @@ pub(crate) fn request(provider: &str, model: &str, text: &str) -> ModelRequest {
     ModelRequest {
         model: format!("{provider}/{model}").parse().unwrap(),
         system: "You are helpful.".to_owned(),
-        turns: vec![Turn::User(vec![Part::text(text)])],
+        turns: vec![Turn::User(vec![Part::text(text)]).into()],
         tools: vec![ToolOffer {
             name: "get_weather".to_owned(),
             description: "The weather of a city.".to_owned(),
             input_schema: json!({ "type": "object", "properties": { "city": { "type": "string" } } }),
-        }],
+        }]
+        .into(),
         max_output_tokens: Some(1_000),
         effort: None,
         output_schema: None,
@@ -127,11 +128,12 @@ pub(crate) fn go_on(request: &mut ModelRequest, answer: &ModelAnswer, result: &s
         arguments: call.arguments.clone().unwrap_or_else(Value::String),
         outcome: CallOutcome::Done { result: ToolResult::text(result) },
     });
-    request.turns.push(Turn::Assistant {
+    let turn = Turn::Assistant {
         origin: Some(answer.origin.clone()),
         blocks: answer.blocks.clone(),
         calls: calls.collect(),
-    });
+    };
+    request.turns.push(turn.into());
 }
 
 /// The script that people use to install and start the peers.

@@ -191,12 +191,13 @@ async fn images_files_effort_and_schemas_are_sent_as_each_wire_has_them() {
         let mut request = request(wire, model_of(wire), "look");
         request.effort = Some("low".to_owned());
         request.output_schema = Some(json!({ "type": "object" }));
-        request.turns.push(Turn::User(vec![
+        let parts = vec![
             part(Content::Raw("iVBORw0KGgo=".to_owned()), "image/png"),
             part(Content::Raw("JVBERi0=".to_owned()), "application/pdf"),
             part(Content::Url("https://example.test/a.png".to_owned()), "image/png"),
             part(Content::Url("workspace:notes.txt".to_owned()), "text/plain"),
-        ]));
+        ];
+        request.turns.push(Turn::User(parts).into());
         let answer = server.ask(&request).await.unwrap();
         assert_eq!(answer.notes, [""; 0], "{wire}");
         let body = server.journal().await.last().unwrap()["body"].to_string();
@@ -214,7 +215,7 @@ async fn the_prompt_is_marked_for_the_cache_at_most_four_times() {
     for _ in 0..3 {
         let answer = server.ask(&request).await.unwrap();
         go_on(&mut request, &answer, "rain");
-        request.turns.push(Turn::User(vec![Part::text("weather?")]));
+        request.turns.push(Turn::User(vec![Part::text("weather?")]).into());
     }
     let body = server.journal().await.last().unwrap()["body"].to_string();
     assert_eq!(body.matches("cache_control").count(), 4, "{body}");

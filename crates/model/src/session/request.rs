@@ -1,5 +1,7 @@
 //! What a model is shown, in no provider's words. A call without its result cannot be put into it (A8).
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Block, CallOutcome, ModelName, ModelOrigin};
@@ -12,8 +14,9 @@ pub struct ModelRequest {
     /// Empty where there is nothing to say.
     pub system: String,
     /// Begins with a user's turn. Two of the same side may follow each other.
-    pub turns: Vec<Turn>,
-    pub tools: Vec<ToolOffer>,
+    /// Shared with whoever keeps the conversation: it is not copied for each question.
+    pub turns: Vec<Arc<Turn>>,
+    pub tools: Arc<[ToolOffer]>,
     pub max_output_tokens: Option<u32>,
     /// Where it can be chosen: `low`, `medium`, `high` …
     pub effort: Option<String>,

@@ -116,9 +116,10 @@ mod tests {
         Blueprint::read(document).unwrap()
     }
 
-    fn all(documents: Value) -> AllTemplates {
-        let documents = documents.as_object().unwrap().clone();
-        documents.into_iter().map(|(key, one)| (name(&key), TemplateFacts::of(&blueprint(one)))).collect()
+    fn all(documents: &Value) -> AllTemplates {
+        let documents = documents.as_object().unwrap();
+        let facts = |one: &Value| TemplateFacts::of(&blueprint(one.clone()));
+        documents.iter().map(|(key, one)| (name(key), facts(one))).collect()
     }
 
     // F9, F50: a template is no way around the tiers
@@ -128,7 +129,7 @@ mod tests {
         let sandbox = json!({ "provider": { "kind": "sandbox" } });
         let mounted =
             json!({ "provider": { "kind": "sandbox", "mounts": [{ "source": "/srv", "target": "/srv" }] } });
-        let stored = all(json!({
+        let stored = all(&json!({
             "operators": local, "plain": sandbox, "words": { "prompts": { "system": "be kind" } },
             "team": { "provider": { "kind": "local" }, "children": [{ "name": "a", "template": "words" }] },
             "later": { "tier": "privileged", "template": "not-yet-there" },
@@ -162,7 +163,7 @@ mod tests {
     // F50: a circle that was stored before such were refused ends the look
     #[test]
     fn templates_that_lead_back_to_themselves_are_looked_at_once() {
-        let stored = all(json!({ "a": { "template": "b" }, "b": { "template": "a", "tier": "extended" } }));
+        let stored = all(&json!({ "a": { "template": "b" }, "b": { "template": "a", "tier": "extended" } }));
         let refused = check_write(&name("a"), None, &stored);
         assert_eq!(refused, Err(WriteRefusal::Protected { tier: Tier::Extended }));
     }

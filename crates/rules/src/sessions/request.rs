@@ -1,6 +1,7 @@
 //! What a model is shown: built from closed steps, and from the messages of the step that asks (A8).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use warren_model::session::{
     Block, ClosedCall, ModelName, ModelRequest, Step, StepPhase, StopReason, ToolOffer, Turn,
@@ -29,32 +30,57 @@ pub struct RequestParts<'a> {
     pub agent: &'a AgentDefinition,
     pub model: &'a ModelName,
     pub system: String,
-    pub tools: Vec<ToolOffer>,
-    /// Closed steps in their order.
-    pub history: &'a [Step],
+    pub tools: Arc<[ToolOffer]>,
+    /// What was said before.
+    pub conversation: &'a Conversation,
     /// The step that asks.
     pub asking: &'a Step,
     pub messages: &'a MessageParts,
 }
 
-/// The request of the step that asks.
-pub fn build(parts: RequestParts<'_>) -> Result<ModelRequest, BrokenHistory> {
-    let RequestParts { agent, model, system, tools, history, asking, messages } = parts;
-    let mut turns = Vec::with_capacity(history.len() * 2 + 1);
-    for step in history {
+/// What a model was shown of the closed steps, in their order. It only grows, and its turns are shared with every request:
+/// a long session is not copied for each question.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conversation {
+    turns: Vec<Arc<Turn>>,
+    /// Why the last answer ended.
+    stop_reason: Option<StopReason>,
+}
+
+impl Conversation {
+    pub fn of<'a>(
+        steps: impl IntoIterator<Item = &'a Step>,
+        messages: &MessageParts,
+    ) -> Result<Self, BrokenHistory> {
+        let mut conversation = Self::default();
+        for step in steps {
+            conversation.add(step, messages)?;
+        }
+        Ok(conversation)
+    }
+
+    /// Adds a step that was closed.
+    pub fn add(&mut self, step: &Step, messages: &MessageParts) -> Result<(), BrokenHistory> {
         if step.phase != StepPhase::Closed {
             return Err(BrokenHistory::OpenStep(step.number));
         }
-        push_user_turn(&mut turns, step, messages)?;
-        push_answer(&mut turns, step)?;
+        let (said, answered) = (user_turn(step, messages)?, answer(step)?);
+        self.turns.extend([said, answered].into_iter().flatten().map(Arc::new));
+        self.stop_reason = step.stop_reason.or(self.stop_reason);
+        Ok(())
     }
-    push_user_turn(&mut turns, asking, messages)?;
+}
+
+/// The request of the step that asks.
+pub fn build(parts: RequestParts<'_>) -> Result<ModelRequest, BrokenHistory> {
+    let RequestParts { agent, model, system, tools, conversation, asking, messages } = parts;
+    let said = user_turn(asking, messages)?.map(Arc::new);
+    let turns: Vec<_> = conversation.turns.iter().cloned().chain(said).collect();
     // The last word must not be an answer that asked for nothing. One that was only paused is sent back as it is.
-    let answered = || history.iter().rev().find(|step| step.stop_reason.is_some());
-    let is_paused = || answered().is_some_and(|step| step.stop_reason == Some(StopReason::PauseTurn));
-    match turns.last() {
+    let is_paused = conversation.stop_reason == Some(StopReason::PauseTurn);
+    match turns.last().map(Arc::as_ref) {
         None => return Err(BrokenHistory::NothingToAnswer),
-        Some(Turn::Assistant { calls, .. }) if calls.is_empty() && !is_paused() => {
+        Some(Turn::Assistant { calls, .. }) if calls.is_empty() && !is_paused => {
             return Err(BrokenHistory::NothingToAnswer);
         }
         Some(Turn::Assistant { .. } | Turn::User(_)) => {}
@@ -72,22 +98,19 @@ pub fn build(parts: RequestParts<'_>) -> Result<ModelRequest, BrokenHistory> {
 }
 
 /// What was said to the model before this step's answer: messages, then words of Warren's own.
-fn push_user_turn(turns: &mut Vec<Turn>, step: &Step, messages: &MessageParts) -> Result<(), BrokenHistory> {
+fn user_turn(step: &Step, messages: &MessageParts) -> Result<Option<Turn>, BrokenHistory> {
     let mut parts = Vec::new();
     for id in &step.messages {
         let of_message = messages.get(id).ok_or(BrokenHistory::NoMessage { step: step.number })?;
         parts.extend(of_message.iter().cloned());
     }
     parts.extend(step.notices.iter().map(Part::text));
-    if !parts.is_empty() {
-        turns.push(Turn::User(parts));
-    }
-    Ok(())
+    Ok((!parts.is_empty()).then_some(Turn::User(parts)))
 }
 
-fn push_answer(turns: &mut Vec<Turn>, step: &Step) -> Result<(), BrokenHistory> {
+fn answer(step: &Step) -> Result<Option<Turn>, BrokenHistory> {
     if step.blocks.is_empty() && step.calls.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let closed = step.calls.iter().map(|call| {
         let outcome = call.outcome().cloned();
@@ -97,8 +120,7 @@ fn push_answer(turns: &mut Vec<Turn>, step: &Step) -> Result<(), BrokenHistory> 
         Ok(ClosedCall { id, tool, arguments, outcome })
     });
     let calls = closed.collect::<Result<Vec<_>, _>>()?;
-    turns.push(Turn::Assistant { origin: step.origin.clone(), blocks: blocks_of(step), calls });
-    Ok(())
+    Ok(Some(Turn::Assistant { origin: step.origin.clone(), blocks: blocks_of(step), calls }))
 }
 
 /// The blocks, with every call named once: one that an answer forgot is added at its end.

@@ -1,5 +1,7 @@
 //! Steps of sessions, what a model was shown, and the entries of a session's stream.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use warren_api as api;
 use warren_model as model;
@@ -107,7 +109,7 @@ fn outcome(outcome: &CallOutcome) -> api::SessionCallOutcome {
 }
 
 pub(crate) fn context(request: &ModelRequest) -> api::StepContext {
-    let turn = |turn: &Turn| match turn {
+    let turn = |turn: &Arc<Turn>| match &**turn {
         Turn::User(parts) => api::ContextTurn::User { parts: parts.iter().map(part).collect() },
         Turn::Assistant { blocks: said, calls, .. } => {
             let id_of = |index: u32| calls.get(index as usize).map(|call| call.id.as_str());

@@ -71,11 +71,7 @@ pub(in crate::server) fn check(body: &Value, version: Version) -> Result<Convers
         return Err(Problem::bad("A maximum of 4 blocks with cache_control may be provided"));
     }
     let offered = check_tools(body)?;
-    let mut conversation = Conversation {
-        system: system_text(&body["system"])?,
-        bytes: body.to_string().len(),
-        ..Conversation::default()
-    };
+    let mut conversation = Conversation { system: system_text(&body["system"])?, ..Conversation::default() };
     let has_tools = !offered.is_empty();
     conversation.offered = offered;
     let messages = Messages::read(&body["messages"], has_tools)?;

@@ -95,7 +95,6 @@ pub(in crate::server) fn check(body: &Value) -> Result<Conversation, Problem> {
     let mut conversation = Conversation {
         system: body["instructions"].as_str().unwrap_or_default().to_owned(),
         offered: check_tools(body, |tool| tool)?,
-        bytes: body.to_string().len(),
         ..Conversation::default()
     };
     match &body["input"] {

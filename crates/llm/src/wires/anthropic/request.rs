@@ -56,7 +56,7 @@ fn add_tools(body: &mut Map<String, Value>, request: &ModelRequest) {
         // A conversation with calls needs tools, also where none may be called any more.
         let mut names: Vec<String> = Vec::new();
         for turn in &request.turns {
-            let Turn::Assistant { calls, .. } = turn else { continue };
+            let Turn::Assistant { calls, .. } = &**turn else { continue };
             for name in calls.iter().map(|call| tool_name(&call.tool)) {
                 if !names.contains(&name) {
                     names.push(name);

@@ -220,7 +220,7 @@ mod tests {
             model,
             system: String::new(),
             turns: Vec::new(),
-            tools: Vec::new(),
+            tools: Default::default(),
             max_output_tokens: None,
             effort: None,
             output_schema: None,

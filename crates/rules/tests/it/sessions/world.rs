@@ -620,19 +620,20 @@ impl World {
         let history: Vec<Step> = numbers.map(|number| self.steps[&number].clone()).collect();
         let parts = self.messages.values().map(|one| (one.id, one.parts.clone())).collect();
         let model = &self.agent.model;
+        let conversation = request::Conversation::of(&history, &parts).unwrap();
         let request = request::build(request::RequestParts {
             agent: &self.agent,
             model,
             system: String::new(),
-            tools: Vec::new(),
-            history: &history,
+            tools: Default::default(),
+            conversation: &conversation,
             asking,
             messages: &parts,
         })
         .unwrap();
         let mut may_answer = false;
         for turn in &request.turns {
-            match turn {
+            match &**turn {
                 Turn::User(parts) => {
                     assert!(!parts.is_empty());
                     may_answer = true;
