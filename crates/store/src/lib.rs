@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   store.write(|tx| { load; decide; compare-and-set; append event })   all of it, or nothing
+//!   store.write_few(|tx| { … })                                           the same, for a row or two that somebody watches
 //!   store.read(|tx| { … })                                              one consistent snapshot
 //!   store.read_few(|tx| { … })                                            the same, for a few rows by their keys
 //! ```
@@ -121,6 +122,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Answers after the commit is durable, or after the rollback.
     async fn run_write(&self, work: WriteWork) -> Result<(), Error>;
 
+    /// A write that is so short that it may go before others that wait.
+    async fn run_write_few(&self, work: WriteWork) -> Result<(), Error> {
+        self.run_write(work).await
+    }
+
     /// The highest event sequence this process knows to be committed. A hint to read again, never the truth:
     /// readers keep a slow poll behind it.
     fn newest_event(&self) -> watch::Receiver<u64>;
@@ -172,6 +178,20 @@ impl dyn Store + '_ {
         let slot = Slot::default();
         let filled = slot.clone();
         self.run_write(Box::new(move |tx| filled.put(work(tx)))).await?;
+        slot.take()
+    }
+
+    /// As `write`, for a row or two: where writes wait for each other, it goes before those that take longer. For what people
+    /// watch as it comes, and nothing else: what everybody calls urgent is not.
+    pub async fn write_few<T, E, F>(&self, mut work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        F: FnMut(&mut dyn WriteTx) -> Result<T, E> + Send + 'static,
+    {
+        let slot = Slot::default();
+        let filled = slot.clone();
+        self.run_write_few(Box::new(move |tx| filled.put(work(tx)))).await?;
         slot.take()
     }
 }

@@ -107,14 +107,20 @@ impl Owner {
                     self.under_way.remove(&effect);
                     join(&mut deltas, more);
                     results.extend(result);
-                    inputs.push(self.with_marks(*input));
+                    inputs.push(*input);
                 }
             }
             next = self.reports.try_recv().ok();
         }
-        if inputs.is_empty() && results.is_empty() && self.show(&deltas).await? {
-            return Ok(());
+        // The last pieces of an answer that somebody watches do not wait for the commit of the whole.
+        let is_watched = !self.marks.is_empty();
+        if (inputs.is_empty() && results.is_empty() || is_watched) && self.show(&deltas).await? {
+            deltas.clear();
+            if inputs.is_empty() && results.is_empty() {
+                return Ok(());
+            }
         }
+        let inputs = inputs.into_iter().map(|input| self.with_marks(input)).collect();
         self.commit(inputs, deltas, results).await
     }
 
@@ -127,7 +133,7 @@ impl Owner {
         let (now, session, deltas) =
             (self.engine.0.context.now(), self.open.session.clone(), deltas.to_vec());
         let shown = move |tx: &mut dyn WriteTx| commit::show(tx, &session, step, now, &deltas);
-        let Some(entries) = self.engine.store().write(shown).await? else { return Ok(false) };
+        let Some(entries) = self.engine.store().write_few(shown).await? else { return Ok(false) };
         self.engine.0.streams.publish(self.open.session.id, &entries);
         self.mark(&entries);
         Ok(true)

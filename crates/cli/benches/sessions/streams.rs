@@ -108,7 +108,13 @@ pub(crate) async fn measure(size: Size) {
     }
     let read: Vec<_> = readers.join_all().await;
     let whole = read.iter().filter(|delays| delays.len() as u64 == pieces).count();
-    let mut delays: Vec<Duration> = read.into_iter().flatten().collect();
+    let mut by_second: Vec<Vec<Duration>> = Vec::new();
+    for (given, delay) in read.iter().flatten() {
+        let second = usize::try_from(given.as_secs()).unwrap_or(usize::MAX);
+        by_second.resize_with(by_second.len().max(second + 1), Vec::new);
+        by_second[second].push(*delay);
+    }
+    let mut delays: Vec<Duration> = read.into_iter().flatten().map(|(_, delay)| delay).collect();
     let ms = shares(&mut delays, &[500, 990, 1_000]);
     host.stop().await;
     println!("## P18: {} streams with {PIECES_PER_SECOND} pieces a second\n", size.streams);
@@ -124,15 +130,22 @@ pub(crate) async fn measure(size: Size) {
         size.streams,
         ms[1]
     );
+    // The first second and the last ones are those in which a thousand sessions begin and end.
+    println!("| pieces given in second | p50 | p99 | longest |\n|---|---|---|---|");
+    for (second, delays) in by_second.iter_mut().enumerate().filter(|(_, delays)| !delays.is_empty()) {
+        let ms = shares(delays, &[500, 990, 1_000]);
+        println!("| {second} | {:.1} ms | {:.1} ms | {:.1} ms |", ms[0], ms[1], ms[2]);
+    }
+    println!();
 }
 
-/// How long each piece took from the model to here.
+/// When each piece was given, and how long it took from the model to here.
 async fn read(
     bed: &Bed,
     host: &warren_agent::AgentHost,
     name: &SessionName,
     started: Instant,
-) -> Vec<Duration> {
+) -> Vec<(Duration, Duration)> {
     let (_, mut follower) = host.sessions.follow(&bed.who, name, 0).await.expect("it can be followed");
     let mut delays = Vec::new();
     loop {
@@ -142,7 +155,8 @@ async fn read(
             match entry.item {
                 StreamItem::TextDelta { text, .. } => {
                     let given = text.split_whitespace().filter_map(|word| word.parse().ok());
-                    delays.extend(given.map(|micros| now.saturating_sub(Duration::from_micros(micros))));
+                    let given = given.map(Duration::from_micros);
+                    delays.extend(given.map(|given| (given, now.saturating_sub(given))));
                 }
                 StreamItem::RunEnded { .. } => return delays,
                 _ => {}

@@ -12,6 +12,7 @@
 //! A caller's future may be dropped at any point: while it waits for a place in the queue or for a reader nothing has
 //! begun, and what has begun runs on a thread of its own to its end.
 
+mod checkpoints;
 mod connection;
 mod error;
 mod file;
@@ -23,12 +24,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
 
 use crate::migrations::schema_version;
+use checkpoints::Checkpoints;
 use readers::Readers;
-use writer::{Job, Writer};
+use writer::{Job, Jobs, Writer};
 
 /// The knobs of a SQLite store.
 #[derive(Debug, Clone)]
@@ -62,7 +64,7 @@ impl Default for SqliteOptions {
 pub struct SqliteStore {
     path: PathBuf,
     /// Absent once the store is closed.
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    jobs: Mutex<Option<Jobs>>,
     /// Answers when the writer thread has ended.
     writer_ended: watch::Receiver<bool>,
     readers: Arc<Readers>,
@@ -81,9 +83,10 @@ impl SqliteStore {
     fn open_blocking(path: PathBuf, options: &SqliteOptions) -> Result<Self, Error> {
         let opened = file::open_for_writing(&path, options)?;
         let (newest_sender, newest) = watch::channel(opened.newest_event);
-        let (jobs, queue) = mpsc::channel(options.max_queued_writes.max(1));
+        let (jobs, queues) = writer::queues(options.max_queued_writes.max(1));
         let (ended_sender, writer_ended) = watch::channel(false);
-        let writer = Writer::new(opened.connection, queue, newest_sender, options.max_group);
+        let checkpoints = Checkpoints::start(file::open_for_checkpoints(&path, options)?);
+        let writer = Writer::new(opened.connection, queues, newest_sender, options.max_group, checkpoints);
         std::thread::Builder::new()
             .name("warren-sqlite-writer".into())
             .spawn(move || {
@@ -102,7 +105,7 @@ impl SqliteStore {
         })
     }
 
-    fn queue(&self) -> Result<mpsc::Sender<Job>, Error> {
+    fn queue(&self) -> Result<Jobs, Error> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.clone().ok_or_else(closed)
     }
@@ -144,7 +147,15 @@ impl Store for SqliteStore {
     async fn run_write(&self, work: WriteWork) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
         let queue = self.queue()?;
-        queue.send(Job { work, reply }).await.map_err(|_| closed())?;
+        queue.send(Job { work, reply, is_short: false }).await.map_err(|_| closed())?;
+        drop(queue);
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    async fn run_write_few(&self, work: WriteWork) -> Result<(), Error> {
+        let (reply, answer) = oneshot::channel();
+        let queue = self.queue()?;
+        queue.send_short(Job { work, reply, is_short: true }).await.map_err(|_| closed())?;
         drop(queue);
         answer.await.unwrap_or_else(|_| Err(closed()))
     }

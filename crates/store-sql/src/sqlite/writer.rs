@@ -6,6 +6,9 @@
 //! Callers that were answered together tend to come back together, a little apart. So the writer waits for as many
 //! as shared the last commit, while they keep coming: a commit of a few that came early would cost more. Whoever has
 //! something else to do first is not waited for, since the others would stand still with them; nor is a lone caller.
+//!
+//! Nobody is answered before the whole group is: so a group ends after a few milliseconds, whoever still waits. And short
+//! work goes first: pieces of a thousand answers do not wait behind a thousand sessions that begin.
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +16,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 use warren_store::{Error, WriteWork};
 
+use super::checkpoints::Checkpoints;
 use super::connection::SqliteConnection;
 use super::error::{ends_trust, translate};
 use super::run;
@@ -22,6 +26,117 @@ use crate::transaction::{Ending, run_write_work};
 pub(super) struct Job {
     pub(super) work: WriteWork,
     pub(super) reply: Reply,
+    pub(super) is_short: bool,
+}
+
+/// What the writer hears of.
+pub(super) enum Message {
+    Job(Job),
+    /// Something short waits in the other queue.
+    ShortWork,
+}
+
+/// Where work is handed in.
+#[derive(Clone)]
+pub(super) struct Jobs {
+    usual: mpsc::Sender<Message>,
+    short: mpsc::Sender<Job>,
+}
+
+impl std::fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Jobs").finish_non_exhaustive()
+    }
+}
+
+/// Where the writer takes it from.
+pub(super) struct Queues {
+    usual: mpsc::Receiver<Message>,
+    short: mpsc::Receiver<Job>,
+    /// What short work and other work took while both waited.
+    short_time: Duration,
+    usual_time: Duration,
+}
+
+/// Of the time for which both wait, other work gets one part in this many, and short work the rest.
+const USUAL_SHARE: u32 = 3;
+
+pub(super) fn queues(places: usize) -> (Jobs, Queues) {
+    let (usual, usual_queue) = mpsc::channel(places);
+    let (short, short_queue) = mpsc::channel(places);
+    let queues = Queues {
+        usual: usual_queue,
+        short: short_queue,
+        short_time: Duration::ZERO,
+        usual_time: Duration::ZERO,
+    };
+    (Jobs { usual, short }, queues)
+}
+
+/// The writer has ended.
+pub(super) struct Closed;
+
+impl Jobs {
+    pub(super) async fn send(&self, job: Job) -> Result<(), Closed> {
+        self.usual.send(Message::Job(job)).await.map_err(|_| Closed)
+    }
+
+    pub(super) async fn send_short(&self, job: Job) -> Result<(), Closed> {
+        self.short.send(job).await.map_err(|_| Closed)?;
+        // Where there is no place, the writer has enough to do, and looks at the short work on its way.
+        let _ = self.usual.try_send(Message::ShortWork);
+        Ok(())
+    }
+}
+
+impl Queues {
+    /// Waits. Nothing once every sender is gone and both queues are empty.
+    fn wait(&mut self) -> Option<Job> {
+        loop {
+            match self.usual.blocking_recv() {
+                Some(Message::Job(job)) => return Some(job),
+                Some(Message::ShortWork) => {
+                    if let Ok(job) = self.short.try_recv() {
+                        return Some(job);
+                    }
+                }
+                None => return self.short.blocking_recv(),
+            }
+        }
+    }
+
+    /// What is next, without waiting.
+    fn take(&mut self) -> Option<Job> {
+        let is_usuals_turn = self.usual_time * USUAL_SHARE < self.usual_time + self.short_time;
+        let next = if is_usuals_turn {
+            self.take_usual().or_else(|| self.take_short())
+        } else {
+            self.take_short().or_else(|| self.take_usual())
+        };
+        if self.short.is_empty() || self.usual.is_empty() {
+            (self.short_time, self.usual_time) = (Duration::ZERO, Duration::ZERO);
+        }
+        next
+    }
+
+    fn take_short(&mut self) -> Option<Job> {
+        self.short.try_recv().ok()
+    }
+
+    fn take_usual(&mut self) -> Option<Job> {
+        loop {
+            match self.usual.try_recv() {
+                Ok(Message::Job(job)) => return Some(job),
+                Ok(Message::ShortWork) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    fn note_time(&mut self, is_short: bool, took: Duration) {
+        let time = if is_short { &mut self.short_time } else { &mut self.usual_time };
+        *time += took;
+    }
 }
 
 type Reply = oneshot::Sender<Result<(), Error>>;
@@ -30,7 +145,7 @@ type Commit = fn(&Connection) -> rusqlite::Result<()>;
 
 pub(super) struct Writer {
     connection: Connection,
-    queue: mpsc::Receiver<Job>,
+    queues: Queues,
     newest: watch::Sender<u64>,
     max_group: usize,
     /// A plain COMMIT; replaced by tests, since a disk that fails cannot be ordered.
@@ -38,6 +153,7 @@ pub(super) struct Writer {
     /// Set once the disk has failed.
     refusal: Option<Error>,
     last: LastGroup,
+    checkpoints: Checkpoints,
 }
 
 /// What to expect of the next group.
@@ -49,6 +165,9 @@ struct LastGroup {
 
 /// The longest wait for the next caller that is expected. Those who come together are a few microseconds apart.
 const MAX_WAIT: Duration = Duration::from_micros(50);
+
+/// How long work is added to a group: some ten times what a commit takes.
+const MAX_GROUP_TIME: Duration = Duration::from_millis(5);
 
 /// The callers of one commit, in the order in which their work ran, each with its result.
 #[derive(Default)]
@@ -73,29 +192,32 @@ enum Step {
 impl Writer {
     pub(super) fn new(
         connection: Connection,
-        queue: mpsc::Receiver<Job>,
+        queues: Queues,
         newest: watch::Sender<u64>,
         max_group: usize,
+        checkpoints: Checkpoints,
     ) -> Self {
         Self {
             connection,
-            queue,
+            queues,
             newest,
             max_group: max_group.max(1),
             commit: |connection| run(connection, "COMMIT"),
             refusal: None,
             last: LastGroup::default(),
+            checkpoints,
         }
     }
 
     /// Serves the queue until every sender is gone and it is empty.
     pub(super) fn run(mut self) {
-        while let Some(first) = self.queue.blocking_recv() {
+        while let Some(first) = self.queues.wait() {
             match &self.refusal {
                 Some(refusal) => answer(first.reply, Err(refusal.clone())),
                 None => self.serve_group(first),
             }
         }
+        drop(self.checkpoints);
         // Best effort: without it the next start reads the log instead.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
@@ -105,10 +227,14 @@ impl Writer {
             self.note(&error);
             return answer(first.reply, Err(translate(error)));
         }
+        let started = Instant::now();
         let mut group = Group::default();
         let mut next = Some(first);
         while let Some(mut job) = next {
-            match self.run_plain(&mut job.work) {
+            let begun = Instant::now();
+            let step = self.run_plain(&mut job.work);
+            self.queues.note_time(job.is_short, begun.elapsed());
+            match step {
                 Step::Kept(newest) => {
                     group.has_written = true;
                     group.newest_event = newest.or(group.newest_event);
@@ -124,7 +250,11 @@ impl Writer {
                     return group.fail_with(&error);
                 }
             }
-            next = self.next_of_group(group.served.len());
+            next = if started.elapsed() < MAX_GROUP_TIME {
+                self.next_of_group(group.served.len())
+            } else {
+                None
+            };
         }
         self.commit_group(group);
     }
@@ -185,7 +315,7 @@ impl Writer {
         }
         let mut deadline = None;
         loop {
-            if let Ok(job) = self.queue.try_recv() {
+            if let Some(job) = self.queues.take() {
                 return Some(job);
             }
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.last.wait());
@@ -207,6 +337,7 @@ impl Writer {
                     self.newest.send_replace(newest);
                 }
                 group.succeed();
+                self.checkpoints.after_commit(&self.connection);
             }
             Err(error) => {
                 self.note(&error);
@@ -293,6 +424,7 @@ fn answer(reply: Reply, result: Result<(), Error>) {
 mod tests {
     use std::cell::Cell;
     use std::path::Path;
+    use std::sync::{Arc, Mutex};
 
     use rusqlite::ffi;
     use warren_store::Verdict;
@@ -302,15 +434,15 @@ mod tests {
 
     struct Bed {
         writer: Option<Writer>,
-        jobs: Option<mpsc::Sender<Job>>,
+        jobs: Option<Jobs>,
         newest: watch::Receiver<u64>,
     }
 
     fn bed(path: &Path, commit: Commit) -> Bed {
         let opened = file::open_for_writing(path, &SqliteOptions::default()).unwrap();
-        let (jobs, queue) = mpsc::channel(64);
+        let (jobs, queues) = queues(64);
         let (newest_sender, newest) = watch::channel(0);
-        let mut writer = Writer::new(opened.connection, queue, newest_sender, 256);
+        let mut writer = Writer::new(opened.connection, queues, newest_sender, 256, Checkpoints::none());
         writer.commit = commit;
         Bed { writer: Some(writer), jobs: Some(jobs), newest }
     }
@@ -323,7 +455,12 @@ mod tests {
                 Ok(_) => Verdict::Commit,
                 Err(_) => Verdict::Rollback,
             });
-            self.jobs.as_ref().unwrap().try_send(Job { work, reply }).ok().unwrap();
+            let sent = self.jobs.as_ref().unwrap().usual.try_send(Message::Job(Job {
+                work,
+                reply,
+                is_short: false,
+            }));
+            sent.ok().unwrap();
             answer
         }
 
@@ -335,7 +472,12 @@ mod tests {
                 tx.take_lease(owner, owner, now, now).unwrap();
                 Verdict::Rollback
             });
-            self.jobs.as_ref().unwrap().try_send(Job { work, reply }).ok().unwrap();
+            let sent = self.jobs.as_ref().unwrap().usual.try_send(Message::Job(Job {
+                work,
+                reply,
+                is_short: false,
+            }));
+            sent.ok().unwrap();
             answer
         }
 
@@ -384,6 +526,40 @@ mod tests {
         assert!(answers.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
         assert_eq!(COMMITS.get(), 1);
         assert_eq!(leases_in(&path), 3);
+    }
+
+    // P18
+    #[test]
+    fn short_work_goes_before_what_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bed = bed(&folder.path().join("warren.db"), counted_commit);
+        bed.writer.as_mut().unwrap().max_group = 2;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let job = |name: &'static str| {
+            let (order, (reply, answer)) = (Arc::clone(&order), oneshot::channel());
+            let work: WriteWork = Box::new(move |_| {
+                order.lock().unwrap().push(name);
+                Verdict::Rollback
+            });
+            (Job { work, reply, is_short: name.starts_with("short") }, answer)
+        };
+        let mut answers = Vec::new();
+        let jobs = bed.jobs.clone().unwrap();
+        for name in ["usual 1", "usual 2", "usual 3"] {
+            let (job, answer) = job(name);
+            jobs.usual.try_send(Message::Job(job)).ok().unwrap();
+            answers.push(answer);
+        }
+        for name in ["short 1", "short 2"] {
+            let (job, answer) = job(name);
+            jobs.short.try_send(job).ok().unwrap();
+            answers.push(answer);
+        }
+        drop(jobs);
+        bed.serve();
+        assert!(answers.into_iter().all(|answer| answer.blocking_recv().unwrap().is_ok()));
+        // What begins a group is taken as it comes.
+        assert_eq!(*order.lock().unwrap(), ["usual 1", "short 1", "usual 2", "short 2", "usual 3"]);
     }
 
     // Q20
