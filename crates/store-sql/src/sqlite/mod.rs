@@ -16,6 +16,7 @@ mod connection;
 mod error;
 mod file;
 mod readers;
+mod reserve;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
 
 use crate::migrations::schema_version;
 use readers::Readers;
+use reserve::Reserve;
 use writer::{Job, Writer};
 
 /// The knobs of a SQLite store.
@@ -43,6 +45,8 @@ pub struct SqliteOptions {
     pub busy_timeout_ms: u32,
     /// The size past which writes answer `Full`; absent: as large as the disk allows.
     pub max_bytes: Option<u64>,
+    /// What is kept of the disk for it; see `reserve`. 0: nothing.
+    pub reserve_bytes: u64,
 }
 
 impl Default for SqliteOptions {
@@ -53,6 +57,7 @@ impl Default for SqliteOptions {
             max_readers: 4,
             busy_timeout_ms: 5_000,
             max_bytes: None,
+            reserve_bytes: 0,
         }
     }
 }
@@ -83,7 +88,8 @@ impl SqliteStore {
         let (newest_sender, newest) = watch::channel(opened.newest_event);
         let (jobs, queue) = mpsc::channel(options.max_queued_writes.max(1));
         let (ended_sender, writer_ended) = watch::channel(false);
-        let writer = Writer::new(opened.connection, queue, newest_sender, options.max_group);
+        let reserve = Reserve::new(&path, options.reserve_bytes);
+        let writer = Writer::new(opened.connection, queue, newest_sender, options.max_group, reserve);
         std::thread::Builder::new()
             .name("warren-sqlite-writer".into())
             .spawn(move || {
